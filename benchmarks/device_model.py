@@ -3,13 +3,13 @@
     python benchmarks/device_model.py
 
 The rows were measured with an H100 80 GB, CuPy 14.2 and CUDA 13 by ``benchmarks/gpu.py`` and by hand, before steps were
-joined into fewer launches. "Fitted" are the rows from which a constant of `planning/devices.py` was taken; the others
+joined into fewer launches. "Fitted" are the rows from which a constant of `planning/gpu_costs.py` was taken; the others
 were set aside.
 """
 
 from __future__ import annotations
 
-from shallows.experiments.planning import devices
+from shallows.experiments.planning import gpu_costs
 from shallows.experiments.planning.costs import Size
 
 #: What was measured: model, sizes (training and test points, features, outputs), parameters, epochs or iterations,
@@ -41,9 +41,9 @@ def estimates() -> list[tuple[str, float, float, bool]]:
     for name, model, size, parameters, mark, measured, fitted in ROWS:
         if model == "centre_epochs":
             m, c = parameters["centres"], size.n_classes
-            seconds = devices.values(devices.H100, size.n_train, m, size.n_features, 2 * c)
+            seconds = gpu_costs.values(gpu_costs.H100, size.n_train, m, size.n_features, 2 * c)
         else:
-            seconds = devices.MODELS[model](devices.H100, size, parameters, (mark,)).seconds
+            seconds = gpu_costs.MODELS[model](gpu_costs.H100, size, parameters, (mark,)).seconds
         found.append((name, measured, seconds, fitted))
     return found
 

@@ -16,8 +16,8 @@ LABEL = {
     "scale": "demo",
     "data": [{"title": "Invented digits, embedded subset", "n_train": 2000, "n_test": 500, "n_features": 784}],
     "seeds": [0, 1, 2],
-    "hardware": "Invented CPU at 2 cores, no GPU",
-    "code": {"version": "0.1.0", "commit": "0123456789abcdef", "dirty": True},
+    "hardware": ["Invented CPU at 2 cores, no GPU"],
+    "code": {"version": "0.1.0", "commits": ["0123456789abcdef"], "dirty": True},
     "versions": {"numpy": "2.4.6", "scikit-learn": "1.9.1"},
 }
 
@@ -68,7 +68,7 @@ def error_table(folder: Path) -> tuple[Path, Path]:
         "citation": "A. Nobody and B. Noone, 2017",
         "kind": "table",
         "caption": "Training and test error on invented digits, in percent.",
-        "notes": "The numbers of this fixture are invented.",
+        "notes": ["The numbers of this fixture are invented."],
         "scale": "demo",
         "label": LABEL,
         "layout": {"rows": ["epochs", "metric"], "columns": ["kernel", "method"]},

@@ -12,7 +12,7 @@ import pytest
 from datasets_example import write_table
 from nets_example import bars, needs_torch, one_thread  # noqa: F401
 from shallows import datasets
-from shallows.datasets import DatasetError
+from shallows.datasets import DatasetError, identity
 from shallows.errors import UnknownNameError
 from shallows.experiments.identity import code
 from shallows.experiments.planning import configuration, costs
@@ -92,7 +92,7 @@ def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_nee
     later = {"title": "", "after": "lenet_features", "steps": [{"pca": {"n_components": 5}}]}
     made = replace(base, variants={**base.variants, "later": later})
     digits, names = datasets.get("mnist_demo"), ("later", "lenet_features", "unit")
-    found = [code.modules_of_preparation(digits, made.steps_of(name)) for name in names]
+    found = [code.modules_of(*identity.modules_of(digits, made.steps_of(name))) for name in names]
     assert ["shallows.nets.descent" in modules for modules in found] == [True, True, False]
     assert "extra 'nets'" in planned("later", made).comparison("first", "demo")["missing"]["Features"]
 

@@ -12,7 +12,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.rows import COLUMNS, Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import record as records
-from shallows.reference import agreement, compaction, folder, listing, machine_dependence, verification
+from shallows.reference import agreement, compaction, folder, machine_dependence, verification
 from shallows.report import target as targets
 from workflow_runs import PROJECT
 
@@ -202,7 +202,7 @@ def test_the_list_has_a_line_for_each_target_with_its_time(reference):
     index = folder.read_index(reference)
     machine = {"cpu": "Invented CPU", "cores": 2, "memory_bytes": 2**34, "gpu": None}
     index["targets"]["invented"] |= {"machines": [machine], "seconds": 1234.5, "finished": "2026-11-23T06:59:00+00:00"}
-    text = "\n".join(listing.lines(index))
+    text = "\n".join(folder.lines(index))
     assert "| invented | 0 | 1,234.5 | unknown | 1 | 2026-11-23 |" in text
     assert "| other | not run: not collected |" in text
     assert "Machine 1: Invented CPU, 2 cores, 16 GiB" in text
@@ -246,7 +246,7 @@ def test_a_compact_record_gives_all_of_the_record_again_but_its_curve():
     compact = json.loads(json.dumps(compact))  # as the file holds it
     assert len(compact["data"]) == len(compact["made_by"]) == 1  # told once
     for run, original in zip(compact["runs"], (first, second), strict=True):
-        whole = compaction.whole_record(run, compact, "invented", records.SCHEMA_VERSION)
+        whole = compaction.whole_record(run, compact, "invented")
         records.check(whole)
         wanted = copy.deepcopy(original)
         wanted["run"]["marks"], wanted["metrics"]["marks"] = [], []

@@ -16,7 +16,7 @@ from shallows.experiments.comparing.rows import counts_by_kind, read_rows, write
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting
-from shallows.report import folding, pivot, tables
+from shallows.report import pivot, tables
 from shallows.report.target import read
 from shallows.report.wording import label
 from workflow_runs import PROJECT
@@ -181,7 +181,7 @@ def test_html_headings_span_what_they_head(errors):
 
 def test_what_was_not_run_is_folded_away_and_no_value_is_lost(errors):
     target = read(*errors)
-    first, absent = folding.parts(target)
+    first, absent = tables.parts_of(target)
     assert not first.is_folded and all(column[0] != "laplace" for column in first.table.columns)
     assert absent.is_folded and absent.title == "16 values printed and not run here"
     assert {cell.measured for cell in absent.table.cells.values()} == {"not run"}
@@ -197,7 +197,7 @@ def test_what_nobody_printed_is_folded_beneath_what_is_compared(errors):
     for line, row in enumerate(lines):
         if "epochs=5" in row["setting"]:
             changed(errors, "published", "", line)
-    first, besides, absent = folding.parts(read(*errors))
+    first, besides, absent = tables.parts_of(read(*errors))
     assert all(row[0] != "5" for row in first.table.rows)
     assert besides.is_folded and not besides.table.has_published
     assert besides.title == "8 values measured besides, of which the source prints none"
@@ -411,7 +411,7 @@ def test_ours_stands_in_the_table_beside_the_authors_with_its_ratio_and_is_not_f
     meta = json.loads(meta_path.read_text())
     meta_path.write_text(json.dumps({**meta, "sources": {"EigenPro": {"rank": "printed: Appendix B"}}}))
     target = read(csv_path, meta_path)
-    shown = folding.parts(target)[0]
+    shown = tables.parts_of(target)[0]
     column = next(one for one in shown.table.columns if "EigenPro (ours)" in one)
     assert any(column == place[1] and "(0.5 ×)" in cell.measured for place, cell in shown.table.cells.items())
     assert not shown.is_folded and "which are not judged" in tables.markdown(target)

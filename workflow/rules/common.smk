@@ -5,7 +5,7 @@ from pathlib import Path
 
 from shallows.experiments import command_line
 from shallows.experiments.dataset_leaderboard.board import Leaderboards
-from shallows.experiments.identity import code
+from shallows.experiments.identity import code, sources
 from shallows.experiments.planning import placement, requests, slurm
 from shallows.experiments.planning.plan import SCALES, Plan
 from shallows.experiments.running import fork_server
@@ -175,4 +175,5 @@ def report_of(scale):
 
 def code_of_script(name):
     """Digest of what a script imports: where it changes, what the script made is out of date."""
-    return code.digest_of_script(ROOT / "workflow" / "scripts" / f"{name}.py")
+    script = ROOT / "workflow" / "scripts" / f"{name}.py"
+    return code.digest_of_module(*sources.imports_of_script(script))

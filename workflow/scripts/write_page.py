@@ -8,18 +8,13 @@ from shallows.experiments.running.journal import journal
 from shallows.report import page
 
 with journal(snakemake.log[0]):
-    tables = [Path(meta).with_suffix("") for meta in snakemake.input.meta]
     pictures = {Path(path).stem: path for path in snakemake.input if path.endswith(".svg")}
+    targets = [
+        (meta.with_suffix(".csv"), meta, meta.with_suffix(".html"), pictures.get(meta.stem))
+        for meta in map(Path, snakemake.input.meta)
+    ]
     page.write(
-        [
-            (
-                table.with_suffix(".csv"),
-                table.with_suffix(".json"),
-                table.with_suffix(".html"),
-                pictures.get(table.name),
-            )
-            for table in tables
-        ],
+        targets,
         snakemake.output[0],
         getattr(snakemake.input, "findings", ()),
         getattr(snakemake.input, "summaries", ()),

@@ -192,15 +192,7 @@ ACROSS_CURVES: dict[str, Callable[[Sequence[Curve]], float | None]] = {"largest_
 
 
 def check_call(function: Callable[..., Any], parameters: Mapping[str, Any]) -> None:
-    """Check keyword parameters against the signature of a named function.
-
-    Raises
-    ------
-    UnknownNameError
-        A parameter that the function does not have, or a choice that it does not offer; it names the nearest.
-    ShallowsError
-        A parameter that is missing.
-    """
+    """Check keyword parameters against the signature of a named function; an error gives the nearest name."""
     signature = inspect.signature(function).parameters.values()
     keywords = {one.name: one for one in signature if one.kind is one.KEYWORD_ONLY}
     hints = get_type_hints(function) if keywords else {}

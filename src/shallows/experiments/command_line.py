@@ -1,4 +1,4 @@
-"""What a person asks the workflow for, checked before anything else says that no rule makes it."""
+"""Checks of the targets and stages on a command line; an error names the nearest right one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,7 @@ _STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs", 
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """End the program with what is wrong in a person's words, and no traceback.
-
-    Raises
-    ------
-    SystemExit
-        In the place of a `ShallowsError`.
-    """
+    """End the program with one sentence, and no traceback, where we raised the error on purpose."""
     try:
         yield
     except ShallowsError as error:
@@ -39,16 +33,7 @@ def one_sentence() -> Iterator[None]:
 
 
 def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterable[str]) -> None:
-    """`check` of this program's own command line, and a word on where the report of a comparison will be.
-
-    Parameters
-    ----------
-    plan : Plan
-    comparison : Comparison or None
-        What is to be compared on a user's own data.
-    stages : iterable of str
-        Names of all rules.
-    """
+    """Check this program's own command line, and say where the report of a comparison will be."""
     check_stages(sys.argv[1:], stages)
     names = ["all", "report", "compare", *plan.papers, *plan.targets]
     check(sys.argv[1:], plan, names, comparison)
@@ -57,13 +42,7 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
 
 
 def check_stages(words: Iterable[str], stages: Iterable[str]) -> None:
-    """Check the stages for which a command line sets resources or threads; Snakemake takes unknown ones in silence.
-
-    Raises
-    ------
-    UnknownNameError
-        It names the nearest right one.
-    """
+    """Check the stages for which a command line sets resources or threads; Snakemake takes unknown ones in silence."""
     stages, option = [*stages], ""
     for one in words:
         word = one
@@ -82,23 +61,6 @@ def check(words: Iterable[str], plan: Plan, rules: Iterable[str], comparison: Co
     Snakemake tells a workflow its targets only after reading it, and then says no more than that no rule makes them. So
     the words of the command line are looked at as they are: a path below one of our folders is checked part by part; a
     bare word, which may be the value of an option, is refused only where it is nearly the name of a target.
-
-    Parameters
-    ----------
-    words : iterable of str
-        Words of the command line.
-    plan : Plan
-    rules : iterable of str
-        Names of rules that can be asked for.
-    comparison : Comparison or None
-        What is to be compared on a user's own data.
-
-    Raises
-    ------
-    UnknownNameError
-        It names the nearest right one.
-    ConfigurationError
-        A comparison without data.
     """
     rules, words = [*rules], [*map(str, words)]
     settings = plan.configuration.settings

@@ -9,13 +9,7 @@ from shallows.errors import ShallowsError
 
 
 def parse_setting(text: str) -> dict[str, str]:
-    """``"kernel=Gaussian; epochs=5"`` as a dictionary of texts.
-
-    Raises
-    ------
-    ShallowsError
-        Where a part holds no ``=``.
-    """
+    """``"kernel=Gaussian; epochs=5"`` as a dictionary of texts."""
     setting = {}
     for part in filter(None, (part.strip() for part in text.split(";"))):
         name, sign, value = part.partition("=")

@@ -15,13 +15,7 @@ REFERENCE = Path("results/reference")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of the commands in the folder of the project.
-
-    Returns
-    -------
-    int
-        0; 1 where a number drifted, nothing could be compared, or something is wrong, which stderr tells.
-    """
+    """Run one of the commands; 1 where a number drifted, nothing could be compared, or something is wrong."""
     parser = argparse.ArgumentParser(prog="python -m shallows.reference", description=__doc__)
     parser.add_argument("command", choices=("collect", "judge", "list", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
@@ -41,9 +35,9 @@ def _run(options: argparse.Namespace) -> int:
     results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
     reference = options.reference / options.scale
     if options.command == "list":
-        from . import folder, listing
+        from . import folder
 
-        print(*listing.lines(folder.read_index(reference)), sep="\n")
+        print(*folder.lines(folder.read_index(reference)), sep="\n")
         return 0
 
     if options.command == "verify":
@@ -58,23 +52,22 @@ def _run(options: argparse.Namespace) -> int:
     from shallows.experiments.planning.plan import Plan
 
     plan = Plan.load(".")
+    if options.command == "report":
+        from .drawing import draw
+
+        print(f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}")
+        return 0
+
     if options.command == "collect":
         from .collection import collect
 
-        for line in collect(plan, options.scale, results, reference, options.targets, older=options.older):
-            print(line, flush=True)
-        return 0
-
-    if options.command == "judge":
+        said = collect(plan, options.scale, results, reference, options.targets, older=options.older)
+    else:
         from .judging import judge
 
-        for line in judge(plan, options.scale, reference, options.targets):
-            print(line, flush=True)
-        return 0
-
-    from .page import draw
-
-    print(f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}")
+        said = judge(plan, options.scale, reference, options.targets)
+    for line in said:
+        print(line, flush=True)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""How far a number may lie from that of another machine, and what became of each number of a table."""
+"""Margins within which the numbers of two machines agree, and the outcome for each number of a table."""
 
 from __future__ import annotations
 
@@ -14,51 +14,28 @@ from shallows.experiments.comparing.uncertainty import standard_error
 #: chance enters far less than this: of 1,225 numbers that one machine computed with two sets of OpenBLAS's kernels
 #: (SkylakeX and Haswell), 1,134 were equal to eight digits, and no other used more than a hundredth of its margin.
 STANDARD_ERRORS = 2.0
-#: Share of a number by which it may differ beside that, for what rounding adds.
-RELATIVE = 0.01
-#: Share where nothing tells the spread: one repetition of something that is not counted.
-RELATIVE_ALONE = 0.02
-#: Share of the largest value of a metric in its table below which differences are rounding.
-FLOOR = 1e-6
-#: Where all values of a metric are smaller than this, it is the rounding of double precision.
-SMALLEST = 1e-12
+RELATIVE = 0.01  # share of a number by which it may differ beside that, for what rounding adds
+RELATIVE_ALONE = 0.02  # share where nothing tells the spread: one repetition of something that is not counted
+FLOOR = 1e-6  # share of the largest value of a metric in its table below which differences are rounding
+SMALLEST = 1e-12  # where all values of a metric are smaller than this, it is the rounding of double precision
 
-AGREES = "agrees"
-DRIFTED = "drifted"
-MISSING = "missing"
-LEFT_OUT = "left out"
+AGREES, DRIFTED, MISSING, LEFT_OUT = "agrees", "drifted", "missing", "left out"
 
 _KEY = ("dataset", "method", "setting", "metric")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one number.
+    """What became of one number."""
 
-    Attributes
-    ----------
-    key : tuple of str
-        Dataset, method, setting, metric.
-    state : str
-        ``agrees``, ``drifted``, ``missing`` (it stands in the reference and not here) or ``left out`` (a time, or what
-        was reached in a time).
-    reference, here : float or None
-        The two means.
-    margin : float or None
-        How far they may lie apart.
-    why : str
-        Of what the margin is made, or why the number is missing.
-    verdicts : tuple of str
-        The verdicts in the reference and here.
-    """
-
-    key: tuple[str, ...]
+    key: tuple[str, ...]  # dataset, method, setting, metric
+    #: one of the four above: missing stands in the reference alone, left out is a time or what was reached in a time
     state: str
-    reference: float | None = None
+    reference: float | None = None  # the two means
     here: float | None = None
-    margin: float | None = None
-    why: str = ""
-    verdicts: tuple[str, str] = ("", "")
+    margin: float | None = None  # how far they may lie apart
+    why: str = ""  # of what the margin is made, or why the number is missing
+    verdicts: tuple[str, str] = ("", "")  # in the reference and here
 
     def __str__(self) -> str:
         place = " · ".join(filter(None, self.key))
@@ -79,14 +56,8 @@ def compare(
 ) -> Iterator[Finding]:
     """Compare the rows of a target's reference with those of the same target on another machine, number by number.
 
-    Parameters
-    ----------
-    reference, here : sequence of Row
-        Rows of a target's table; rows of ``here`` that the reference has not are passed over.
-    of_the_machine : sequence of str
-        Metrics that are times.
-    timed_runs : sequence of str
-        Identifiers of runs that were evaluated after so many seconds.
+    Rows that the reference has not are passed over; metrics ``of_the_machine`` are times, and ``timed_runs`` identifies
+    runs that were evaluated after so many seconds.
     """
     found = dict(zip(_keys(here), here, strict=True))
     largest: Counter[str] = Counter()
@@ -101,11 +72,14 @@ def compare(
             yield Finding(key[:4], LEFT_OUT, value)
         elif own is None or own.measured_mean is None:
             yield Finding(key[:4], MISSING, value, why=own.reason if own and own.reason else "no such row")
-        elif sizes := _other_data(row, own):
+        elif (row.n_train, row.n_test) != (own.n_train, own.n_test):
+            sizes = f"on {own.n_train}+{own.n_test} points here, {row.n_train}+{row.n_test} there"
             yield Finding(key[:4], DRIFTED, value, own.measured_mean, 0.0, sizes)
         else:
             margin, why = margin_between(row, own, largest[row.metric])
-            state = AGREES if _near(value, own.measured_mean, margin) else DRIFTED
+            both_nan = math.isnan(value) and math.isnan(own.measured_mean)
+            is_near = both_nan or math.isclose(value, own.measured_mean, rel_tol=0.0, abs_tol=margin)
+            state = AGREES if is_near else DRIFTED
             yield Finding(key[:4], state, value, own.measured_mean, margin, why, (row.verdict, own.verdict))
 
 
@@ -114,14 +88,8 @@ def margin_between(reference: Row, here: Row, largest: float) -> tuple[float, st
 
     A fact, such as a size, is to be the same. For all else it is `STANDARD_ERRORS` times √(s₁²/n₁ + s₂²/n₂ + c²) and a
     share of the number. There s are the standard deviations over n repetitions, and c is, for an error in percent, its
-    standard error by the test points on which both are counted.
-
-    Parameters
-    ----------
-    reference, here : Row
-        Rows of the two tables.
-    largest : float
-        The largest finite absolute value of the metric in the reference's table.
+    standard error by the test points on which both are counted. ``largest`` is the largest finite absolute value of the
+    metric in the reference's table.
     """
     value, parts, variance = reference.measured_mean, [], 0.0
     if reference.evidence == "fact":
@@ -144,19 +112,6 @@ def margin_between(reference: Row, here: Row, largest: float) -> tuple[float, st
     size = abs(value) if math.isfinite(value) else 0.0
     margin = STANDARD_ERRORS * math.sqrt(variance) + relative * size
     return max(margin, FLOOR * largest, SMALLEST), " + ".join(words)
-
-
-def _other_data(reference: Row, here: Row) -> str:
-    """That two rows are about data of other sizes; empty where they are not."""
-    there, ours = ([row.n_train, row.n_test] for row in (reference, here))
-    return "" if there == ours else f"on {'+'.join(map(str, ours))} points here, {'+'.join(map(str, there))} there"
-
-
-def _near(first: float, second: float, margin: float) -> bool:
-    """Whether two numbers are near, or infinite alike, or both no numbers."""
-    if math.isnan(first) or math.isnan(second):
-        return math.isnan(first) and math.isnan(second)
-    return first == second or abs(first - second) <= margin
 
 
 def _keys(rows: Sequence[Row]) -> list[tuple[str, ...]]:

@@ -32,25 +32,10 @@ def collect(
     *,
     older: bool = False,
 ) -> Iterator[str]:
-    """Collect the targets of a scale whose runs are finished, and tell of each what became of it.
+    """Collect the targets of a scale whose runs are finished, or those that are wanted, and tell what became of each.
 
-    Parameters
-    ----------
-    plan : Plan
-    scale : str
-    results : path
-        Folder of the results of this scale, which is only read.
-    reference : path
-        Folder of the reference results of this scale. What it holds of other targets stays.
-    wanted : iterable of str
-        Targets; all of them where none is named.
-    older : bool
-        Collect runs of other code than the present one too; the record of each names its commit.
-
-    Raises
-    ------
-    UnknownNameError
-        A target or scale that does not exist.
+    The folder of results is only read. What the reference holds of other targets stays. With ``older``, runs of other
+    code than the present one are collected too; the record of each names its commit.
     """
     results, reference, wanted = Path(results), Path(reference), [*wanted]
     for target in wanted:

@@ -1,4 +1,4 @@
-"""Records and tables in a compact form: what is kept, what is left out by rule, and no path or name of a machine."""
+"""Records and tables in a compact form, without paths and names of the machine that made them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.rows import Row
+from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.report.target import Target
 
 #: Bytes of a table from which on the points of its curves are thinned.
@@ -33,25 +34,16 @@ def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[
         rest = {key: value for key, value in record.items() if key not in (*_MADE_BY, "data", "schema_version")}
         rest["run"] = {key: value for key, value in record["run"].items() if key not in ("marks", "target_ids")}
         rest["metrics"] = record["metrics"]["final"]
-        runs.append(
-            {
-                "folder": folder,
-                "data": _place(data, record["data"]),
-                "made_by": _place(made_by, {key: record[key] for key in _MADE_BY}),
-                **{key: value for key, value in rest.items() if key not in ("data", "made_by")},
-            }
-        )
+        by = {key: record[key] for key in _MADE_BY}
+        runs.append({"folder": folder, "data": _place(data, record["data"]), "made_by": _place(made_by, by), **rest})
     return {"data": data, "made_by": made_by, "runs": runs}
 
 
-def whole_record(run: Mapping[str, Any], shared: Mapping[str, Any], target: str, version: int) -> dict[str, Any]:
-    """The record of one of the ``runs`` of `compact_records` again, with no evaluation points and for one target.
-
-    ``shared`` has its ``data`` and ``made_by``; ``version`` is the form of records, ``schema_version``.
-    """
+def whole_record(run: Mapping[str, Any], shared: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """The record of one of the ``runs`` of `compact_records` again, with no evaluation points and for one target."""
     rest = {key: value for key, value in run.items() if key not in ("folder", "data", "made_by", "run", "metrics")}
     return {
-        "schema_version": version,
+        "schema_version": SCHEMA_VERSION,
         "run": {**run["run"], "marks": [], "target_ids": [target]},
         "data": shared["data"][run["data"]],
         "metrics": {"final": run["metrics"], "marks": []},
@@ -75,13 +67,8 @@ def thinned(target: Target) -> tuple[list[Row], int]:
     """The rows of a target, with fewer points of its curves where the table is larger than `LARGEST_TABLE`.
 
     What stands beside a printed value, and what is no point of a curve, is always kept. Of the points, every second or
-    third and so on is kept, counted along each curve from its first, and the last.
-
-    Returns
-    -------
-    rows : list of Row
-    every : int
-        Which points are kept: 1 for all.
+    third and so on is kept, counted along each curve from its first, and the last. The number that is returned beside
+    them says which: 1 for all.
     """
     places: dict[Any, list[int]] = {}
     marks = {*target.meta.get("marks", ()), (target.meta.get("figure") or {}).get("x", "index")}
@@ -102,13 +89,7 @@ def _size(rows: Iterable[Row]) -> int:
 
 
 def check_that_nothing_is_private(text: str, what: str, root: str | Path) -> None:
-    """Refuse a text that names a folder of this machine or the machine itself.
-
-    Raises
-    ------
-    ShallowsError
-        It shows the place.
-    """
+    """Refuse a text that names a folder of this machine or the machine itself."""
     folders = {str(Path(root).resolve()), str(Path.home())} - {"/"}
     words = [rf"(?<![\w.:/]){re.escape(one)}(?![\w-])" for one in sorted(folders)] + [_ROOTS]
     if len(platform.node()) > 5 and platform.node() != "localhost":

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shallows.datasets.files import DatasetError, digest, replacing, write_json
+from shallows.datasets.files import digest, replacing, write_json
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.rows import Row, read_rows, write_rows
+from shallows.experiments.comparing.target_table import machine_text
 
 #: Version of the files; raised when older ones would be read in another sense.
 FORMAT = 2
@@ -23,28 +24,14 @@ class TornReferenceError(ShallowsError):
 
 @dataclass(frozen=True)
 class TargetFiles:
-    """What the reference holds of one target.
+    """What the reference holds of one target."""
 
-    Attributes
-    ----------
-    rows : list of Row
-        The rows of its table; their ``records`` are identifiers of runs.
-    record : dict
-        ``meta`` (what rendering needs), ``runs``, ``data``, ``made_by``, ``of_the_machine`` and ``thinned``.
-    """
-
-    rows: list[Row]
-    record: dict[str, Any]
+    rows: list[Row]  # of its table; their `records` are identifiers of runs
+    record: dict[str, Any]  # meta (for rendering), runs, data, made_by, of_the_machine, timed_runs, thinned
 
 
 def read_index(folder: str | Path) -> dict[str, Any]:
-    """The index of a scale: what is there, by which commit, on what machine and when; and what was not run.
-
-    Raises
-    ------
-    TornReferenceError
-        Where it is missing, no JSON, or of another format.
-    """
+    """The index of a scale: what is there, by which commit, on what machine and when; and what was not run."""
     path = Path(folder) / INDEX
     if not path.exists():
         raise TornReferenceError(
@@ -61,13 +48,7 @@ def read_index(folder: str | Path) -> dict[str, Any]:
 
 
 def read_target(folder: str | Path, target: str, index: Mapping[str, Any]) -> TargetFiles:
-    """The table and the record of a target, after a look at their checksums.
-
-    Raises
-    ------
-    TornReferenceError
-        Where a file is missing or is not the one that was collected.
-    """
+    """The table and the record of a target, after a look at their checksums."""
     folder, listed = Path(folder), index["targets"][target]
     table, record = folder / f"{target}.csv", folder / f"{target}.json"
     for path, wanted in ((table, listed["table_sha256"]), (record, listed["record_sha256"])):
@@ -113,7 +94,7 @@ def _one_line_an_entry(record: Mapping[str, Any]) -> str:
 def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, DatasetError) as error:
+    except ValueError as error:
         raise TornReferenceError(f"{path} is not whole: {error}. {_remedy(path.parent)}") from None
     if not isinstance(found, dict):
         raise TornReferenceError(f"{path} is not whole: it holds no mapping. {_remedy(path.parent)}")
@@ -122,6 +103,28 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _remedy(folder: Path) -> str:
     return f"Take it from the repository again: git checkout -- {folder}"
+
+
+def lines(index: Mapping[str, Any]) -> Iterator[str]:
+    """The index as a table in Markdown, with a row for each target, those that were not run last."""
+    machines = distinct(machine for entry in index["targets"].values() for machine in entry["machines"])
+    yield "| target | runs | seconds | commit | machine | finished |"
+    yield "|:--|--:|--:|:--|:--|:--|"
+    for target, entry in index["targets"].items():
+        commits = ", ".join((one or "unknown")[:10] for one in entry["commits"])
+        changes = " with changes" if entry["with_changes_beside"] else ""
+        numbers = ", ".join(str(machines.index(one) + 1) for one in entry["machines"])
+        yield (
+            f"| {target} | {entry['runs']} | {entry['seconds']:,.1f} | {commits}{changes} | {numbers} | "
+            f"{str(entry['finished'])[:10]} |"
+        )
+    for target, reason in index["not_run"].items():
+        yield f"| {target} | not run: {reason} | | | | |"
+    yield ""
+    for number, one in enumerate(machines, start=1):
+        yield f"Machine {number}: {machine_text(one)}"
+    seconds = sum(entry["seconds"] for entry in index["targets"].values())
+    yield f"In all {seconds:,.0f} s; a run that several targets share counts for each of them."
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

@@ -14,7 +14,6 @@ from shallows.experiments.comparing.row_maker import ALL_DATA, RowMaker
 from shallows.experiments.comparing.rows import OURS, Row
 from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.experiments.setting_text import parse_setting, selects
 
 from . import compaction, folder, machine_dependence
@@ -24,25 +23,11 @@ PLANNED = "not run yet at this scale with the present configuration"
 
 
 def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] = ()) -> Iterator[str]:
-    """Give rows of the reference the verdicts, and targets the words, of the present configuration.
+    """Give rows of the reference the verdicts, and targets the words, of the present configuration; yield what changed.
 
     A criterion that changed needs no run to be made again. Where a row holds the mean and the standard deviation
     instead of the values, what needs the values stays as collected, and the row says so. A claim that is computed in
     another way needs the runs, and gets another name. A target none of whose values is left is listed as not run.
-
-    Parameters
-    ----------
-    plan : Plan
-    scale : str
-    reference : path
-        Folder of the reference results of this scale.
-    wanted : iterable of str
-        Targets; all that are there where none is named.
-
-    Yields
-    ------
-    str
-        A line for each row whose verdict changed.
     """
     reference = Path(reference)
     index = folder.read_index(reference)
@@ -76,8 +61,11 @@ def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> li
     method that has other parameters now are those of our counterpart, where this has them, and else are left out: what
     is printed beside them then was not run.
     """
-    runs, maker = _runs(comparison, files), RowMaker(comparison)
-    files = replace(files, rows=[*_of_the_present_methods(comparison, files.rows, runs)])
+    maker, runs = RowMaker(comparison), {}
+    for run in files.record["runs"]:
+        record = compaction.whole_record(run, files.record, comparison["target"])
+        runs[run["run"]["id"]] = RunResult(run["run"]["id"], record, {})
+    present = _of_the_present_methods(comparison, files.rows, runs)
     places = {id(one): place for place, one in enumerate(comparison["published"])}
     last, names = len(places), [*comparison["spec"].get("claims", {})]
     rows: list[tuple[tuple[int, ...], Row]] = []  # with a key that sorts them as `target_table.rows_of` does
@@ -87,7 +75,7 @@ def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> li
         key = (2, names.index(row.metric), not row.records) if of_claim else (place == last and not row.records, place)
         rows.append((key, row))
 
-    for row in (row for row in files.rows if row.records):
+    for row in (row for row in present if row.records):
         printed = _printed(comparison, row)
         judged = _row(maker, row, printed, [runs[one] for one in row.records])
         add(judged, places.pop(id(printed), last))
@@ -106,11 +94,8 @@ def _of_the_present_methods(
     comparison: Mapping[str, Any], rows: Iterable[Row], runs: Mapping[str, RunResult]
 ) -> Iterator[Row]:
     """The rows whose runs have the parameters of their method; of those whose runs have ours, each under our name."""
-    rows, ours = [*rows], Measurements(comparison, {}).counterparts
-    methods, told = (
-        comparison["spec"]["methods"],
-        {one["method"] for one in comparison["series"] if "parameters" in one},
-    )
+    rows, ours, methods = [*rows], Measurements(comparison, {}).counterparts, comparison["spec"]["methods"]
+    told = {one["method"] for one in comparison["series"] if "parameters" in one}
     renamed: dict[str, str | None] = {}
     for row in (row for row in rows if row.records and row.method):
         if row.method not in methods:
@@ -168,14 +153,6 @@ def described_again(comparison: Mapping[str, Any], files: folder.TargetFiles) ->
     """What a target's record says for the page, in the present words; what its runs told stays."""
     meta = target_table.describe(comparison, {})
     return {**meta, **{key: files.record["meta"][key] for key in ("label", "marks") if key in files.record["meta"]}}
-
-
-def _runs(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str, RunResult]:
-    records = {
-        run["run"]["id"]: compaction.whole_record(run, files.record, comparison["target"], SCHEMA_VERSION)
-        for run in files.record["runs"]
-    }
-    return {one: RunResult(one, record, {}) for one, record in records.items()}
 
 
 def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Sequence[RunResult]) -> Row:

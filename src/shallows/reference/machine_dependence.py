@@ -1,4 +1,4 @@
-"""Which metrics of a target depend on how fast a machine is, so that two machines need not agree on them."""
+"""Metrics of a target that depend on the speed of a machine, on which two machines need not agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's own results held against the reference, target by target, and a report of what drifted."""
+"""A user's own results compared with the reference, target by target, with a report of what drifted."""
 
 from __future__ import annotations
 
@@ -24,24 +24,13 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class Verification:
-    """What became of a scale's numbers.
+    """What became of a scale's numbers."""
 
-    Attributes
-    ----------
-    findings : dict of list of Finding
-        By target, for those that have a table here.
-    not_here : list of str
-        Targets of the reference that have no table here.
-    same_runs, same_bits, n_runs : int
-        Runs here that were made with the code, data and parameters of the reference; those of them whose coefficients
-        are the same to the bit; and all runs of the reference in the targets that were compared.
-    """
-
-    findings: dict[str, list[Finding]] = field(default_factory=dict)
-    not_here: list[str] = field(default_factory=list)
-    same_runs: int = 0
-    same_bits: int = 0
-    n_runs: int = 0
+    findings: dict[str, list[Finding]] = field(default_factory=dict)  # by target, for those that have a table here
+    not_here: list[str] = field(default_factory=list)  # targets of the reference that have no table here
+    same_runs: int = 0  # runs here with the code, data and parameters of the reference,
+    same_bits: int = 0  # those of them whose coefficients are the same to the bit,
+    n_runs: int = 0  # and all runs of the reference in the targets that were compared
 
     @property
     def holds(self) -> bool:
@@ -55,22 +44,7 @@ class Verification:
 
 
 def verify(results: str | Path, reference: str | Path, wanted: Iterable[str] = ()) -> Verification:
-    """Compare the tables of a scale's results with its reference.
-
-    Parameters
-    ----------
-    results, reference : path
-        Folders of the scale.
-    wanted : iterable of str
-        Targets; all of the reference's where none is named.
-
-    Raises
-    ------
-    TornReferenceError
-        Where the reference is not whole.
-    UnknownNameError
-        Where the reference holds no such target.
-    """
+    """Compare the tables of a scale's results with its reference: of the targets that are wanted, or of all."""
     results, index = Path(results), folder.read_index(reference)
     findings, not_here, same = {}, [], Counter()
     for target in wanted or index["targets"]:

@@ -1,12 +1,7 @@
-"""A contact sheet of deformed digits: what the endless MNIST looks like, to be judged by eye.
-
-``python -m shallows.report.contact_sheet --digits data/raw/mnist --out contact_sheet_mnist8m`` writes the picture as
-SVG and PNG.
-"""
+"""A contact sheet of deformed digits: what the endless MNIST looks like, to be judged by eye."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,19 +22,7 @@ def draw(
     title: str,
     footer: str,
 ) -> None:
-    """Draw rows of images, each led by the one that it is made of.
-
-    Parameters
-    ----------
-    plain : sequence of arrays of uint8, shape (side, side)
-        One image a row; it stands on the left.
-    deformed : sequence of sequences of such arrays
-        For every row, what stands to the right of it.
-    svg_path, png_path : path
-        Where the two forms go. Drawn again, they are the same to the bit.
-    title, footer : str
-        What stands above and below.
-    """
+    """Draw rows of images of bytes, each led by the plain one that it is made of; drawn again, the same to the bit."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -48,13 +31,12 @@ def draw(
     across = 6.2  # inches, as the other figures
     tall = across * height / width
     top, bottom = 0.62, 0.42
+    left, whole = 0.1 / (across + 0.2), tall + top + bottom
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": title}):
-        figure = Figure(figsize=(across + 0.2, tall + top + bottom))
-        box = (0.1 / (across + 0.2), bottom / (tall + top + bottom))
-        ax = figure.add_axes((*box, across / (across + 0.2), tall / (tall + top + bottom)))
+        figure = Figure(figsize=(across + 0.2, whole))
+        ax = figure.add_axes((left, bottom / whole, across / (across + 0.2), tall / whole))
         ax.imshow(sheet, cmap="gray_r", vmin=0, vmax=255, interpolation="nearest", aspect="auto")
         ax.set_axis_off()
-        left, whole = 0.1 / (across + 0.2), tall + top + bottom
         figure.text(left, 1 - 0.1 / whole, title, va="top", fontsize=10.5, fontweight="bold", color=INK)
         for place, text in zip(centres, ("plain", "deformed"), strict=True):
             at = left + place / width * across / (across + 0.2)
@@ -64,19 +46,7 @@ def draw(
 
 
 def of_digits(digits: Any, svg_path: str | Path, png_path: str | Path, *, source: str, columns: int = 10) -> None:
-    """Draw the first digit of every class and its first deformations.
-
-    Parameters
-    ----------
-    digits : EndlessDigits
-        The generator.
-    svg_path, png_path : path
-        Where the two forms go.
-    source : str
-        What the digits are, for the footer.
-    columns : int, default=10
-        Deformations of each.
-    """
+    """Draw the first digit of every class of a generator and its first deformations; the footer names their source."""
     n, side = len(digits.images), digits.side
     firsts = [int((digits.labels == label).argmax()) for label in range(digits.n_classes)]
     deformed = [
@@ -101,17 +71,7 @@ def of_digits(digits: Any, svg_path: str | Path, png_path: str | Path, *, source
 
 
 def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
-    """Draw the sheet of an endless dataset of the catalogue.
-
-    Parameters
-    ----------
-    name : str
-        A generated dataset that `of_digits` can draw, for instance ``"mnist_endless"``.
-    verified : path
-        The ``verified.json`` that `shallows.datasets.fetch` wrote for it.
-    svg_path, png_path : path
-        Where the two forms go.
-    """
+    """Draw the sheet of an endless dataset of the catalogue, by the ``verified.json`` that was written for it."""
     from shallows.datasets import get
     from shallows.datasets.sources import open_source
 
@@ -122,7 +82,7 @@ def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: 
 
 
 def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[Any, tuple[float, float]]:
-    """Return the sheet as one image, and where the middles of its two parts are."""
+    """The sheet as one image, and where the middles of its two parts are."""
     import numpy as np
 
     side = plain[0].shape[0]
@@ -136,22 +96,3 @@ def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[An
             start = side + _ASIDE + column * step
             sheet[lines, start : start + side] = image
     return sheet, (side / 2, side + _ASIDE + (step * columns - _GAP) / 2)
-
-
-def main() -> None:
-    """Draw the sheet from the command line."""
-    from shallows.datasets import synthetic
-
-    parser = argparse.ArgumentParser(description="Draw a contact sheet of deformed digits.")
-    parser.add_argument("--digits", type=Path, default=Path("data/embedded/mnist_demo"), help="folder of the idx files")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("contact_sheet_mnist8m"), help="path without .svg and .png")
-    arguments = parser.parse_args()
-    digits = synthetic.make("endless_mnist", seed=arguments.seed, digits=arguments.digits)
-    paths = [arguments.out.with_name(arguments.out.name + end) for end in (".svg", ".png")]
-    of_digits(digits, *paths, source=f"{len(digits.images):,} training digits of MNIST")
-    print(*paths, sep="\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,11 +34,6 @@ def curves(target: Target) -> Figure:
     horizontal lines with a label, ``powers`` thin lines that fall as a power of x, with a label. ``x_scale`` and
     ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``, ``y_limits`` and ``titles`` (of axes, by value)
     overrule what is derived.
-
-    Raises
-    ------
-    ShallowsError
-        Where the rows do not hold what the figure is drawn by.
     """
     spec = dict(target.meta["figure"])
     x = spec.get("x") or next(iter(target.meta.get("marks", [])), "")
@@ -63,15 +59,8 @@ def curves(target: Target) -> Figure:
     wide = len(across)
     width = spec.get("width", 3.1 if wide > 1 else 6.0)
     above = len(names) <= WIDE and sheet.fits_a_line(handles, wide * width)
-    figure, axes = sheet.sheet(
-        target,
-        rows=len(down),
-        columns=wide,
-        width=width,
-        height=spec.get("height", 2.5 if wide > 1 else 3.3),
-        legend=above,
-        absent=absent,
-    )
+    height = spec.get("height", 2.5 if wide > 1 else 3.3)
+    figure, axes = sheet.sheet(target, len(down), wide, width, height, legend=above, absent=absent)
     for line, row in enumerate(down):
         for place, column in enumerate(across):
             ax = axes[line][place]
@@ -141,16 +130,15 @@ def _is_measured(table: pandas.DataFrame, key: str | None, value: str) -> bool:
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    colours = sheet.repeated(sheet.PALETTE, len(names))
+    colours, dashes = itertools.cycle(sheet.PALETTE), itertools.cycle(sheet.DASHES)
     numbers = len(names) > 3 and all(map(_is_size, names))
     if numbers:  # sizes are ordered, so their colours are: from pale to dark
         import seaborn
 
-        colours = seaborn.color_palette("flare", len(names)).as_hex()
-    dashes = [""] * len(names) if numbers else sheet.repeated(sheet.DASHES, len(names))
+        colours, dashes = seaborn.color_palette("flare", len(names)).as_hex(), itertools.repeat("")
     return {
         name: {"color": colour, "linestyle": (0, dash) if dash else "-"}
-        for name, colour, dash in zip(names, colours, dashes, strict=True)
+        for name, colour, dash in zip(names, colours, dashes, strict=False)
     }
 
 
@@ -162,21 +150,16 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
     """Draw the lines of one name: measured values with their band, bounds, printed numbers."""
     bounds = spec.get("bounds", [])
     other = [key for key in part if key not in ("mean", "sd", "published", "verdict", "drawn", "at")]
-    shaped = part.groupby([key for key in other if key != "at" and not _along(part, key)], dropna=False, sort=False)
+    # What lines run along are numbers, one for each place.
+    shaped = part.groupby([key for key in other if part[key].dtype.kind != "f"], dropna=False, sort=False)
     for _, one in shaped:
         one = one.sort_values("at", kind="stable")
         one = one[one["mean"].map(math.isfinite) | one["mean"].isna()]
         measured = one.dropna(subset=["mean"])
         if one["metric"].isin(bounds).all():
             own = spec.get("lines") == "metric"  # beside several lines it belongs to none, and lies over them
-            ax.plot(
-                measured["at"],
-                measured["mean"],
-                color=sheet.INK if own else look["color"],
-                linestyle=(0, (4, 2)),
-                linewidth=0.9,
-                zorder=5 if own else 2,
-            )
+            thin = {"color": sheet.INK if own else look["color"], "linestyle": (0, (4, 2)), "linewidth": 0.9}
+            ax.plot(measured["at"], measured["mean"], zorder=5 if own else 2, **thin)
             continue
         marker = "o" if len(measured) <= MARKED else None
         ax.plot(measured["at"], measured["mean"], marker=marker, markeredgecolor="white", zorder=3, **look)
@@ -187,21 +170,8 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
             ax.fill_between(measured["at"], below, above, color=look["color"], alpha=0.16, linewidth=0)
         printed = one.dropna(subset=["published"])
         if len(printed):
-            ax.plot(
-                printed["at"],
-                printed["published"],
-                color=look["color"],
-                marker="o",
-                markerfacecolor="white",
-                linestyle=(0, sheet.DASHES[1]),
-                linewidth=1.0,
-                zorder=4,
-            )
-
-
-def _along(part: pandas.DataFrame, key: str) -> bool:
-    """Whether a key is what the lines run along: numbers, one for each place."""
-    return part[key].dtype.kind == "f"
+            hollow = {"marker": "o", "markerfacecolor": "white", "linestyle": (0, sheet.DASHES[1]), "linewidth": 1.0}
+            ax.plot(printed["at"], printed["published"], color=look["color"], zorder=4, **hollow)
 
 
 def _dress(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
@@ -218,15 +188,8 @@ def _dress(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Map
             _plain_ticks(ax, axis, above)
     for level in spec.get("levels", []):
         ax.axhline(level["value"], color=sheet.QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
-        ax.annotate(
-            level.get("label", ""),
-            (1.0, level["value"]),
-            xycoords=("axes fraction", "data"),
-            ha="right",
-            va="bottom",
-            fontsize=7.5,
-            color=sheet.QUIET,
-        )
+        right = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
+        ax.annotate(level.get("label", ""), (1.0, level["value"]), fontsize=7.5, color=sheet.QUIET, **right)
     for one in spec.get("powers", []):
         _draw_power(ax, finite, one["power"], one.get("label", ""))
     if "y_limits" in spec:
@@ -289,11 +252,6 @@ def _silence(target: Target, part: pandas.DataFrame) -> str:
     return sheet.silence(part) + (f": {', '.join(absent)}" if absent else "")
 
 
-def _not_drawn(table: pandas.DataFrame, lines: str, name: str) -> str:
-    """What a legend says of a line that no measured value is on."""
-    return "" if table.loc[table[lines] == name, ["mean", "published"]].notna().any(axis=None) else " (not run)"
-
-
 def _handles(
     target: Target,
     spec: Mapping[str, Any],
@@ -303,19 +261,17 @@ def _handles(
 ) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    handles = []
-    if len(looks) > 1:
-        handles = [
-            Line2D([], [], label=_title(target, spec, lines, name) + _not_drawn(table, lines, name), **look)
-            for name, look in looks.items()
-            if not (lines == "metric" and name in spec.get("bounds", []))
-        ]
-    for bound in dict.fromkeys(spec.get("bounds", [])):
+    handles, bounds = [], dict.fromkeys(spec.get("bounds", []))
+    for name, look in looks.items() if len(looks) > 1 else ():
+        if lines != "metric" or name not in bounds:
+            is_drawn = table.loc[table[lines] == name, ["mean", "published"]].notna().any(axis=None)
+            title = _title(target, spec, lines, name) + ("" if is_drawn else " (not run)")
+            handles.append(Line2D([], [], label=title, **look))
+    for bound in bounds:
         if table.loc[table["metric"] == bound, "mean"].notna().any():
             label = name_of(target, "metric", bound)
             handles.append(Line2D([], [], color=sheet.INK, linewidth=0.9, linestyle=(0, (4, 2)), label=label))
     if table["published"].notna().any():
-        handles.append(
-            Line2D([], [], color=sheet.INK, marker="o", markerfacecolor="white", linestyle="", label="published")
-        )
+        hollow = {"marker": "o", "markerfacecolor": "white", "linestyle": ""}
+        handles.append(Line2D([], [], color=sheet.INK, label="published", **hollow))
     return handles

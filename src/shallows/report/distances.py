@@ -23,13 +23,8 @@ COLOURS = {WITHIN: "#8a8a8a", **dict(zip(CAUSES, PALETTE, strict=True))}
 def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFrame:
     """One line a judged number: its ``paper``, its signed ``distance`` in margins, the ``cause`` of a deviation.
 
-    Numbers without a margin are left out, as are those that are derived from others.
-
-    Parameters
-    ----------
-    targets : iterable of Target
-    papers : mapping of str
-        Short names of papers by their titles, in the order of the picture.
+    Numbers without a margin are left out, as are those that are derived from others. ``papers`` has short names of
+    papers by their titles, in the order of the picture.
     """
     import pandas
 

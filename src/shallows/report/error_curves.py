@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError
 
 from .numbers import is_number
-from .sheet import DASHES, INK, PALETTE, empty_sheet, frame, legend, repeated, same_limits, say, sheet, silence
+from .sheet import DASHES, INK, PALETTE, empty_sheet, frame, legend, same_limits, say, sheet, silence
 from .target import Target, ordered
 from .wording import key_title, name_of
 
@@ -22,8 +23,7 @@ def error_curves(target: Target) -> Figure:
     """Error against epochs: a column of axes a kernel, a row a metric, a colour a method.
 
     What was measured is solid with full marks, what the source prints is dashed with hollow ones.
-    ``figure`` in the JSON may name other keys as ``x``, ``panels`` and ``lines``, one ``metric`` instead of
-    all, and labels of the axes as ``x_label`` and ``y_label``.
+    ``figure`` in the JSON may name other keys as ``x``, ``panels`` and ``lines``, and one ``metric`` instead of all.
     """
     spec = target.meta["figure"]
     x, facet, hue = spec.get("x", "epochs"), spec.get("panels", "kernel"), spec.get("lines", "method")
@@ -37,17 +37,10 @@ def error_curves(target: Target) -> Figure:
     facets, metrics, methods = ordered(table[facet]), ordered(table["metric"]), ordered(table[hue])
     absent = [value for value in facets if table.loc[table[facet] == value, "mean"].isna().all()]
     facets = [value for value in facets if value not in absent]
-    colours = dict(zip(methods, repeated(PALETTE, len(methods)), strict=True))
+    colours = dict(zip(methods, itertools.cycle(PALETTE), strict=False))
 
-    figure, axes = sheet(
-        target,
-        rows=len(metrics),
-        columns=len(facets),
-        width=3.1,
-        height=2.5,
-        legend=True,
-        absent=[_facet_title(target, facet, value) for value in absent],
-    )
+    titles = [_facet_title(target, facet, value) for value in absent]
+    figure, axes = sheet(target, len(metrics), len(facets), width=3.1, height=2.5, legend=True, absent=titles)
     for row, metric in enumerate(metrics):
         values = table[table["metric"] == metric]
         for column, value in enumerate(facets):
@@ -57,9 +50,9 @@ def error_curves(target: Target) -> Figure:
                 one = part[part[hue] == method].sort_values(x, kind="stable")
                 _published_and_measured(ax, one, x, colours[method])
             ax.set_title(_facet_title(target, facet, value) if row == 0 else "", loc="left")
-            ax.set_xlabel(spec.get("x_label", key_title(target, x)) if row == len(metrics) - 1 else "")
-            ax.set_ylabel(spec.get("y_label", name_of(target, "metric", metric)) if column == 0 else "")
-            _scale_axes(ax, values[x], values[["mean", "published"]].stack(), spec)
+            ax.set_xlabel(key_title(target, x) if row == len(metrics) - 1 else "")
+            ax.set_ylabel(name_of(target, "metric", metric) if column == 0 else "")
+            _scale_axes(ax, values[x], values[["mean", "published"]].stack())
             if part["mean"].isna().all():
                 say(ax, silence(part))
         same_limits(axes[row])
@@ -70,17 +63,8 @@ def error_curves(target: Target) -> Figure:
     if table["mean"].notna().any():
         handles.append(Line2D([], [], color=INK, marker="o", label="measured"))
     if table["published"].notna().any():
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=INK,
-                linestyle=(0, DASHES[1]),
-                marker="o",
-                markerfacecolor="white",
-                label="published",
-            )
-        )
+        hollow = {"linestyle": (0, DASHES[1]), "marker": "o", "markerfacecolor": "white"}
+        handles.append(Line2D([], [], color=INK, label="published", **hollow))
     legend(figure, handles)
     return figure
 
@@ -88,15 +72,7 @@ def error_curves(target: Target) -> Figure:
 def _published_and_measured(ax: Axes, one: pandas.DataFrame, x: str, colour: str) -> None:
     import seaborn
 
-    shared = {
-        "data": one,
-        "x": x,
-        "color": colour,
-        "ax": ax,
-        "marker": "o",
-        "estimator": None,
-        "markeredgewidth": 1,
-    }
+    shared = {"data": one, "x": x, "color": colour, "ax": ax, "marker": "o", "estimator": None, "markeredgewidth": 1}
     if one["published"].notna().any():
         seaborn.lineplot(
             y="published",
@@ -121,8 +97,8 @@ def _facet_title(target: Target, key: str, value: str) -> str:
     return f"{title} {name}" if is_number(value) else f"{name} {title}"
 
 
-def _scale_axes(ax: Axes, x: pandas.Series, y: pandas.Series, spec: dict[str, Any]) -> None:
-    """Logarithmic axes where the values span nearly a decade, unless ``x_scale`` or ``y_scale`` says otherwise.
+def _scale_axes(ax: Axes, x: pandas.Series, y: pandas.Series) -> None:
+    """Logarithmic axes where the values span nearly a decade.
 
     An axis that holds zeros as well is linear at its lower end, two decades below its largest value, and its
     label says so.
@@ -131,8 +107,7 @@ def _scale_axes(ax: Axes, x: pandas.Series, y: pandas.Series, spec: dict[str, An
 
     for axis, values in (("x", x.dropna()), ("y", y.dropna())):
         above = values[values > 0]
-        apt = len(above) > 0 and values.min() >= 0 and above.max() / above.min() >= 8
-        if spec.get(f"{axis}_scale", "log" if apt else "linear") != "log":
+        if above.empty or values.min() < 0 or above.max() / above.min() < 8:
             ax.set_ylim(bottom=0) if axis == "y" else None
             continue
         one = getattr(ax, f"{axis}axis")

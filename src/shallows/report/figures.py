@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,34 +26,22 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
 }
 
 
-def draw(csv_path: str | Path, meta_path: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
-    """Draw a target as its JSON says under ``figure``.
-
-    Parameters
-    ----------
-    csv_path : path
-        The tidy CSV that holds the numbers to draw.
-    meta_path : path
-        The JSON beside it; ``figure.kind`` names the drawing: ``curves``, ``spectrum``, ``scatter`` or
-        ``error_curves``.
-    svg_path, png_path : path
-        Where the two forms go.
-
-    Raises
-    ------
-    UnknownNameError
-        Where no drawing has the name ``figure.kind``.
-    ShallowsError
-        Where the rows do not hold what the drawing needs.
-    """
+def draw(
+    csv_path: str | Path,
+    meta_path: str | Path,
+    svg_path: str | Path,
+    png_path: str | Path,
+    kinds: Mapping[str, Callable[[Target], Figure]] = KINDS,
+) -> None:
+    """Draw a target as SVG and PNG, as its JSON says under ``figure``, whose ``kind`` names the drawing."""
     import matplotlib
     import seaborn
 
     target = read(csv_path, meta_path)
     kind = (target.meta.get("figure") or {}).get("kind", "")
-    if kind not in KINDS:
-        raise UnknownNameError("kind of figure", kind, KINDS)
+    if kind not in kinds:
+        raise UnknownNameError("kind of figure", kind, kinds)
     style = {**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": target.id}
     with matplotlib.rc_context(style):
-        figure = KINDS[kind](target)
+        figure = kinds[kind](target)
         save(figure, svg_path, png_path, target.title)

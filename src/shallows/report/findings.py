@@ -13,20 +13,10 @@ _LITERAL = re.compile(r'<span class="docutils literal">(?P<name>[a-z][a-z0-9_]*)
 
 
 def render(path: str | Path, counts: Mapping[str, Mapping[str, int]]) -> str:
-    """A reStructuredText file as a fragment of HTML.
+    """A reStructuredText file, which can include no file and no HTML of its own, as a fragment of HTML.
 
-    Parameters
-    ----------
-    path : path
-        The file. It is text alone: it can include no file and no HTML of its own.
-    counts : mapping
-        For each target of the page how many of its values have which verdict; the name of a target in the text becomes
-        a link, followed by these counts, so that the prose needs no number that a table has.
-
-    Raises
-    ------
-    ShallowsError
-        If the text is not valid.
+    ``counts`` tells for each target of the page how many of its values have which verdict; the name of a target in the
+    text becomes a link, followed by these counts, so that the prose needs no number that a table has.
     """
     from docutils.core import publish_parts
     from docutils.utils import SystemMessage

@@ -14,19 +14,8 @@ SMALL, LARGE = 1e-4, 1e7
 def writer(printed: Sequence[str], values: Sequence[float], unit: str = "") -> Callable[[float], str]:
     """How the measured values of one metric are written.
 
-    Parameters
-    ----------
-    printed : sequence of str
-        What the source prints of the metric; texts that are no numbers say nothing about digits.
-    values : sequence of float
-        All that was measured of it.
-    unit : str
-
-    Returns
-    -------
-    callable
-        Takes a number. Beside printed numbers it writes as many decimals as they have; percentages get two, counts
-        none, times are rounded, and anything else gets three significant digits.
+    Beside printed numbers as many decimals are written as they have (printed words say nothing about digits);
+    percentages get two, counts none, times are rounded, and anything else gets three significant digits.
     """
     numbers = [text.lower() for text in printed if is_number(text)]
     finite = [value for value in values if math.isfinite(value)]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import figures
 from .curves import curves
-from .sheet import INK, PALETTE, QUIET, STYLE, save, say, sheet
-from .target import Target, read
+from .sheet import INK, PALETTE, QUIET, say, sheet
+from .target import Target
 from .wording import name_of
 
 if TYPE_CHECKING:
@@ -37,15 +38,15 @@ _FAR = 1.15
 
 def error_against_costs(target: Target) -> Figure:
     """The test error of each method over each of its costs, with its interval, and a ring around one of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
     found: dict[str, dict[str, float]] = {}
     for row in target.rows:
         if row.measured_mean is not None:
             found.setdefault(row.keys["method"], {})[row.keys["metric"]] = row.measured_mean
     found = {name: one for name, one in found.items() if _COSTS.keys() <= one.keys()}
     if not found:
-        figure, [[ax]] = sheet(target, rows=1, columns=1, width=7.4, height=2.0)
-        say(ax, "Not drawn: no method could be run.")
-        return figure
+        return _not_drawn(target, "no method could be run", width=7.4, height=2.0)
     is_class = any("test_error" in one for one in found.values())
     figure, [axes] = sheet(target, rows=1, columns=len(_COSTS), width=3.6, height=max(3.6, 0.5 + 0.165 * len(found)))
     heights = _heights(found, is_class)
@@ -61,7 +62,8 @@ def error_against_costs(target: Target) -> Figure:
         ax.set_xlim(_ends([one[cost] for one in found.values()]))
         ax.set_ylim(_ends([*(error - below for error, below, _ in heights.values() if error <= top), top], least=1.2))
         _plain_ticks(ax)
-    _size_ticks(axes[-1])
+    axes[-1].xaxis.set_major_locator(LogLocator(numticks=5))  # so few that the sizes do not touch
+    axes[-1].xaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value)))
     for ax in axes[1:]:
         ax.tick_params(labelleft=False)
     axes[0].set_ylabel("test error (%)" if is_class else "test, 1 − R²")
@@ -121,15 +123,8 @@ def _join_unbeaten(ax: Axes, points: list[tuple[float, float]]) -> None:
     ax.plot(*zip(*front, strict=True), color=QUIET, linewidth=0.8, zorder=2)
 
 
-def _size_ticks(ax: Axes) -> None:
-    """Kilobytes with their unit, and so few of them that they do not touch."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    ax.xaxis.set_major_locator(LogLocator(numticks=5))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value)))
-
-
 def _size(kilobytes: float) -> str:
+    """A size with its unit."""
     for unit, factor in (("GB", 1e6), ("MB", 1e3)):
         if kilobytes >= factor:
             return f"{kilobytes / factor:g} {unit}"
@@ -140,11 +135,8 @@ def _plain_ticks(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        steps = (
-            (1.0,) if high >= 100 * low else (1.0, 2.0, 5.0) if high >= 8 * low else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
-        )
+        steps = (1,) if high >= 100 * low else (1, 2, 5) if high >= 8 * low else (1, 1.5, 2, 3, 4, 5, 7)
         axis.set_major_locator(LogLocator(subs=steps))
-    for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
 
@@ -156,10 +148,14 @@ def predicted_against_true(target: Target) -> Figure:
         return _scatter(target, Path(spec["points"]), spec["names"])
     counts = [row for row in target.rows if row.measured_mean is not None]
     if not counts:
-        figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=2.5)
-        say(ax, f"Not drawn: {target.rows[0].reason or 'nothing was predicted'}.")
-        return figure
+        return _not_drawn(target, target.rows[0].reason or "nothing was predicted")
     return _confusion(target, list(dict.fromkeys(row.keys["true"] for row in counts)))
+
+
+def _not_drawn(target: Target, why: str, width: float = 6.2, height: float = 2.5) -> Figure:
+    figure, [[ax]] = sheet(target, rows=1, columns=1, width=width, height=height)
+    say(ax, f"Not drawn: {why}.")
+    return figure
 
 
 def _confusion(target: Target, names: list[str]) -> Figure:
@@ -203,7 +199,7 @@ def _short(name: str) -> str:
 def _scatter(target: Target, path: Path, names: list[str]) -> Figure:
     with np.load(path, allow_pickle=False) as held:
         true, predicted = held["true"], held["predicted"]
-    true, predicted = true.reshape(len(true), -1), predicted.reshape(len(true), -1)
+    true, predicted = (values.reshape(len(true), -1) for values in (true, predicted))
     shown, step = names[:4], max(1, math.ceil(len(true) / _LARGEST))
     figure, [axes] = sheet(target, rows=1, columns=len(shown), width=4.2 if len(shown) == 1 else 3.1, height=3.6)
     for place, (ax, name) in enumerate(zip(axes, shown, strict=True)):
@@ -222,9 +218,7 @@ def bandwidths(target: Target) -> Figure:
         # The best on the test rows come first, and there are no more looks of lines than colours.
         shown = list(dict.fromkeys(row.keys["method"] for row in target.rows))[: len(PALETTE)]
         return curves(replace(target, rows=tuple(row for row in target.rows if row.keys["method"] in shown)))
-    figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=2.5)
-    say(ax, f"Not drawn: {target.rows[0].reason}.")
-    return figure
+    return _not_drawn(target, target.rows[0].reason)
 
 
 KINDS: dict[str, Callable[[Target], Figure]] = {
@@ -235,19 +229,5 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
 
 
 def draw(csv_path: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
-    """Draw the picture of a table of a comparison.
-
-    Parameters
-    ----------
-    csv_path : path
-        The tidy CSV; the JSON that describes it lies beside it.
-    svg_path, png_path : path
-        Where the two forms go.
-    """
-    import matplotlib
-    import seaborn
-
-    target = read(csv_path, Path(csv_path).with_suffix(".json"))
-    with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": target.id}):
-        figure = KINDS[target.meta["figure"]["kind"]](target)
-        save(figure, svg_path, png_path, target.title)
+    """Draw the picture of a table of a comparison, by its tidy CSV and the JSON that lies beside it."""
+    figures.draw(csv_path, Path(csv_path).with_suffix(".json"), svg_path, png_path, KINDS)

@@ -9,7 +9,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,10 +18,10 @@ from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
 from . import distances
 from . import summaries as papers_in_short
-from .cards import card
 from .findings import render
 from .tables import environment, html_context
 from .target import Target, read, write_text
+from .target_cards import card
 from .wording import code_text, key_title, name_of
 
 SCALES = {
@@ -39,26 +38,6 @@ LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on
 TITLES = {"own": "Comparison on your own data"}
 
 
-@dataclass(frozen=True)
-class Link:
-    """A link from the page to a file beside it."""
-
-    text: str
-    href: str
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
-
-    job: str
-    name: str
-    record: Link
-    curve: Link | None
-    facts: tuple[str, ...]
-    warning: str
-
-
 def write(
     targets: Iterable[tuple[str | Path, str | Path, str | Path | None, str | Path | None]],
     out_html: str | Path,
@@ -68,33 +47,24 @@ def write(
     leaderboards: Mapping[str, str | Path] | None = None,
     origin: str = "",
 ) -> None:
-    """Write the report.
+    """Write the report, with links that are relative to it, so that the folder of results can be moved as a whole.
 
-    Parameters
-    ----------
-    targets : iterable of (csv, meta, html, svg)
-        For each target its tidy CSV, its JSON, its HTML table (linked; None where there is none) and its
-        figure (shown; None where there is none), in the order of the page.
-    out_html : path
-        Where the page goes. Links are relative to it, so that the folder of results can be moved as a whole.
-    findings : iterable of path
-        Findings in words, see `findings.render`.
-    summaries : iterable of path
-        The papers in short, see `summaries.read`.
-    title : str
-        In place of the one that follows from the scale.
-    leaderboards : mapping of str to path
-        Pages that compare all methods on one dataset, by its title; the page links to them.
-    origin : str
-        A sentence on where the results come from, for the head of a page that was not made by the user's own runs.
+    Each target is given, in the order of the page, by its tidy CSV, its JSON, its HTML table (linked) and its figure
+    (shown), the last two None where there is none. ``leaderboards`` are pages by the titles of their datasets,
+    ``title`` takes the place of the one that follows from the scale, and ``origin`` is a sentence on where results come
+    from that are not the user's own.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
     by_id = {section["target"].id: section["target"] for section in sections}
-    kinds = counts_by_kind(row for section in sections for row in section["target"].rows)
+    kinds = counts_by_kind(row for target in by_id.values() for row in target.rows)
     counts = {section["target"].id: _of_all_kinds(section["kinds"]) for section in sections}
-    scales = list(dict.fromkeys(section["target"].scale for section in sections))
+    scales = list(dict.fromkeys(target.scale for target in by_id.values()))
+    machines = dict.fromkeys(name for target in by_id.values() for name in target.meta["label"]["hardware"])
     in_short = papers_in_short.read(summaries, by_id)
+    papers: dict[str, list[dict[str, Any]]] = {one.title: [] for one in in_short}  # those in short come first
+    for section in sections:
+        papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
     numbers = distances.table(by_id.values(), {one.title: one.name for one in in_short})
     script = SCRIPT.read_text(encoding="utf-8")
     text = (
@@ -106,20 +76,20 @@ def write(
             origin=origin,
             scale_text=LEADERBOARD if title else SCALES.get(scales[0], "") if len(scales) == 1 else "",
             title=title or (TITLES.get(scales[0], "") if len(scales) == 1 else "") or "Reproduction report",
-            leaderboards=[Link(name, _relative(path, out_html.parent)) for name, path in (leaderboards or {}).items()],
-            compares_with_papers=any(section["target"].paper_is_known for section in sections) or not sections,
+            leaderboards=[(name, _relative(path, out_html.parent)) for name, path in (leaderboards or {}).items()],
+            compares_with_papers=any(target.paper_is_known for target in by_id.values()) or not sections,
             codes=codes(by_id.values()),
-            machines=_machines(by_id.values()),
+            machines=[*machines] or ["unknown"],
             kinds=kinds,
-            causes=list(dict.fromkeys(one for section in sections for one in section["card"].causes)),
+            causes=list(dict.fromkeys(one for section in sections for one in section["card"]["causes"])),
             columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
             kind_meanings=KINDS,
-            findings=[_titled(render(path, counts)) for path in findings],
+            findings=[(_first_heading(text), text) for text in (render(path, counts) for path in findings)],
             summaries=in_short,
             n_within=int((numbers["cause"] == distances.WITHIN).sum()),
             n_numbers=len(numbers),
             distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
-            papers=_papers(sections, [one.title for one in in_short]),
+            papers=papers,
             pictures={section["target"].id: section["figure"] for section in sections},
             alternatives={section["target"].id: section["alternative"] for section in sections},
             script=script,
@@ -134,34 +104,19 @@ def _of_all_kinds(kinds: Mapping[str, Mapping[Verdict, tuple[int, int]]]) -> dic
     return {verdict: sum(counts[verdict][0] for counts in kinds.values() if verdict in counts) for verdict in Verdict}
 
 
-def _papers(sections: Iterable[dict[str, Any]], first: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """The sections of each paper by its title: first the papers named, then the others in the order of the targets."""
-    papers: dict[str, list[dict[str, Any]]] = {title: [] for title in first}
-    for section in sections:
-        papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
-    return papers
-
-
-def _titled(text: str) -> tuple[str, str]:
-    """A text with its first heading, which is its title where it is folded."""
+def _first_heading(text: str) -> str:
+    """The first heading of a text, which is its title where it is folded."""
     heading = re.search(r"<h3>(.*?)</h3>", text)
-    return (heading[1] if heading else "What was found"), text
-
-
-def _machines(targets: Iterable[Target]) -> list[str]:
-    """Every machine once."""
-    lists = (target.meta.get("label", {}).get("hardware") or [] for target in targets)
-    machines = (name for names in lists for name in ([names] if isinstance(names, str) else names))
-    return list(dict.fromkeys(machines)) or ["unknown"]
+    return heading[1] if heading else "What was found"
 
 
 def codes(targets: Iterable[Target]) -> list[str]:
     """The code of all targets: the commits of each version, listed apart where changes were not committed."""
     commits: dict[tuple[str, bool], dict[str, None]] = {}
-    for code in (target.meta.get("label", {}).get("code") or {} for target in targets):
-        if code.get("version"):
-            of_version = commits.setdefault((code["version"], bool(code.get("dirty"))), {})
-            of_version.update(dict.fromkeys(code.get("commits") or [code.get("commit")]))
+    for code in (target.meta["label"]["code"] for target in targets):
+        if code["version"]:
+            of_version = commits.setdefault((code["version"], bool(code["dirty"])), {})
+            of_version.update(dict.fromkeys(code["commits"]))
     return [
         code_text({"version": version, "commits": [*names], "dirty": dirty})
         for (version, dirty), names in commits.items()
@@ -186,11 +141,9 @@ def _section(
         "card": card(target, svg_path),
         "figure": _data_uri(Path(svg_path).read_text(encoding="utf-8")) if drawn else None,
         "alternative": alternative(target) if drawn else "",
-        "files": [
-            Link(text, _relative(path, folder)) for text, path in files if path is not None and Path(path).exists()
-        ],
+        "files": [(text, _relative(path, folder)) for text, path in files if path and Path(path).exists()],
         "runs": runs,
-        "warnings": Counter(run.warning for run in runs if run.warning),
+        "warnings": Counter(run["warning"] for run in runs if run["warning"]),
     }
 
 
@@ -228,20 +181,21 @@ def _run_folders(target: Target) -> list[Path]:
     return [root / folder if not folder.exists() and (root / folder).exists() else folder for folder in folders]
 
 
-def _run(folder: Path, page_folder: Path) -> Run:
+def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
+    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
     record_path, curve_path = folder / "record.json", folder / "curve.csv"
     try:
         record = json.loads(record_path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         record = {}
-    return Run(
-        job="/".join(folder.parts[-3:-1]),
-        name=folder.name,
-        record=Link("record", _relative(record_path, page_folder)),
-        curve=Link("curve", _relative(curve_path, page_folder)) if curve_path.exists() else None,
-        facts=tuple(_facts(record)),
-        warning=(record.get("blas") or {}).get("warning") or "",
-    )
+    return {
+        "job": "/".join(folder.parts[-3:-1]),
+        "name": folder.name,
+        "record": _relative(record_path, page_folder),
+        "curve": _relative(curve_path, page_folder) if curve_path.exists() else None,
+        "facts": [*_facts(record)],
+        "warning": (record.get("blas") or {}).get("warning"),
+    }
 
 
 def _facts(record: dict[str, Any]) -> Iterable[str]:

@@ -46,50 +46,22 @@ class Remark:
 
 @dataclass(frozen=True)
 class Pivot:
-    """A target's values, arranged as its layout says; Markdown and HTML both are written from it.
-
-    Attributes
-    ----------
-    row_keys, column_keys : tuple of str
-        The keys that go down and the keys that go across.
-    rows, columns : tuple of tuple of str
-        Their values, one tuple a row or a column.
-    cells : dict
-        From a row and a column to a ``Cell``; a combination that the target does not have is absent.
-    constant : tuple of (str, str)
-        Keys that have one value throughout, and are in no heading.
-    has_published : bool
-        Whether the source prints any number here. Where it prints none, the column for them is left out.
-    has_spread : bool
-        Whether a standard deviation stands beside any mean.
-    printed_columns : frozenset of tuple of str
-        Those of which the source prints any number.
-    verdicts : tuple of Verdict
-        Those that occur.
-    remarks : tuple of Remark
-        The reasons.
-    criteria : dict of tuple of str
-        The criteria that occur, by when they were set.
-    n_rows : int
-        Rows before a long table was thinned.
-    n_drawn : int
-        Values that the figure shows and the table does not.
-    """
+    """A target's values, arranged as its layout says; Markdown and HTML both are written from it."""
 
     row_keys: tuple[str, ...]
     column_keys: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str, ...], ...]  # the values of the keys, one tuple a row or a column
     columns: tuple[tuple[str, ...], ...]
-    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]
-    constant: tuple[tuple[str, str], ...]
-    has_published: bool
-    has_spread: bool
-    printed_columns: frozenset[tuple[str, ...]]
-    verdicts: tuple[Verdict, ...]
+    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]  # a combination that the target does not have is absent
+    constant: tuple[tuple[str, str], ...]  # keys that have one value throughout, and are in no heading
+    has_published: bool  # whether the source prints any number here; where not, the column for them is left out
+    has_spread: bool  # whether a standard deviation stands beside any mean
+    printed_columns: frozenset[tuple[str, ...]]  # those of which the source prints any number
+    verdicts: tuple[Verdict, ...]  # those that occur
     remarks: tuple[Remark, ...]
-    criteria: dict[str, tuple[str, ...]]
-    n_rows: int
-    n_drawn: int
+    criteria: dict[str, tuple[str, ...]]  # those that occur, by when they were set
+    n_rows: int  # rows before a long table was thinned
+    n_drawn: int  # values that the figure shows and the table does not
 
     @property
     def has_gaps(self) -> bool:
@@ -128,11 +100,6 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
     """Arrange a target's values as ``layout`` in its JSON says: all that are `tabulated`, or some of them.
 
     Keys that tell rows apart but stand nowhere in the layout become row headings, so that no value is lost.
-
-    Raises
-    ------
-    ShallowsError
-        Where the layout names a key that no row has, or two rows have the same keys.
     """
     layout = target.meta.get("layout") or {}
     row_keys, column_keys = list(layout.get("rows", ())), list(layout.get("columns", ()))

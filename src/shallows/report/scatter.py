@@ -22,23 +22,17 @@ def scatter(target: Target) -> Figure:
     ``x`` and ``metric`` name the metrics on the axes, ``lines`` the metric of the colour, and ``columns`` the key by
     which axes differ (the method, where nothing is said). Rows belong to one point where they agree in the target's
     mark.
-
-    Raises
-    ------
-    ShallowsError
-        Where the target has no mark.
     """
     spec = target.meta["figure"]
     marks = list(target.meta.get("marks", []))
     key, across, up, colour = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
     table = frame(target, [key])
-    classes = _classes(table.loc[table["metric"] == colour, "mean"].dropna().unique())
+    classes = np.sort(table.loc[table["metric"] == colour, "mean"].dropna().unique())
+    classes = classes if 1 < len(classes) <= 10 else None  # few values get a colour each
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
         raise ShallowsError(f"The points of {target.id} have no mark by which they belong together.")
     panels = [value for value in ordered(table[key]) if value] or [""]
-    figure, [axes] = sheet(
-        target, rows=1, columns=len(panels), width=spec.get("width", 3.1), height=spec.get("height", 2.8)
-    )
+    figure, [axes] = sheet(target, rows=1, columns=len(panels), width=3.1, height=2.8)
     for ax, panel in zip(axes, panels, strict=True):
         part = table[(table[key] == panel) & table["mean"].notna()]
         ax.set_title(name_of(target, key, panel) if panel else "", loc="left")
@@ -54,11 +48,6 @@ def scatter(target: Target) -> Figure:
             name = name_of(target, "metric", colour)
             figure.colorbar(dots, ax=list(axes), label=name, shrink=0.8, ticks=classes, spacing="uniform")
     return figure
-
-
-def _classes(values: np.ndarray) -> np.ndarray | None:
-    """The values in order where there are at most ten, each of which gets a colour of its own; else None."""
-    return np.sort(values) if 1 < len(values) <= 10 else None
 
 
 def _colours(classes: np.ndarray | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The sheet that every figure is drawn on: its look, its axes under a title, its legend, its label, and its files."""
+"""The sheet under every figure: its style, its axes, its title, legend and label, and its files."""
 
 from __future__ import annotations
 
@@ -59,13 +59,7 @@ STYLE: dict[str, Any] = {
 
 
 def frame(target: Target, needed: Sequence[str]) -> pandas.DataFrame:
-    """The rows that hold a number, one column a key, with ``published``, ``mean`` and ``sd`` beside them.
-
-    Raises
-    ------
-    ShallowsError
-        Where a needed key is missing.
-    """
+    """The rows that hold a number, one column a key, with ``published``, ``mean`` and ``sd`` beside them."""
     import pandas
 
     missing = [key for key in needed if key not in target.key_names()]
@@ -119,26 +113,8 @@ def sheet(
     )
     axes = figure.subplots(rows, columns, squeeze=False)
     left = MARGIN / across
-    figure.text(
-        left,
-        1 - 0.1 / tall,
-        "\n".join(heading),
-        va="top",
-        ha="left",
-        fontsize=10.5,
-        fontweight="bold",
-        color=INK,
-    )
-    figure.text(
-        left,
-        0.08 / tall,
-        "\n".join(footer),
-        va="bottom",
-        ha="left",
-        fontsize=6.8,
-        color=QUIET,
-        linespacing=1.3,
-    )
+    figure.text(left, 1 - 0.1 / tall, "\n".join(heading), va="top", fontsize=10.5, fontweight="bold", color=INK)
+    figure.text(left, 0.08 / tall, "\n".join(footer), va="bottom", fontsize=6.8, color=QUIET, linespacing=1.3)
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
     return figure, [list(line) for line in axes]
@@ -162,7 +138,7 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
 
 
 def fits_a_line(handles: Sequence[Any], across: float) -> bool:
-    """Tell whether a legend of these handles, side by side, is no wider than so many inches."""
+    """Whether a legend of these handles, side by side, is no wider than so many inches."""
     return sum(0.6 + 0.066 * len(handle.get_label()) for handle in handles) <= max(across, 6.2) - MARGIN
 
 
@@ -192,25 +168,12 @@ def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list
     return lines
 
 
-def repeated(values: Sequence[Any], count: int) -> list[Any]:
-    """The first ``count`` values, from the first again where there are fewer."""
-    return [values[place % len(values)] for place in range(count)]
-
-
 def say(ax: Axes, text: str, width: int = 34) -> None:
     """Words in the middle of axes that have nothing to show, and no ticks, which would say that there was something."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
-    ax.text(
-        0.5,
-        0.5,
-        textwrap.fill(text, width),
-        transform=ax.transAxes,
-        ha="center",
-        va="center",
-        color=QUIET,
-        fontsize=8.5,
-    )
+    centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+    ax.text(0.5, 0.5, textwrap.fill(text, width), color=QUIET, fontsize=8.5, **centred)
 
 
 def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:

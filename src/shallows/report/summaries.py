@@ -31,108 +31,48 @@ _PLACE = re.compile(r"\{(?P<name>\w+)(?:\.(?P<part>printed|data))?\}")
 
 @dataclass(frozen=True)
 class Headline:
-    """One of the numbers that matter.
-
-    Attributes
-    ----------
-    label : str
-        What it is.
-    printed : str
-        As the paper prints it, with its unit; a number or words.
-    measured : str
-        With its unit; empty where it was not measured.
-    spread : str
-        Standard deviation over the repetitions; empty where there is none.
-    data : str
-        On which it was measured, or would be.
-    verdict : Verdict
-    reason : str
-        Of the verdict; may be empty.
-    target : Target
-        Whose table holds it.
-    """
+    """One of the numbers that matter, as texts."""
 
     label: str
-    printed: str
-    measured: str
-    spread: str
-    data: str
+    printed: str  # as the paper prints it, with its unit; a number or words
+    measured: str  # with its unit; empty where it was not measured
+    spread: str  # standard deviation over the repetitions; empty where there is none
+    data: str  # on which it was measured, or would be
     verdict: Verdict
     reason: str
-    target: Target
+    target: Target  # whose table holds it
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The claim that carries a paper.
-
-    Attributes
-    ----------
-    text : str
-        What the paper claims.
-    verdict : str
-        In words, see `in_words`.
-    counts : mapping of Verdict to int
-        Verdicts of the printed rows from which it follows.
-    targets : tuple of Target
-        Whose tables hold these rows.
-    """
+    """The claim that carries a paper."""
 
     text: str
-    verdict: str
-    counts: Mapping[Verdict, int]
-    targets: tuple[Target, ...]
+    verdict: str  # in words, see `in_words`
+    counts: Mapping[Verdict, int]  # of the printed rows from which it follows
+    targets: tuple[Target, ...]  # whose tables hold these rows
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A paper in short.
-
-    Attributes
-    ----------
-    name, title, citation, claimed : str
-    claim : Claim
-    review : tuple of (str, str)
-        Scope, what was easy, what was difficult, and what the authors' code settled: headings and their texts.
-    target_id : str
-        Of the target whose figure is its picture.
-    found : tuple of tuple of (str, bool)
-        Sentences in pieces; those that are measured numbers are marked by True. A sentence one of whose numbers was
-        not measured is left out.
-    numbers : tuple of Headline
-    picture : Target or None
-        The target whose figure stands there; None where nothing of it was measured.
-    """
+    """A paper in short."""
 
     name: str
     title: str
     citation: str
     claimed: str
     claim: Claim
+    #: headings and texts: scope, what was easy, what was difficult, what the code settled
     review: tuple[tuple[str, str], ...]
-    target_id: str
+    target_id: str  # of the target whose figure is its picture
+    #: sentences in pieces, measured numbers marked by True; one with a number that was not measured is left out
     found: tuple[tuple[tuple[str, bool], ...], ...]
     numbers: tuple[Headline, ...]
-    picture: Target | None
+    picture: Target | None  # None where nothing of it was measured
 
 
 def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Summary]:
-    """Read summaries and fill in what the targets' tables hold, in the order that they say.
-
-    Parameters
-    ----------
-    paths : iterable of path
-        YAML files, see ``workflow/schemas/summary.schema.yaml``.
-    targets : mapping of Target
-        By identifier.
-
-    Raises
-    ------
-    UnknownNameError
-        A target that the page has not, or a number in a sentence that the file does not define.
-    ShallowsError
-        Where what says which row is meant fits several rows.
-    """
+    """Read the summaries in the order of their ``place``, with what the tables hold."""
     import yaml
 
     given = [yaml.safe_load(Path(path).read_text(encoding="utf-8")) for path in paths]

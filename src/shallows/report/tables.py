@@ -10,12 +10,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from shallows.experiments.comparing.rows import OURS, counts_by_kind
+from shallows.experiments.comparing.rows import OURS, Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import AFTER, Verdict
 
-from . import folding
 from .numbers import decimals, is_number
-from .pivot import Pivot, Remark, pivot
+from .pivot import Pivot, pivot, tabulated
 from .target import Target, read, write_text
 from .wording import EN_DASH, heading_of, key_title, label, name_of
 
@@ -28,6 +27,54 @@ CRITERIA = {
 }
 CAPTION_WORDS = 40  # of a caption that stand open; the rest is folded
 WORDY = 12  # characters; a longer published entry is a claim in words, and is set as text
+LONG = 8  # rows; a longer table of nothing but measured values is folded where a figure shows them
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a target's values with a table of its own; a click opens it where it is folded."""
+
+    title: str  # what it holds; empty for the first
+    table: Pivot
+    is_folded: bool
+
+
+def parts_of(target: Target, is_drawn: bool = False) -> list[Part]:
+    """What is printed and measured, what is measured besides, what is printed and was not run, and what is quoted."""
+    whole, rows = pivot(target), tabulated(target)
+    printed = _beside(whole, rows, [row for row in rows if row.published or row.ratio is not None])
+    if not printed:
+        is_long = len(whole.rows) > LONG or whole.n_rows > len(whole.rows)
+        fold = is_drawn and is_long and not target.meta.get("layout", {}).get("open")
+        return [Part("The numbers as a table" if fold else "", whole, fold)]
+    compared = _beside(whole, printed, [row for row in printed if row.measured_mean is not None])
+    besides = _without(rows, printed)
+    unmeasured = _without(printed, compared)
+    quoted = [row for row in unmeasured if row.verdict == Verdict.QUOTATION]
+    absent = _without(unmeasured, quoted)
+    found = [
+        (compared, ""),
+        (besides, f"{_values(len(besides))} measured besides, of which the source prints none"),
+        (absent, f"{_values(len(absent))} printed and not run here"),
+        (quoted, f"{_values(len(quoted))} quoted, which nobody can run again"),
+    ]
+    return [Part(title, pivot(target, some), bool(title)) for some, title in found if some]
+
+
+def _without(rows: Sequence[Row], taken: Sequence[Row]) -> list[Row]:
+    places = {id(row) for row in taken}
+    return [row for row in rows if id(row) not in places]
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count:,} values"
+
+
+def _beside(whole: Pivot, rows: Sequence[Row], chosen: Sequence[Row]) -> list[Row]:
+    """The rows whose line of the table and whose column both hold one of those chosen."""
+    lines = {whole.line_of(row) for row in chosen}
+    columns = {whole.column_of(row) for row in chosen}
+    return [row for row in rows if whole.line_of(row) in lines and whole.column_of(row) in columns]
 
 
 def notes(target: Target, table: Pivot) -> list[str]:
@@ -72,12 +119,8 @@ def markdown(target: Target) -> str:
     for column in table.columns:
         names = [titled(target, key, value, heading_of) for key, value in zip(table.column_keys, column, strict=True)]
         headings += [_escaped(" · ".join([*names, part])) for part in table.parts(column)]
-    lines = [
-        f"# {_escaped(target.title)}",
-        "",
-        f"`{target.id}`" + (f", {_escaped(target.source)}" if target.source else ""),
-        "",
-    ]
+    source = f", {_escaped(target.source)}" if target.source else ""
+    lines = [f"# {_escaped(target.title)}", "", f"`{target.id}`{source}", ""]
     if target.meta.get("lead"):
         lines += [f"**{target.meta['lead']}**", ""]
     if target.meta.get("caption"):
@@ -104,7 +147,9 @@ def markdown(target: Target) -> str:
     lines += ["", *(f"{note}  " for note in filter(None, said))]
     if table.remarks:
         lines += ["", "Why:", ""]
-        lines += [f"- {remark_text(remark)}" for remark in table.remarks]
+    for remark in table.remarks:
+        where = f", {remark.where}" if remark.where else ""
+        lines.append(f"- {remark.verdict} ({_values(remark.count)}{where}): {remark.reason}")
     for note in target.notes:
         lines += ["", note]
     for method, sources in (target.meta.get("sources") or {}).items():
@@ -112,13 +157,6 @@ def markdown(target: Target) -> str:
         lines += [f"- {name}: {_escaped(source)}" for name, source in sources.items()]
     lines += ["", *(f"{name}: {text}  " for name, text in label(target.meta)), ""]
     return "\n".join(lines)
-
-
-def remark_text(remark: Remark) -> str:
-    """A remark as one line of plain text."""
-    values = "1 value" if remark.count == 1 else f"{remark.count:,} values"
-    where = f", {remark.where}" if remark.where else ""
-    return f"{remark.verdict} ({values}{where}): {remark.reason}"
 
 
 def _line(texts: Iterable[str]) -> str:
@@ -188,7 +226,7 @@ def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
     return {
         "target": target,
         "table": table,
-        "parts": [_part_context(target, part) for part in folding.parts(target, is_drawn)],
+        "parts": [_part_context(target, part) for part in parts_of(target, is_drawn)],
         "notes": notes(target, table),
         "label": label(target.meta),
         "kinds": counts_by_kind(target.rows),
@@ -196,18 +234,12 @@ def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
     }
 
 
-def _part_context(target: Target, part: folding.Part) -> dict[str, Any]:
-    table = part.table
-    printed = {
-        column: dict(
-            zip(
-                table.rows,
-                aligned([cell.published if (cell := table.cells.get((row, column))) else "" for row in table.rows]),
-                strict=True,
-            )
-        )
-        for column in table.columns
-    }
+def _part_context(target: Target, part: Part) -> dict[str, Any]:
+    table, printed = part.table, {}
+    for column in table.columns:
+        cells = [table.cells.get((row, column)) for row in table.rows]
+        texts = aligned([cell.published if cell else "" for cell in cells])
+        printed[column] = dict(zip(table.rows, texts, strict=True))
     return {
         "title": part.title,
         "is_folded": part.is_folded,
@@ -254,17 +286,7 @@ def html(target: Target) -> str:
 
 
 def render(csv_path: str | Path, meta_path: str | Path, md_path: str | Path, html_path: str | Path) -> None:
-    """Write a target's table as Markdown and as HTML.
-
-    Parameters
-    ----------
-    csv_path : path
-        The tidy CSV: one row a compared value.
-    meta_path : path
-        The JSON beside it: title, source, layout, label.
-    md_path, html_path : path
-        Where the two forms go.
-    """
+    """Write a target's table as Markdown and as HTML, from its tidy CSV and the JSON beside it."""
     target = read(csv_path, meta_path)
     write_text(md_path, markdown(target))
     write_text(html_path, html(target))

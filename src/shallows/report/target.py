@@ -43,13 +43,12 @@ class Target:
     @property
     def scale(self) -> str:
         """The scale at which it was built."""
-        return str(self.meta.get("scale") or self.meta.get("label", {}).get("scale", ""))
+        return self.meta.get("scale", "")
 
     @property
     def notes(self) -> list[str]:
-        """What the JSON says under ``notes``, a paragraph or a list of them."""
-        notes = self.meta.get("notes") or []
-        return [notes] if isinstance(notes, str) else [str(note) for note in notes]
+        """Paragraphs that stand below the table."""
+        return self.meta.get("notes", [])
 
     def is_drawn(self, row: Row) -> bool:
         """Whether a row is a point of a curve, which a figure shows and a table need not."""
@@ -58,9 +57,7 @@ class Target:
             shown = [*figure.get("y", []), *figure.get("bounds", [])]
             on_curve = any(row.keys.get(name) for name in self.meta.get("marks", []))
             return on_curve and not row.published and (not shown or row.keys["metric"] in shown)
-        if "y" in figure:
-            return row.keys["metric"] == figure["y"]
-        return figure.get("kind") == "spectrum" and bool(row.keys.get(figure.get("x", "index")))
+        return figure.get("kind") == "spectrum" and bool(row.keys.get("index"))
 
     @property
     def has_picture(self) -> bool:
@@ -128,13 +125,7 @@ def ordered(values: Iterable[str]) -> list[str]:
 
 
 def read(csv_path: str | Path, meta_path: str | Path) -> Target:
-    """Read a target's tidy CSV and its JSON.
-
-    Raises
-    ------
-    ShallowsError
-        Where the rows cannot be read (see `rows.read_rows`), or the JSON is that of another target.
-    """
+    """Read a target's tidy CSV and its JSON, and check that they belong together."""
     meta, rows = json.loads(Path(meta_path).read_text(encoding="utf-8")), read_rows(csv_path)
     for line, row in enumerate(rows, start=2):
         if row.target != meta["id"]:

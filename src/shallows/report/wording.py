@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from shallows.experiments.comparing.rows import NAMED_KEYS
@@ -55,61 +55,33 @@ def quantity(text: str, unit: str = "") -> str:
     return separated(text).replace("-", "−") + (f"\u00a0{unit}" if unit else "")
 
 
-def count(number: float | int | str | None) -> str:
-    """An integer with separated thousands; an en dash where there is none."""
-    if number is None or number == "":
-        return "–"
-    return f"{int(float(number)):,}"
-
-
 def data_text(data: Mapping[str, Any]) -> str:
     """The data really used, with its sizes: ``MNIST: n = 60,000 training, 10,000 test, d = 784``."""
-    sizes = [
-        f"{count(data[key])} {part}" for key, part in (("n_train", "training"), ("n_test", "test")) if data.get(key)
-    ]
+    sizes = [f"{data[key]:,} {part}" for key, part in (("n_train", "training"), ("n_test", "test")) if data.get(key)]
     parts = ["n = " + ", ".join(sizes)] if sizes else []
     if data.get("n_features"):
-        parts.append(f"d = {count(data['n_features'])}")
+        parts.append(f"d = {data['n_features']:,}")
     return str(data.get("title", "unnamed data")) + (f": {', '.join(parts)}" if parts else "")
 
 
 def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a table or figure says on its face, as pairs of a name and a text.
-
-    The scale, the data really used, the seeds, the hardware and the code version; what the JSON does not
-    know is said to be unknown and never left out.
-    """
+    """What a table or figure says on its face, as pairs of a name and a text; what is not known is said to be so."""
     given = meta.get("label", {})
-    data = given.get("data") or []
-    data = [data] if isinstance(data, Mapping) else data
-    times = Counter(map(data_text, data))
+    times = Counter(map(data_text, given.get("data", ())))
     phrases = [text + (f" ({count} preparations)" if count > 1 else "") for text, count in times.items()]
     return [
-        ("Scale", str(given.get("scale") or meta.get("scale") or "unknown")),
+        ("Scale", meta.get("scale") or "unknown"),
         ("Data", "; ".join(phrases) or "none was used"),
-        ("Seeds", _listed(given.get("seeds"))),
-        ("Hardware", _listed(given.get("hardware"), "; ")),
-        ("Code", code_text(given.get("code"))),
+        ("Seeds", ", ".join(map(str, given.get("seeds", ()))) or "unknown"),
+        ("Hardware", "; ".join(given.get("hardware", ())) or "unknown"),
+        ("Code", code_text(given.get("code", {}))),
     ]
 
 
-def _listed(value: Any, separator: str = ", ") -> str:
-    if value is None or value in ("", [], {}):
-        return "unknown"
-    if isinstance(value, Mapping):
-        return separator.join(f"{key} {item}" for key, item in value.items() if item not in (None, ""))
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return separator.join(_listed(item) for item in value)
-    return str(value)
-
-
-def code_text(code: Any) -> str:
+def code_text(code: Mapping[str, Any]) -> str:
     """A code version for people: ``shallows 0.1.0, commit 0123abc, with uncommitted changes``, or several commits."""
-    if not isinstance(code, Mapping):
-        return _listed(code)
     parts = [f"shallows {code['version']}"] if code.get("version") else []
-    commits = code.get("commits") or [code.get("commit")]
-    shown = [str(commit)[:10] for commit in commits if commit]
+    shown = [commit[:10] for commit in code.get("commits", ())]
     if shown:
         parts.append(f"{'commit' if len(shown) == 1 else 'commits'} {', '.join(shown)}")
     if code.get("dirty"):

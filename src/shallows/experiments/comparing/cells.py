@@ -31,12 +31,17 @@ def cells(measurements: Measurements) -> Iterator[Row]:
     printed = {key_of(one): one for one in comparison["published"] if one["metric"] not in spec.get("claims", {})}
     for key in {**printed, **found}:
         word, method, items, metric = key
-        setting, row = {axis: dict(items)[axis] for axis in axes if axis in dict(items)}, printed.get(key)
+        known, row = dict(items), printed.get(key)
+        setting = {axis: known[axis] for axis in axes if axis in known}
         if key not in found:
             yield maker.not_run(word, method, setting, row, metric)
             continue
         series, point, curves = found[key]
-        measured = _measured(measurements, series, metric, point, curves)
+        values, passed = tuple(curve[point] for curve in curves if point in curve), None
+        passage = spec["metrics"][metric].get("first_passage")
+        if passage and any(measurements.curves(series, passage["of"])):  # without a curve nobody knows
+            passed = len(values)
+        measured = Measured(values, len(series["run_ids"]), passed)
         yield row_of(maker, series, metric, setting, row, measured, measurements.runs(series), point)
 
 
@@ -46,20 +51,6 @@ def missing(measurements: Measurements) -> Iterator[Row]:
     for word, reason in comparison["missing"].items():
         setting, metric = spec["published_data"].get(word, {}).get("setting", {}), next(iter(spec["metrics"]))
         yield maker.row([word], comparison["method"], setting, metric, (Verdict.NOT_RUN, reason))
-
-
-def _measured(
-    measurements: Measurements,
-    series: Mapping[str, Any],
-    metric: str,
-    point: Point,
-    curves: Sequence[Mapping[Point, float]],
-) -> Measured:
-    """What the runs of a series gave of a metric at a point; a level that a run without a curve passed is unknown."""
-    values, passed = tuple(curve[point] for curve in curves if point in curve), None
-    if passage := measurements.spec["metrics"][metric].get("first_passage"):
-        passed = len(values) if any(measurements.curves(series, passage["of"])) else None
-    return Measured(values, len(series["run_ids"]), passed)
 
 
 def row_of(

@@ -24,24 +24,12 @@ _OURS = "our criterion for this claim:"
 
 @dataclass(frozen=True)
 class Number:
-    """A claim's number over one or several series.
+    """A claim's number over one or several series."""
 
-    Attributes
-    ----------
-    series : sequence of mapping
-        Where it was measured.
-    setting : mapping
-        The settings of its row.
-    measured : Measured
-        What the repetitions gave. Where some never passed a level, they are lower bounds, or else of those that did.
-    counted : float, optional
-        A variance of the mean by the points on which all runs are counted.
-    """
-
-    series: Sequence[Mapping[str, Any]]
-    setting: Mapping[str, Any]
-    measured: Measured
-    counted: float | None = None
+    series: Sequence[Mapping[str, Any]]  # where it was measured
+    setting: Mapping[str, Any]  # of its row
+    measured: Measured  # lower bounds where some repetitions never passed a level, or else of those that did
+    counted: float | None = None  # a variance of the mean by the points on which all runs are counted
 
     @property
     def words(self) -> list[str]:
@@ -216,9 +204,6 @@ def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str]
     return Verdict.UNDECIDED if may_agree else Verdict.NOT_RUN
 
 
-# What was measured ---------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _OfSeries:
     """What a claim finds in the runs of one series.
@@ -299,17 +284,18 @@ def _of_each_series(
 
 
 def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any]) -> float:
-    """The variance of a difference of two errors by the points on which both are counted."""
+    """At most the variance of a difference of two errors in percent by the points on which both are counted."""
     sides = measurements.curves(series, metric), measurements.of_partner(series, claim["less"], metric)
     first, second = (statistics.fmean(_reduced(curve, claim) for curve in side) for side in sides)
     on = claim["counted_on"]
-    points = on if isinstance(on, int) else min(run.record["data"][f"n_{on}"] for run in measurements.runs(series))
-    return uncertainty.counted_variance(first, second, points)
+    n = on if isinstance(on, int) else min(run.record["data"][f"n_{on}"] for run in measurements.runs(series))
+    return 100.0 * max(first + second, 100.0 / n) / n
 
 
 def decides_without_rest(claim: Mapping[str, Any], largest: float) -> bool:
     """Whether the largest of some numbers decides a claim, where those that are left out could only be larger."""
-    return verdicts.upper_limit(claim) == math.inf or largest > verdicts.upper_limit(claim)
+    _, most = verdicts.limits(claim)
+    return most == math.inf or largest > most
 
 
 def _within(curve: Curve, claim: Mapping[str, Any]) -> Curve:

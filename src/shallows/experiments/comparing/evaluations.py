@@ -17,20 +17,7 @@ from ..running import record as records
 
 
 def gather(paths: Iterable[str | Path], out: str | Path) -> None:
-    """Check the records of a target and write them, with their curves, into one file.
-
-    Parameters
-    ----------
-    paths : iterable of path
-        ``record.json`` files; each has its ``curve.csv`` beside it.
-    out : path
-        JSON: a list of ``folder``, ``record``, ``curve``.
-
-    Raises
-    ------
-    ShallowsError
-        A record that does not agree with its schema.
-    """
+    """Check the records of a target and write them, with the curve beside each, into one file of JSON."""
     gathered = []
     for folder in (Path(path).parent for path in paths):
         record, curve = records.read(folder)
@@ -64,15 +51,10 @@ def points_used(record: Mapping[str, Any]) -> float:
 
 
 def read(path: str | Path, along: str = "") -> dict[str, RunResult]:
-    """Read by identifier the runs that :func:`gather` wrote.
+    """Read by identifier the runs that `gather` wrote.
 
     Their curves run along the column that the target names, or along their only one. Other columns, such as seconds,
     become metrics. A row without an evaluation point has the point None.
-
-    Raises
-    ------
-    ShallowsError
-        Where a curve with several columns has none of the target's name.
     """
     found = json.loads(Path(path).read_text(encoding="utf-8"))
     return {one["record"]["run"]["id"]: _run_result(one, along) for one in found}

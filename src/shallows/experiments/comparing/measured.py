@@ -11,28 +11,15 @@ from dataclasses import dataclass
 class Measured:
     """Values of the repetitions of one measurement, or their statistics where the values were not kept.
 
-    Attributes
-    ----------
-    values : tuple of float
-        One for each repetition that gave one.
-    repetitions : int
-        How many there were; by default as many as there are values.
-    passed : int, optional
-        How many of them passed the level that the number is about; None where it is about none.
-    is_bound : bool
-        Whether some never passed it, so that the values are lower bounds.
-    left_out : tuple of str
-        Names of the series in which some never passed it, where the number is made of several series.
-    mean, deviation : float, optional
-        Follow from the values. Without values they are what is known of them; the deviation is None for one repetition,
-        and not a number where a value is not finite.
+    The mean and the deviation follow from the values. Without values they are what is known of them; the deviation is
+    None for one repetition, and not a number where a value is not finite.
     """
 
-    values: tuple[float, ...] = ()
-    repetitions: int = 0
-    passed: int | None = None
-    is_bound: bool = False
-    left_out: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()  # one for each repetition that gave one
+    repetitions: int = 0  # how many there were; by default as many as there are values
+    passed: int | None = None  # how many passed the level that the number is about; None where it is about none
+    is_bound: bool = False  # whether some never passed it, so that the values are lower bounds
+    left_out: tuple[str, ...] = ()  # series in which some never passed it, where the number is made of several
     mean: float | None = None
     deviation: float | None = None
 

@@ -21,15 +21,7 @@ ROUNDING = 1e-9
 
 
 class Measurements:
-    """The series of a target at a scale, with what their runs left.
-
-    Parameters
-    ----------
-    comparison : mapping
-        `Plan.comparison` of the target.
-    results : mapping
-        Runs by identifier.
-    """
+    """The series of a target at a scale, by its `Plan.comparison`, with what their runs left."""
 
     def __init__(self, comparison: Mapping[str, Any], results: Mapping[str, RunResult]):
         self.comparison = comparison
@@ -63,13 +55,7 @@ class Measurements:
         return [one for one in self.series if selects(of, _keys(one))]
 
     def partner(self, series: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The series that a reference names, which is as the given one in all that the reference does not name.
-
-        Raises
-        ------
-        ShallowsError
-            Where several are meant.
-        """
+        """The one series that a reference names, which is as the given one in all that the reference does not name."""
         wanted = {"data": series["data"], "method": series["method"], **series["setting"], **reference}
         found = self.selected({key: value for key, value in wanted.items() if key != "metric" and value != ANY})
         if len(found) > 1:

@@ -19,13 +19,7 @@ TOO_SMALL = "demo"
 
 
 class RowMaker:
-    """Makes the rows of one target.
-
-    Parameters
-    ----------
-    comparison : mapping
-        `Plan.comparison` of the target.
-    """
+    """Makes the rows of one target, by its `Plan.comparison`."""
 
     def __init__(self, comparison: Mapping[str, Any]):
         self.comparison = comparison
@@ -49,18 +43,9 @@ class RowMaker:
     ) -> Row:
         """One row: what was measured on datasets by the paper's words, and the verdict with its reason.
 
-        Parameters
-        ----------
-        printed : mapping, optional
-            The row of the published file that it stands beside.
-        is_shown : bool
-            Whether the mean is a measured number of its own.
-        tolerance : str
-            The criterion in words, where it was applied.
-        margin : float, optional
-            How far the mean might lie from the published number.
-        interval : pair of float, optional
-            By which it was judged.
+        It stands beside the row ``printed`` of the published file, if there is one. ``is_shown`` says whether the mean
+        is a measured number of its own, ``tolerance`` the criterion that was applied, in words, ``margin`` how far the
+        mean may lie from the published number, and ``interval`` by what it was judged.
         """
         word = words[0] if len(words) == 1 else ALL_DATA
         size, definition, printed = self._size(word, runs), self._defined.get(metric, {}), printed or {}

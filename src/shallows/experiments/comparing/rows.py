@@ -29,88 +29,44 @@ def _digits(number: int) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One compared value. The fields are the columns of a table, in their order; a new one is added at the end.
-
-    Attributes
-    ----------
-    target, dataset, method, metric, scale : str
-        The dataset is the one that was used.
-    n_train, n_test : int, optional
-        Its size.
-    setting : str
-        See `setting_text.parse_setting`.
-    published : str
-        As printed; empty where the source prints nothing.
-    measured_mean, measured_sd : float, optional
-        Over the repetitions; infinite or not a number where that came out. None for what is not to be shown.
-    seeds, unit : str
-    verdict : Verdict
-    reason, tolerance : str
-        Words for people: nothing follows from them.
-    records : tuple of str
-        Folders or identifiers of the runs behind the value.
-    evidence : str
-        One of `verdicts.KINDS`, or ``derivation`` or ``own``; empty where the source says nothing.
-    item : str
-        The printed item that it is about, by which several rows are counted as one.
-    derived : str
-        From which printed items the published value is derived, where it is; those are counted in its place.
-    fixed : str
-        When the criterion was set: ``first commit`` or ``after a look``.
-    margin : float, optional
-        How far the mean might lie from the published number.
-    low, high : float, optional
-        The interval by which it was judged.
-    values, repetitions, passed, is_bound, left_out
-        See `Measured`.
-    printed_data : tuple of str
-        The paper's words for the data.
-    as_collected : bool
-        Whether the verdict is the one of the commit that collected it, since judging it again would take values that
-        were not kept.
-    cause : str
-        One of `verdicts.CAUSES` where the value deviates or is refuted.
-    series : str
-        ``ours`` for a method of our own in the place of the paper's, ``authors`` for one as the authors ran it, each of
-        whose settings has its source.
-    ratio : float, optional
-        A mean of ours over that of the authors' method, on the same data and with the same settings.
-    """
+    """One compared value. The fields are the columns of a table, in their order; a new one is added at the end."""
 
     target: str
-    dataset: str
+    dataset: str  # the one that was used
     n_train: int | None = None
     n_test: int | None = None
     method: str
-    setting: str = ""
+    setting: str = ""  # see `setting_text.parse_setting`
     metric: str
-    published: str = ""
+    published: str = ""  # as printed; empty where the source prints nothing
+    #: over the repetitions, infinite or NaN where that came out; None for what is not shown
     measured_mean: float | None = _digits(8)
     measured_sd: float | None = _digits(8)
     seeds: str = ""
     verdict: Verdict
     scale: str
-    reason: str = ""
+    reason: str = ""  # words for people, from which nothing follows, as in `tolerance`
     unit: str = ""
     tolerance: str = ""
-    records: tuple[str, ...] = ()
-    evidence: str = ""
-    item: str = ""
-    derived: str = ""
-    fixed: str = ""
-    margin: float | None = _digits(4)
-    low: float | None = _digits(6)
+    records: tuple[str, ...] = ()  # folders or identifiers of the runs behind the value
+    evidence: str = ""  # one of `verdicts.KINDS`, "derivation" or "own"; empty where the source says nothing
+    item: str = ""  # the printed item that it is about, by which several rows are counted as one
+    derived: str = ""  # the printed items from which the published value is derived; they are counted in its place
+    fixed: str = ""  # when the criterion was set: "first commit" or "after a look"
+    margin: float | None = _digits(4)  # how far the mean may lie from the published number
+    low: float | None = _digits(6)  # the interval by which it was judged
     high: float | None = _digits(6)
-    values: tuple[float, ...] = ()
+    values: tuple[float, ...] = ()  # this and the next four: see `Measured`
     repetitions: int | None = None
     passed: int | None = None
     is_bound: bool = False
     left_out: tuple[str, ...] = ()
-    printed_data: tuple[str, ...] = ()
+    printed_data: tuple[str, ...] = ()  # the paper's words for the data
+    #: whether the verdict is that of its collection, since judging it again would take values that were not kept
     as_collected: bool = False
-    cause: str = ""
-    series: str = ""
-    ratio: float | None = _digits(4)
+    cause: str = ""  # one of `verdicts.CAUSES` where the value deviates or is refuted
+    series: str = ""  # OURS for a method of our own in the place of the paper's, AUTHORS for one as its authors ran it
+    ratio: float | None = _digits(4)  # a mean of ours over that of the authors' method, on the same data and settings
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -176,15 +132,7 @@ def number_in(text: str) -> float | None:
 
 
 def read_rows(path: str | Path) -> list[Row]:
-    """Read the rows of a table.
-
-    Raises
-    ------
-    ShallowsError
-        Where a column is missing, as in a table of an earlier version, or a number is none.
-    UnknownNameError
-        Where a verdict is none of `Verdict`.
-    """
+    """Read the rows of a table of this version."""
     with open(path, newline="", encoding="utf-8") as stream:
         reader = csv.DictReader(stream)
         missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]

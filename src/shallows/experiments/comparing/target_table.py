@@ -19,17 +19,7 @@ from .rows import Row, write_rows
 
 
 def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path, meta_path: str | Path) -> None:
-    """Write a target's tidy CSV and the JSON that describes it.
-
-    Parameters
-    ----------
-    evaluation : path
-        What `evaluations.gather` wrote.
-    comparison : mapping
-        `Plan.comparison` of the target at its scale.
-    csv_path, meta_path : path
-        Where the two go.
-    """
+    """Write a target's tidy CSV and the JSON that describes it, from what `evaluations.gather` wrote."""
     results = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
     write_rows(csv_path, rows_of(comparison, results))
     write_json(Path(meta_path), describe(comparison, results))
@@ -65,6 +55,10 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
     for word, one in sizes.items():
         name = dataset_name(sizes, word)
         labels[name] = one["title"] if name == one["dataset"] else f"{one['title']} ({word})"
+    notes, no_row = list(spec.get("notes", [])), comparison.get("no_row")
+    if no_row:
+        notes.append(f"Printed, and without a row here: {'; '.join(no_row)}.")
+    records = [one.record for one in results.values()]
     return {
         "id": comparison["target"],
         "title": spec["title"],
@@ -73,21 +67,19 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
         "citation": paper["citation"],
         "kind": "figure" if spec["kind"] == "curves" else "table",
         "caption": spec["caption"],
-        "notes": [*spec.get("notes", []), *_no_row(comparison.get("no_row", ()))],
+        "notes": notes,
         "scale": comparison["scale"],
-        "label": describe_runs(
-            [one.record for one in results.values()], comparison["scale"], comparison.get("makes_data", {})
-        ),
+        "label": describe_runs(records, comparison["scale"], comparison.get("makes_data", {})),
         "labels": labels,
         "kinds": {name: one["evidence"] for name, one in defined.items() if name in said and "evidence" in one},
         "marks": list(dict.fromkeys(one.along for one in results.values() if one.along)),
         "layout": spec["layout"],
-        "sources": sources_of(comparison),
+        "sources": _sources(comparison),
         "figure": spec.get("figure"),
     }
 
 
-def sources_of(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """The sources of each method's settings in words, where the target gives them."""
     return {
         word: {
@@ -98,11 +90,6 @@ def sources_of(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         for word, entry in comparison["spec"]["methods"].items()
         if "sources" in (entry or {})
     }
-
-
-def _no_row(items: Sequence[str]) -> list[str]:
-    """A note on what is printed and has no row."""
-    return [f"Printed, and without a row here: {'; '.join(items)}."] if items else []
 
 
 def describe_runs(

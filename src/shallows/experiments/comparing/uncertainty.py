@@ -31,23 +31,12 @@ def margin(
 ) -> float:
     """How far a mean may lie from a printed number.
 
-    Parameters
-    ----------
-    printed : str
-        The number as it is printed.
-    tolerance : mapping
-        Its parts are added: ``absolute``; ``relative`` to the printed value; with ``half_digit`` half a unit of the
-        last printed digit; and ``standard_errors``, a multiple of √(c² + s²(1 + 1/n)). There s is the standard
-        deviation over n repetitions: the printed value is taken for one more of them. Where a deviation p is printed
-        as well, of however many repetitions, it is √(c² + s²/n + p²). Where ``counted_on`` says on what an error in
-        percent was counted (``test``, ``train`` or a number of points), c is its standard error. It enters once, since
-        both errors are counted on the same points.
-    measured : Measured
-        What the repetitions gave.
-    runs : sequence of RunResult
-        Whose records tell the number of points.
-    spread : str
-        The standard deviation that is printed beside the number, if there is one.
+    The parts of the tolerance are added: ``absolute``; ``relative`` to the printed value; with ``half_digit`` half a
+    unit of the last printed digit; and ``standard_errors``, a multiple of √(c² + s²(1 + 1/n)). There s is the standard
+    deviation over n repetitions: the printed value is taken for one more of them. Where a deviation p (``spread``) is
+    printed as well, of however many repetitions, it is √(c² + s²/n + p²). Where ``counted_on`` says on what an error in
+    percent was counted (``test``, ``train`` or a number of points), c is its standard error. It enters once, since both
+    errors are counted on the same points.
     """
     published = float(printed)
     total = tolerance.get("absolute", 0.0) + tolerance.get("relative", 0.0) * abs(published)
@@ -75,20 +64,11 @@ def scatters(
     return within > max(2.0 * firm, firm + abs(float(printed)) / 4.0)
 
 
-def counted_variance(first: float, second: float, n: int) -> float:
-    """At most the variance of a difference of two errors in percent that were counted on the same n points."""
-    return 100.0 * max(first + second, 100.0 / n) / n
-
-
 def interval(measured: Measured, counted: float | None = None, confidence: float = 0.95) -> tuple[float, float] | None:
     """An interval for a mean over repetitions, or None where one repetition, or what is not finite, gives none.
 
-    Parameters
-    ----------
-    measured : Measured
-        What the repetitions gave; their spread is taken by Student's t.
-    counted : float, optional
-        A variance of their mean beside that spread, by the points on which all of them are counted.
+    Their spread is taken by Student's t. ``counted`` is a variance of their mean beside that, by the points on which
+    all of them are counted.
     """
     if not measured.is_finite or (measured.deviation is None and counted is None):
         return None

@@ -117,7 +117,7 @@ def judge(published: float, measured: float, margin: float, scattered: bool = Fa
 
 def holds(claim: Mapping[str, Any], value: float) -> bool:
     """Whether a number satisfies the criterion of a claim, which is not a tolerance; what is not finite does not."""
-    low, high = _limits(claim)
+    low, high = limits(claim)
     return math.isfinite(value) and low <= value <= high
 
 
@@ -126,26 +126,22 @@ def of_interval(claim: Mapping[str, Any], low: float, high: float) -> Verdict:
 
     An interval that lies on both sides of a limit, or that is not finite, decides nothing.
     """
-    least, most = _limits(claim)
+    least, most = limits(claim)
     if least <= low and high <= most:
         return Verdict.REPRODUCED
     return Verdict.DEVIATES if high < least or low > most else Verdict.UNDECIDED
 
 
-def _limits(claim: Mapping[str, Any]) -> tuple[float, float]:
+def limits(claim: Mapping[str, Any]) -> tuple[float, float]:
+    """What a number must be at least and at most; infinite where nothing is said."""
     low, high = claim.get("between", (claim.get("at_least", -math.inf), claim.get("at_most", math.inf)))
     return low, high
-
-
-def upper_limit(claim: Mapping[str, Any]) -> float:
-    """What a number may be at most; infinite where nothing is said."""
-    return _limits(claim)[1]
 
 
 def criterion(claim: Mapping[str, Any]) -> str:
     """The criterion of a claim or a metric in words."""
     if "tolerance" in claim:
-        return tolerance_words(claim["tolerance"])
+        return _tolerance_in_words(claim["tolerance"])
     if "between" in claim:
         text = "between {:g} and {:g}".format(*claim["between"])
     else:
@@ -161,8 +157,7 @@ def criterion_of(definition: Mapping[str, Any]) -> str:
     return f"{definition['label']} {criterion(definition)}" + (f" ({reason})" if reason else "")
 
 
-def tolerance_words(tolerance: Mapping[str, Any]) -> str:
-    """A tolerance in words."""
+def _tolerance_in_words(tolerance: Mapping[str, Any]) -> str:
     parts = []
     if tolerance.get("absolute"):
         parts.append(f"{tolerance['absolute']:g}")
@@ -178,15 +173,8 @@ def tolerance_words(tolerance: Mapping[str, Any]) -> str:
 def incomparable_data(word: str, paper: Mapping[str, Any] | None, used: Mapping[str, Any]) -> str | None:
     """Why numbers on the data that was used cannot stand beside the paper's, or None where they can.
 
-    Parameters
-    ----------
-    word : str
-        The paper's word for its dataset.
-    paper : mapping or None
-        Its ``dataset``, ``n_train``, ``n_test`` in the catalogue's terms, as far as known; ``any`` where what it says
-        is about any data, as a theorem is; None where the paper has no such dataset. Sizes may differ by a tenth.
-    used : mapping
-        ``dataset``, ``title``, ``n_train``, ``n_test`` of the data that was used.
+    ``word`` is the paper's word for its dataset, ``paper`` what is known of it in the catalogue's terms: ``any`` where
+    the paper speaks of any data, as a theorem does; None where it has no such dataset. Sizes may differ by a tenth.
     """
     if paper is None:
         return f"{used['title']} is not among the data of the paper"

@@ -1,4 +1,4 @@
-"""Print the path of a leaderboard's page, for whoever makes it: python -m ... adult --scale laptop."""
+"""Print the path of the page of a dataset's leaderboard: python -m ... adult --scale laptop."""
 
 from __future__ import annotations
 

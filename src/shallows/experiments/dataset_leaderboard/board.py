@@ -17,30 +17,16 @@ from ..planning import costs
 from ..planning.configuration import SCALES, Configuration
 from ..user_data import comparison
 
-#: Folder of the leaderboards below that of a scale.
-FOLDER = "leaderboard"
-#: The tables of a page, in their order, each of which has a picture.
-TABLES = comparison.PICTURES
-#: The one division of the training rows into those to fit and those to choose by, and the seed of the methods.
-SEED = 0
-#: Formats whose features are sparse rows, which are left as they are.
-SPARSE_FORMATS = ("libsvm", "rcv1")
-#: Formats whose rows are texts and no features.
-_OF_TEXTS = ("smiles",)
-#: Fewer training rows than this cannot be divided into parts that mean anything.
-_LEAST_ROWS = 50
+FOLDER = "leaderboard"  # of the leaderboards below that of a scale
+TABLES = comparison.PICTURES  # of a page, in their order, each of which has a picture
+SEED = 0  # of the methods, and of the one division of the training rows into those to fit and those to choose by
+SPARSE_FORMATS = ("libsvm", "rcv1")  # whose features are left as they are
+_LEAST_ROWS = 50  # fewer training rows cannot be divided into parts that mean anything
 
 
 @dataclass(frozen=True)
 class Leaderboards:
-    """Leaderboards of the datasets of a catalogue.
-
-    Attributes
-    ----------
-    configuration : Configuration
-        Its ``leaderboard`` says how many rows there are at each scale, its ``methods`` which methods take part.
-    catalogue : mapping of str to Dataset
-    """
+    """Leaderboards of the datasets of a catalogue: which have one, where its files are, and what its jobs do."""
 
     configuration: Configuration
     catalogue: Mapping[str, Dataset]
@@ -96,12 +82,12 @@ class Leaderboards:
         return comparison.cost(self.methods[method], choose, test)
 
     def made(self, scale: str) -> dict[str, str]:
-        """Return the pages of a scale that have been made: title of the dataset -> path."""
+        """The pages of a scale that have been made: title of the dataset -> path."""
         pages = {one.title: self.page(scale, name) for name, one in self.catalogue.items()}
         return {title: page for title, page in pages.items() if Path(page).is_file()}
 
     def find(self, scale: str, name: str) -> Dataset:
-        """Return the dataset of a name, of the catalogue or of a paper, if it can have a leaderboard at a scale.
+        """The dataset of a name, of the catalogue or of a paper, if it can have a leaderboard at a scale.
 
         At the demo scale it is the part of the dataset that the repository carries.
         """
@@ -112,16 +98,7 @@ class Leaderboards:
         return dataset
 
     def check(self, scale: str, name: str) -> None:
-        """Refuse a dataset that cannot have a leaderboard.
-
-        Raises
-        ------
-        UnknownNameError
-            A name that is not in the catalogue; the message has the nearest.
-        ShallowsError
-            Another name for a dataset, a dataset without a target, of unknown size, with too few rows, or one that its
-            user supplies and has not supplied.
-        """
+        """Refuse a dataset that cannot have a leaderboard: unknown, without a target, too small, or not supplied."""
         from shallows.datasets.download import supplied_files
 
         dataset, settings = get(name), self.configuration.settings
@@ -141,10 +118,10 @@ class Leaderboards:
 
 
 def _without(dataset: Dataset) -> str:
-    """Return why a dataset cannot have a leaderboard; empty where it can."""
+    """Why a dataset cannot have a leaderboard; empty where it can."""
     if dataset.task not in ("classification", "regression"):
         return "it has no target, and methods are compared in classification and regression"
-    if dataset.format in _OF_TEXTS:
+    if dataset.format == "smiles":
         return "its rows are texts and no features"
     if dataset.n_train is None:
         return "nobody says how many rows it has"
@@ -154,10 +131,9 @@ def _without(dataset: Dataset) -> str:
 
 
 def steps(dataset: Dataset, purpose: str, settings: Mapping[str, Any], scale: str) -> list[dict[str, Any]]:
-    """Return the steps of the preparation for a purpose, "choose" or "test", as `shallows.datasets.check_steps` does.
+    """The steps of the preparation for a purpose, "choose" or "test", by the part ``leaderboard`` of the configuration.
 
-    For choosing, the test part is made of training rows, and the dataset's own test rows are left out. The settings are
-    the part ``leaderboard`` of the configuration.
+    For choosing, the test part is made of training rows, and the dataset's own test rows are left out.
     """
     most, n, n_test = settings["sizes"][scale], dataset.n_train, dataset.n_test
     todo: list[dict[str, Any]] = []

@@ -15,18 +15,7 @@ from .board import TABLES
 
 
 def write(outcomes: Iterable[str | Path], dataset: str, scale: str, prepared: str | Path, folder: str | Path) -> None:
-    """Write every table of a leaderboard into a folder.
-
-    Parameters
-    ----------
-    outcomes : iterable of path
-        ``outcome.json`` of every method.
-    dataset, scale : str
-    prepared : path
-        The folder of the data that the methods were fitted to and tested on.
-    folder : path
-        For ``comparison.csv``, ``comparison.json`` and the other tables.
-    """
+    """Write every table of a leaderboard into a folder, from the ``outcome.json`` of every method."""
     info = json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))
     leaderboard.write_tables(read(outcomes, describe(get(dataset), info, scale)), folder, TABLES)
 

@@ -1,4 +1,4 @@
-"""Which code made a result: a digest of the modules behind it, by which results go out of date, and the git commit."""
+"""The code that made a result: a digest of the modules behind it, by which it goes out of date, and the commit."""
 
 from __future__ import annotations
 
@@ -33,15 +33,7 @@ NAMING = {"kernel": "kernel", "loss": "loss", "features": "feature map", "solver
 
 
 def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
-    """Digest of the code that a run depends on: what its method calls, and the kernels, losses and so on that it names.
-
-    Parameters
-    ----------
-    definition : mapping
-        The method, as the configuration defines it.
-    parameters : mapping
-        Those of the run.
-    """
+    """Digest of the code that a run depends on: what its method calls, and the kernels, losses and so on it names."""
     places, named = of_run(definition, parameters)
     module = KINDS_OF_RUN[definition["runs"]].partition(":")[0]
     return _digest(places, named, (module,))
@@ -72,19 +64,12 @@ def digest_of_preconditioner(parameters: Mapping[str, Any]) -> str:
 
 
 def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> str:
-    """Digest of what prepared arrays depend on: the modules behind them and the dataset's own entry."""
+    """Digest of what prepared arrays depend on: the modules of all steps and of the reader, and the dataset's entry."""
     from shallows.datasets import identity as datasets_identity
 
-    found = modules_of_preparation(dataset, steps)
+    found = modules_of(*datasets_identity.modules_of(dataset, [*steps]))
     entries = {} if dataset.state == "user" else datasets_identity.entries_of(dataset)
     return sources.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
-
-
-def modules_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The modules behind a preparation, as `modules_of`: by all steps on the way to it, and the reader of its files."""
-    from shallows.datasets import identity as datasets_identity
-
-    return modules_of(*datasets_identity.modules_of(dataset, [*steps]))
 
 
 def digest_of_module(*places: str) -> str:
@@ -92,21 +77,8 @@ def digest_of_module(*places: str) -> str:
     return _digest(places, frozenset(), ())
 
 
-def digest_of_script(path: str | Path) -> str:
-    """Digest of what a script of the workflow imports of this package; the script itself does not count."""
-    return digest_of_module(*sources.imports_of_script(path))
-
-
 def modules_of(*places: str, named: Iterable[tuple[str, str]] = (), alone: Iterable[str] = ()) -> dict[str, str]:
-    """The modules behind some code, each with its digest: what a digest is made of.
-
-    Parameters
-    ----------
-    *places, named
-        As in `sources.Sources.closure`.
-    alone : iterable of str
-        Modules that count without their imports.
-    """
+    """The modules behind some code, each with its digest; those in ``alone`` count without what they import."""
     return {
         **sources.SHALLOWS.closure(places, named),
         **{module: sources.SHALLOWS.read(module).digest for module in alone},
@@ -143,12 +115,9 @@ def _list(value: Any) -> list[Any]:
 
 @cache
 def commit(package: Path = sources.SHALLOWS.package) -> dict[str, Any]:
-    """The package's version, and the git commit where it lies in a repository that tracks it.
+    """The package's ``version``, and the git ``commit`` where it lies in a repository that tracks it.
 
-    Returns
-    -------
-    dict
-        ``version``, ``commit`` (None without git) and ``dirty`` (whether anything is changed; None without git).
+    ``dirty`` says whether anything is changed. Both are None without git.
     """
     from shallows import __version__ as version
 

@@ -1,4 +1,4 @@
-"""Parameters and defaults of what methods call, read from the sources: to import them would take longer than a plan."""
+"""Parameters and defaults of what methods call, read from the sources, since imports take longer than a plan."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ from typing import Any
 
 from . import sources
 
-_REQUIRED = object()
-
 
 @cache
 def parameters(place: str) -> dict[str, Any] | None:
     """The keyword parameters of ``"module:name"``, a function or a class, with their defaults.
 
-    Returns
-    -------
-    dict or None
-        A default that is no constant, and that of a parameter without one, is None. None where what is called lies
-        outside this package or takes any keyword.
+    A default that is no constant, and that of a parameter without one, is None. There are none (None) where what is
+    called lies outside this package or takes any keyword.
     """
     module, _, name = place.partition(":")
     found = _function(_find(module, name))
@@ -65,8 +60,7 @@ def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict
 def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
     """Where a class or function is defined that a module defines or imports."""
     place = sources.SHALLOWS.defined_in(module, name)
-    tree = _tree(place) if place else None
-    for node in tree.body if tree else ():
+    for node in _tree(place).body if place else ():
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
             return place, node
         if isinstance(node, ast.ImportFrom):
@@ -78,6 +72,5 @@ def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
 
 
 @cache
-def _tree(module: str) -> ast.Module | None:
-    path = sources.SHALLOWS.path(module)
-    return None if path is None else ast.parse(path.read_bytes())
+def _tree(module: str) -> ast.Module:
+    return ast.parse(sources.SHALLOWS.path(module).read_bytes())

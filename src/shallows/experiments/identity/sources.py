@@ -1,4 +1,4 @@
-"""Which modules some code imports, directly or through others, and a digest of each, read from the sources.
+"""The modules that some code imports, directly or through others, with a digest of each, read from the sources.
 
 The digest of a module is that of its tokens. Comments, docstrings, line breaks and tables of names (`LazyTable`) do not
 count. Nothing is imported, and the digests are the same on every version of Python.
@@ -28,37 +28,21 @@ _SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER
 
 @dataclass(frozen=True)
 class Module:
-    """What is read from the source of one module.
-
-    Attributes
-    ----------
-    digest : str
-    references : list of [module, name]
-        What the module imports, in functions too; also what it uses of an imported module, which may be imported late.
-        The name is empty where a whole module is imported.
-    tables : dict
-        Of each `LazyTable`, by its kind: name -> ``"module:attribute"``.
-    words : list of str
-        String constants without spaces, among them names of data files.
-    """
+    """What is read from the source of one module."""
 
     digest: str
+    #: pairs [module, name]: what it imports, in functions too, and what it uses of an imported module, which may be
+    # imported late; the name is empty where a whole module is imported
     references: list[list[str]] = field(default_factory=list)
+    #: of each `LazyTable`, by its kind: name -> "module:attribute"
     tables: dict[str, dict[str, str]] = field(default_factory=dict)
-    words: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)  # string constants without spaces, among them names of data files
 
 
 class Sources:
     """The modules of a package.
 
     To read a whole package takes seconds, so what was read is kept in a file, by the contents of the modules.
-
-    Parameters
-    ----------
-    package : Path
-        Its folder.
-    kept_in : Path, optional
-        The file; by default one in the folder where Python keeps compiled modules.
     """
 
     def __init__(self, package: Path, kept_in: Path | None = None):
@@ -93,20 +77,10 @@ class Sources:
         return self._modules[module]
 
     def closure(self, places: Iterable[str], named: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
-        """The modules behind some code: those that it imports, directly or through others.
+        """Digests of the modules that some code imports, directly or through others, and of data files that they name.
 
-        Parameters
-        ----------
-        places : iterable of str
-            Where to begin, each as ``"package.module"`` or ``"package.module:name"``.
-        named : iterable of (kind, name)
-            Entries of the tables in these modules that are used, such as ``("kernel", "gaussian")``. Other entries of
-            tables do not count.
-
-        Returns
-        -------
-        dict
-            Digests by the names of modules, and by the paths of data files that modules name.
+        Each place is ``"package.module"`` or ``"package.module:name"``. Of the tables in these modules the ``named``
+        entries count, given as pairs such as ``("kernel", "gaussian")``, and no others.
         """
         found: dict[str, str] = {}
         named, waiting = set(named), [*places]

@@ -1,4 +1,4 @@
-"""Reading of the configuration files, checks against their schemas, and errors that name the place."""
+"""The configuration files: read, checked against their schemas, refused with errors that name the place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import yaml
 
 from shallows.errors import ShallowsError, UnknownNameError
 
-from . import retired
+from . import costs, retired
 
 #: From the quick demonstration to the sizes of the papers.
 SCALES = ("demo", "laptop", "paper")
@@ -32,75 +32,31 @@ class ConfigurationError(ShallowsError, ValueError):
 
 @dataclass(frozen=True)
 class Configuration:
-    """Everything that the files under ``config/`` say.
+    """Everything that the files under ``config/`` say."""
 
-    Attributes
-    ----------
-    root : Path
-        Folder that holds ``config/``.
-    settings : dict
-        ``config.yaml`` with what a person overrides.
-    variants, methods, papers : dict
-        Preparations, methods and papers by name.
-    published : dict of list of dict
-        What the papers print, by target.
-    compare : dict
-        How a user's own data are divided, from the same file as the methods.
-    leaderboard : dict
-        How many rows of a dataset its leaderboard takes at each scale, from that file too; empty where it says nothing.
-    """
-
-    root: Path
-    settings: dict[str, Any]
+    root: Path  # the folder that holds config/
+    settings: dict[str, Any]  # config.yaml with what a person overrides
     variants: dict[str, Any]
     methods: dict[str, Any]
     papers: dict[str, Any]
-    published: dict[str, list[dict[str, str]]]
+    published: dict[str, list[dict[str, str]]]  # what the papers print, by target
+    #: how a user's own data are divided, from the file of the methods
     compare: dict[str, Any] = field(default_factory=dict)
+    #: rows of a leaderboard at each scale, from there too; may be empty
     leaderboard: dict[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
         """Folder of the files: another than ``config/`` where the settings name one."""
-        return folder_of(self.settings, self.root)
+        return Path(self.settings["configuration"] or self.root / "config")
 
     def steps_of(self, variant: str) -> list[dict[str, Any]]:
-        """All steps that lead to a variant: those of the variants that it stands after, then its own.
-
-        Raises
-        ------
-        UnknownNameError
-            Where one of them does not exist.
-        ConfigurationError
-            Where they stand after each other in a circle.
-        """
+        """All steps that lead to a variant: those of the variants that it stands after, then its own."""
         return [step for name in _chain(self.variants, variant) for step in self.variants[name]["steps"]]
 
 
-def folder_of(settings: Mapping[str, Any], root: Path) -> Path:
-    """The folder that settings name for the other files of the configuration, or ``config/`` below the root."""
-    return Path(settings["configuration"]) if settings["configuration"] else root / "config"
-
-
 def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Configuration:
-    """Read and check every configuration file.
-
-    Parameters
-    ----------
-    root : path
-        Folder that holds ``config/`` and ``workflow/schemas/``.
-    settings : mapping, optional
-        What a person sets otherwise than ``config/config.yaml``.
-
-    Raises
-    ------
-    UnknownNameError
-        An unknown key or choice; it names the nearest right one.
-    RetiredKeyError
-        A key or choice of an earlier version; it says what is written instead.
-    ConfigurationError
-        A value of the wrong kind, or braces in the path of the project, of the working folder or of what is computed.
-    """
+    """Read and check every configuration file below ``root``; ``settings`` overrule those of ``config.yaml``."""
     root = Path(root)
     schemas = root / "workflow" / "schemas"
     settings = {**read_yaml(root / "config" / "config.yaml"), **(settings or {})}
@@ -109,7 +65,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     check(settings, schemas / "config.schema.yaml", "the configuration")
     for path in (root.resolve(), Path.cwd(), settings["results"], settings["data"]):
         refuse_braces(path)
-    folder = folder_of(settings, root)
+    folder = Path(settings["configuration"] or root / "config")
     for part in NEEDED:
         if not (folder / part).exists():
             raise ConfigurationError(
@@ -119,6 +75,9 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
 
     variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
     methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")
+    for name, method in methods["methods"].items():
+        if "cost" in method:
+            look_up("cost", method["cost"], costs.MODELS, f"method {name} in {folder / 'methods.yaml'}")
     papers: dict[str, Any] = {}
     for path in sorted((folder / "papers").glob("*.yaml")):
         _add_paper(papers, _checked(path, schemas / "paper.schema.yaml"), path)
@@ -127,16 +86,8 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
         for paper in papers.values()
         for target in paper["targets"]
     }
-    loaded = Configuration(
-        root,
-        settings,
-        variants,
-        methods["methods"],
-        papers,
-        published,
-        methods["compare"],
-        methods.get("leaderboard", {}),
-    )
+    compared = methods["compare"], methods.get("leaderboard", {})
+    loaded = Configuration(root, settings, variants, methods["methods"], papers, published, *compared)
     _check_chains(loaded, folder / "datasets.yaml")
     return loaded
 
@@ -150,12 +101,7 @@ def _as_seeds(given: Any) -> Any:
 
 
 def refuse_braces(path: str | Path) -> None:
-    """Refuse a path that Snakemake would take for one with wildcards.
-
-    Raises
-    ------
-    ConfigurationError
-    """
+    """Refuse a path that Snakemake would take for one with wildcards."""
     if set(str(path)) & {"{", "}"}:
         raise ConfigurationError(f"The path {path} has braces, which Snakemake takes for wildcards. Rename it.")
 
@@ -190,15 +136,10 @@ def _refuse_repeated_keys(node: yaml.Node | None, seen: set[int]) -> None:
 def read_published(path: str | Path) -> list[dict[str, str]]:
     """Rows of a table of published values; none where the file does not exist.
 
-    Each has an ``item``, which rows about one printed item share: what the file says, or the number of its line.
-    Where the file says under ``derived`` what a row is derived from, its item is counted there and not again. Under
+    Each has an ``item``, which rows about one printed item share: what the file says, or the number of its line. Where
+    the file says under ``derived`` what a row is derived from, its item is counted there and not again. Under
     ``spread`` it may say the standard deviation that is printed beside a number, and under ``evidence`` that a row is a
     ``quotation``, whatever its metric is.
-
-    Raises
-    ------
-    ConfigurationError
-        A column that is missing, a line with more or fewer fields than there are columns, or another evidence.
     """
     path = Path(path)
     if not path.exists():
@@ -209,29 +150,19 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         missing = [column for column in needed if column not in (reader.fieldnames or ())]
         if missing:
             raise ConfigurationError(f"{path} lacks the columns {', '.join(missing)}.")
-        rows = []
+        rows, empty = [], {"derived": "", "spread": "", "evidence": ""}
         for row in reader:
+            place = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
-                raise ConfigurationError(
-                    f"{path}, line {reader.line_num}, has not as many fields as columns; a text with a comma is quoted."
-                )
-            empty = {"derived": "", "spread": "", "evidence": ""}
+                raise ConfigurationError(f"{place}, has not as many fields as columns; a text with a comma is quoted.")
             if row.get("evidence") not in (None, "", "quotation"):
-                raise ConfigurationError(f"{path}, line {reader.line_num}: evidence is 'quotation' or empty.")
+                raise ConfigurationError(f"{place}: evidence is 'quotation' or empty.")
             rows.append({**empty, **row, "item": row.get("item") or str(reader.line_num)})
         return rows
 
 
 def summary_paths(loaded: Configuration) -> list[str]:
-    """Paths of the papers' summaries, ``summaries/*.yaml``, each checked; none where there is no such folder.
-
-    Raises
-    ------
-    UnknownNameError
-        An unknown key, paper or target.
-    ConfigurationError
-        A value of the wrong kind, or a picture of a target that has no figure.
-    """
+    """Paths of the papers' summaries, ``summaries/*.yaml``, each checked; none where there is no such folder."""
     found = sorted(loaded.folder.glob("summaries/*.yaml"))
     for path in found:
         summary = read_yaml(path)
@@ -246,15 +177,7 @@ def summary_paths(loaded: Configuration) -> list[str]:
 
 
 def check(instance: Any, schema_path: str | Path, what: str) -> None:
-    """Check data against a schema, and say what is wrong in one sentence.
-
-    Raises
-    ------
-    UnknownNameError
-        An unknown key or choice.
-    ConfigurationError
-        Anything else that the schema forbids.
-    """
+    """Check data against a schema, and say what is wrong in one sentence."""
     errors = sorted(_validator(Path(schema_path)).iter_errors(instance), key=lambda error: list(map(str, error.path)))
     if not errors:
         return
@@ -283,13 +206,7 @@ def placed(place: str) -> Iterator[None]:
 
 
 def look_up(kind: str, name: Any, known: Iterable[str], where: str = "") -> Any:
-    """The entry of a name in a mapping; the name itself where what is known is no mapping.
-
-    Raises
-    ------
-    UnknownNameError
-        It gives the nearest name, and the place in the configuration.
-    """
+    """The entry of a name in a mapping, or the name itself of other collections; an error gives the nearest name."""
     if name not in known:
         error = UnknownNameError(kind, name, known)
         if where:

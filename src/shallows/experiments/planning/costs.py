@@ -11,46 +11,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-#: Floating-point operations a second of a matrix product in float32.
-FLOPS = 2.0e11
-#: Operations a second of dense eigensystems in float64, which reach a tenth of a product's rate.
-EIGEN_FLOPS = 1.0e10
-#: Operations a second of a factorisation in float64.
-FACTOR_FLOPS = 4.0e10
-#: Points up to which the exact estimator factors, and the iterations that it makes beyond.
-MOST_FACTORED, CG_ITERATIONS = 20_000, 150
-#: Operations a second of small convolutions, whose pooling and rectifying take as long as their products.
-NET_FLOPS = 2.0e10
-#: Bytes a second of a pass over a kept kernel matrix.
-BANDWIDTH = 1.6e10
-#: Cosines with their sines, or exponentials, a second.
-WAVES = 4.0e8
-#: Bytes of a process that has imported everything.
-PROCESS_BYTES = 260_000_000
-#: Added where no peak was measured.
-UNMEASURED_BYTES = 140_000_000
-#: Seconds of a run whatever its size.
-OVERHEAD_SECONDS = 0.5
-#: Seconds of a support vector machine for a feature of a pair of training points; its kernel values are made again.
-PAIR_SECONDS = 5e-10
-#: Seconds of a value of a feature of growing components, which is followed, corrected and stored for all of them.
-COMPONENT_VALUE_SECONDS = 2.5e-8
-#: Seconds of a pair of points that share bins, their product and their part in solving the system together.
-BINNED_PAIR_SECONDS = 1.3e-7
-#: Rows up to which a system of sparse features is solved through the products of its rows.
-DIRECT_ROWS = 6000
-#: Iterations of conjugate gradients on sparse features, and seconds of a number in a product with them.
-SPARSE_ITERATIONS, SPARSE_VALUE_SECONDS = 200, 3e-9
-#: Seconds of one example of a method that visits them one by one.
-EXAMPLE_SECONDS = 5e-5
-#: Seconds of a step beyond its products.
-STEP_SECONDS = 1.5e-3
-#: Values a second that a preparation reads, or draws, and writes.
-PREPARED_VALUES = 1.0e6
-#: The most bytes of rows that a preparation is given memory for.
-KEPT_PREPARED_BYTES = 4_000_000_000
-#: A kernel matrix above this is computed anew in every epoch rather than kept.
-KEPT_BYTES = 12_000_000_000
+# Operations a second
+FLOPS = 2.0e11  # of a matrix product in float32
+EIGEN_FLOPS = 1.0e10  # of dense eigensystems in float64, which reach a tenth of a product's rate
+FACTOR_FLOPS = 4.0e10  # of a factorisation in float64
+NET_FLOPS = 2.0e10  # of small convolutions, whose pooling and rectifying take as long as their products
+WAVES = 4.0e8  # cosines with their sines, or exponentials
+BANDWIDTH = 1.6e10  # bytes of a pass over a kept kernel matrix
+PREPARED_VALUES = 1.0e6  # values that a preparation reads, or draws, and writes
+
+# Seconds
+OVERHEAD_SECONDS = 0.5  # of a run whatever its size
+STEP_SECONDS = 1.5e-3  # of a step beyond its products
+EXAMPLE_SECONDS = 5e-5  # of one example of a method that visits them one by one
+PAIR_SECONDS = 5e-10  # of a support vector machine for a feature of a pair of points, whose kernel value is made again
+COMPONENT_VALUE_SECONDS = 2.5e-8  # of a value of a feature of growing components, followed, corrected and stored
+BINNED_PAIR_SECONDS = 1.3e-7  # of a pair of points that share bins, their product and their part in the solution
+SPARSE_VALUE_SECONDS = 3e-9  # of a number in a product with sparse features
+
+# Bytes
+PROCESS_BYTES = 260_000_000  # of a process that has imported everything
+UNMEASURED_BYTES = 140_000_000  # added where no peak was measured
+KEPT_PREPARED_BYTES = 4_000_000_000  # the most bytes of rows that a preparation is given memory for
+KEPT_BYTES = 12_000_000_000  # a kernel matrix above this is computed anew in every epoch rather than kept
+
+# Choices that estimators make
+MOST_FACTORED, CG_ITERATIONS = 20_000, 150  # points up to which the exact one factors; iterations beyond
+DIRECT_ROWS = 6000  # rows up to which a system of sparse features is solved through the products of its rows
+SPARSE_ITERATIONS = 200  # of conjugate gradients on sparse features
 
 
 @dataclass(frozen=True)

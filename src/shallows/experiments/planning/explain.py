@@ -15,28 +15,15 @@ from typing import Any
 from shallows.errors import ShallowsError
 
 from ..setting_text import format_setting
-from . import devices, measured_costs, target_entry
+from . import gpu_costs, measured_costs, target_entry
 from .configuration import SCALES
 from .costs import Cost
 from .plan import Plan
 from .runs import Run
 
 
-def explain(plan: Plan, target: str, scale: str, card: devices.Device | None = None) -> Iterator[str]:
-    """Lines that explain a target at a scale.
-
-    Parameters
-    ----------
-    plan : Plan
-    target, scale : str
-    card : Device, optional
-        The GPU of which times are estimated; those of two cores without.
-
-    Raises
-    ------
-    UnknownNameError
-        It names the nearest right one.
-    """
+def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None = None) -> Iterator[str]:
+    """Lines that explain a target at a scale, with times on two cores, and on a GPU where a card is named."""
     spec, runs = plan.target(target), plan.runs_of(target, scale)
     settings = plan.configuration.settings
     results = Path(settings["results"]) / scale
@@ -47,26 +34,25 @@ def explain(plan: Plan, target: str, scale: str, card: devices.Device | None = N
     yield "Data"
     absent = plan.absent(target, scale)
     for word, data in spec["scales"][scale]["data"].items():
-        yield f"  {word}: " + (f"not run: {absent[word]}" if word in absent else _data(plan, settings, data))
+        yield f"  {word}: " + (f"not run: {absent[word]}" if word in absent else _data(plan, data))
     yield ""
     yield "Runs"
-    done = 0
     for series in plan.series(target, scale):
         members = [plan.runs(scale)[run] for run in series.run_ids]
         first = members[0]
         finished = [run for run in members if (results / run.folder / "record.json").exists()]
-        done += len(finished)
         state = f"{len(finished)} of {len(members)} done"
-        seeds = _listed(dict.fromkeys(run.seed for run in members))
+        seeds = ", ".join(map(str, dict.fromkeys(run.seed for run in members)))
         yield f"  {series.method} on {series.data} [{format_setting(series.setting)}], seeds {seeds}: {state}"
         label = plan.configuration.methods[first.method]["label"]
-        yield f"    {first.method} ({label}): {_parameters(first)}"
+        given = {name: "chosen by the program" if one is None else one for name, one in first.parameters.items()}
+        yield f"    {first.method} ({label}): {', '.join(f'{name}={one}' for name, one in given.items())}"
         if finished:
             yield f"    effective: {_effective(results / finished[0].folder)}"
         if first.marks:
-            yield f"    evaluated after {_listed(first.marks)} {first.unit or spec['mark']}"
+            yield f"    evaluated after {', '.join(map(str, first.marks))} {first.unit or spec['mark']}"
         each = f"about {_duration(first.cost.seconds)} and {_size(first.cost.memory_bytes)} each"
-        yield f"    {each}{_on(plan, first, card)}"
+        yield f"    {each}{_on(plan, first, card) if card else ''}"
     artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
     yield ""
     near = measured_costs.within()
@@ -89,25 +75,23 @@ def explain(plan: Plan, target: str, scale: str, card: devices.Device | None = N
     yield f"  Run it: snakemake --cores all {results}/tables/{target}.csv"
 
 
-def _cost_on(plan: Plan, run: Run, card: devices.Device) -> Cost | None:
+def _cost_on(plan: Plan, run: Run, card: gpu_costs.Device) -> Cost | None:
     """The cost of a run on a card; None where its work stays on the processor."""
     model, _ = plan.unscaled_cost(run)
-    if model not in devices.MODELS:
+    if model not in gpu_costs.MODELS:
         return None
-    return devices.MODELS[model](card, plan.size(run.dataset, run.variant), run.parameters, run.marks)
+    return gpu_costs.MODELS[model](card, plan.size(run.dataset, run.variant), run.parameters, run.marks)
 
 
-def _on(plan: Plan, run: Run, card: devices.Device | None) -> str:
+def _on(plan: Plan, run: Run, card: gpu_costs.Device) -> str:
     """The cost of a run on a card, as the end of a line."""
-    if card is None:
-        return ""
     cost = _cost_on(plan, run, card)
     if cost is None:
         return "; it stays on the processor"
     return f"; on the {card.title} about {_duration(cost.seconds)} and {_size(cost.memory_bytes)} of its memory"
 
 
-def _all_on(plan: Plan, runs: Sequence[Run], card: devices.Device) -> Iterator[str]:
+def _all_on(plan: Plan, runs: Sequence[Run], card: gpu_costs.Device) -> Iterator[str]:
     """The cost of all runs with a card, and the source of its constants."""
     on_card = [_cost_on(plan, run, card) for run in runs]
     there = [cost for cost in on_card if cost is not None]
@@ -117,16 +101,16 @@ def _all_on(plan: Plan, runs: Sequence[Run], card: devices.Device) -> Iterator[s
         yield f"  and {len(runs) - len(there)} on the processor, about {_duration(rest)}"
     if any(cost.memory_bytes > card.memory_bytes for cost in there):
         yield f"  some need more than its {_size(card.memory_bytes)}"
-    yield f"  (constants of the card: {card.source}; nine runs on an H100 were within a factor of {devices.WITHIN:g})"
+    yield f"  (constants of the card: {card.source}; nine runs on an H100 were within a factor of {gpu_costs.WITHIN:g})"
 
 
-def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
+def _data(plan: Plan, data: dict[str, Any]) -> str:
     variants = target_entry.variants(data)
     entry, size = plan.catalogue[data["dataset"]], plan.size(data["dataset"], variants[0])
     points = f"{size.n_train:,} training and {size.n_test:,} test points, {size.n_features} features"
     description = f"{entry.title} ({data['dataset']}, {entry.state}), {points}"
     titles = "; ".join(plan.configuration.variants[variant]["title"] for variant in variants)
-    folder = Path(settings["data"])
+    folder = Path(plan.configuration.settings["data"])
     if all((folder / "prepared" / data["dataset"] / variant / "prepared.json").exists() for variant in variants):
         state = "prepared"
     elif (folder / "raw" / data["dataset"] / "verified.json").exists():
@@ -142,22 +126,12 @@ def _data(plan: Plan, settings: dict[str, Any], data: dict[str, Any]) -> str:
     return f"{description}; {titles}; {state}"
 
 
-def _parameters(run: Run) -> str:
-    return ", ".join(
-        f"{name}={'chosen by the program' if value is None else value}" for name, value in run.parameters.items()
-    )
-
-
 def _effective(folder: Path) -> str:
     record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     return ", ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in record["effective"].items()
     )
-
-
-def _listed(values: Any) -> str:
-    return ", ".join(map(str, values))
 
 
 def _duration(seconds: float) -> str:
@@ -175,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="explain", description=__doc__.splitlines()[0])
     parser.add_argument("target", nargs="?", help="a target; without one, all are listed")
     parser.add_argument("--scale", help=", ".join(SCALES))
-    parser.add_argument("--device", help=f"estimate times on a GPU: {', '.join(devices.DEVICES)}")
+    parser.add_argument("--device", help=f"estimate times on a GPU: {', '.join(gpu_costs.DEVICES)}")
     options = parser.parse_args(arguments)
     try:
         plan = Plan.load(".")
@@ -184,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, spec in plan.targets.items():
                 print(f"{name}: {spec['title']} ({spec['source']})")
             return 0
-        card = devices.find(options.device) if options.device else None
+        card = gpu_costs.find(options.device) if options.device else None
         print("\n".join(explain(plan, options.target, scale, card)))
     except ShallowsError as error:
         print(f"Error: {error}", file=sys.stderr)

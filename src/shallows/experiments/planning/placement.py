@@ -13,10 +13,6 @@ class Placement:
     Loading CUDA and compiling kernels takes longer than many runs. So a run of an estimated time below ``gpu_seconds``
     (on a CPU) stays on the CPU, except, beyond the demo, where it measures the time of the device. Times are compared
     within a target: all runs of a target use the same device, and so do targets that share a run.
-
-    Parameters
-    ----------
-    plan : Plan
     """
 
     def __init__(self, plan: Plan):
@@ -53,10 +49,6 @@ class Placement:
             self._long[scale] = frozenset(long)
         return self._long[scale]
 
-    def _times_the_device(self, run: Run) -> bool:
-        definition = self._plan.configuration.methods[run.method]
-        return run.scale != SCALES[0] and definition.get("cost") == "timed_iterations"
-
     def _connected_to_long(self, scale: str) -> set[str]:
         """Long runs, and those that are connected with one through shared targets."""
         runs = self._plan.runs(scale)
@@ -65,7 +57,9 @@ class Placement:
             for target in run.targets:
                 of_target.setdefault(target, []).append(run.id)
         connected: set[str] = set()
-        open_ = [run.id for run in runs.values() if run.cost.seconds >= self._seconds or self._times_the_device(run)]
+        methods = self._plan.configuration.methods
+        timing = {name for name, one in methods.items() if one.get("cost") == "timed_iterations" and scale != SCALES[0]}
+        open_ = [run.id for run in runs.values() if run.cost.seconds >= self._seconds or run.method in timing]
         while open_:
             run_id = open_.pop()
             if run_id not in connected:

@@ -21,30 +21,14 @@ from .runs import Preconditioner, Run, Series, fixed_parameters
 
 @dataclass(frozen=True)
 class Plan:
-    """Every target, run and preconditioner at every scale.
-
-    Parameters
-    ----------
-    configuration : Configuration
-        The checked configuration.
-    catalogue : mapping
-        Datasets by name, each with ``n_train``, ``n_test``, ``n_features``, ``n_classes`` and ``task``.
-    """
+    """Every target, run and preconditioner at every scale."""
 
     configuration: Configuration
     catalogue: Mapping[str, Any]
 
     @classmethod
     def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Plan:
-        """Read the configuration below ``root`` and plan everything.
-
-        Raises
-        ------
-        UnknownNameError
-            A dataset, variant, method, target or key that does not exist.
-        ConfigurationError
-            A target that contradicts itself.
-        """
+        """Read the configuration below ``root`` and plan everything."""
         from shallows import datasets
 
         plan = cls(load(root, settings), datasets.catalogue())
@@ -71,13 +55,7 @@ class Plan:
 
     @cached_property
     def items(self) -> printed_items.Items:
-        """All that the papers print, by target; none where the configuration has no list of it.
-
-        Raises
-        ------
-        ConfigurationError
-            A list that does not agree with the published files.
-        """
+        """All that the papers print, by target, checked against the published files; none without a list of it."""
         root, folder = self.configuration.root, self.configuration.folder
         found = printed_items.read(folder / "published", root / "workflow" / "schemas")
         printed_items.check(
@@ -96,13 +74,7 @@ class Plan:
         return [target for target, spec in self.targets.items() if spec.get("figure")]
 
     def target(self, name: str) -> dict[str, Any]:
-        """The entry of one target.
-
-        Raises
-        ------
-        UnknownNameError
-            Where there is none; it names the nearest.
-        """
+        """The entry of one target; of an unknown one the nearest name is given."""
         return look_up("target", name, self.targets)
 
     def runs(self, scale: str) -> dict[str, Run]:
@@ -121,28 +93,20 @@ class Plan:
 
     def preconditioners(self, scale: str) -> dict[str, Preconditioner]:
         """All preconditioners of a scale, by identifier."""
-        return self._preconditioners[look_up("scale", scale, SCALES)]
+        return {run.preconditioner.id: run.preconditioner for run in self.runs(scale).values() if run.preconditioner}
 
     def run_named(self, scale: str, name: str) -> Run:
-        """The run whose folder has this name, which ends with its identifier.
-
-        Raises
-        ------
-        UnknownNameError
-            Where the configuration has no such run.
-        """
+        """The run whose folder has this name, which ends with its identifier."""
         return look_up("run", name.rpartition("-")[2], self.runs(scale), f"scale {scale}, {name}")
 
     def preconditioner_named(self, scale: str, name: str) -> Preconditioner:
-        """The preconditioner whose file has this name, without its ending; otherwise as `run_named`."""
+        """The preconditioner whose file has this name, without its ending."""
         return look_up("preconditioner", name.rpartition("-")[2], self.preconditioners(scale), f"scale {scale}, {name}")
 
-    def job(self, member: Run | Preconditioner) -> dict[str, Any]:
-        """Every parameter of the job of a run or a preconditioner."""
-        if isinstance(member, Preconditioner):
-            return {**member.spec(), "code": code.digest_of_preconditioner(member.parameters)}
-        spec = member.spec(self.configuration.methods)
-        return {**spec, "target_ids": list(member.targets), "code": self.code_of(member)}
+    def job(self, run: Run) -> dict[str, Any]:
+        """Every parameter of the job of a run."""
+        spec = run.spec(self.configuration.methods)
+        return {**spec, "target_ids": list(run.targets), "code": self.code_of(run)}
 
     def code_of(self, run: Run) -> str:
         """Digest of the code that a run depends on."""
@@ -151,13 +115,6 @@ class Plan:
     def code_of_preparation(self, dataset: str, variant: str) -> str:
         """Digest of the code that a preparation depends on."""
         return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
-
-    @cached_property
-    def _preconditioners(self) -> dict[str, dict[str, Preconditioner]]:
-        return {
-            scale: {run.preconditioner.id: run.preconditioner for run in runs.values() if run.preconditioner}
-            for scale, (runs, _) in self._expanded.items()
-        }
 
     @cached_property
     def _expanded(self) -> dict[str, tuple[dict[str, Run], dict[str, list[Series]]]]:
@@ -177,7 +134,10 @@ class Plan:
                         marks=tuple(sorted({*before.marks, *run.marks})),
                         targets=tuple(dict.fromkeys((*before.targets, target))),
                     )
-        runs = {run.id: replace(run, cost=self._cost(run)) for run in merged.values()}
+        runs = {}
+        for run in merged.values():
+            model, cost = self.unscaled_cost(run)
+            runs[run.id] = replace(run, cost=measured_costs.scaled(cost, run.method, model))
         return runs, series
 
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
@@ -266,13 +226,11 @@ class Plan:
         from shallows.datasets.download import supplied_files
 
         entry, settings = self.catalogue.get(dataset), self.configuration.settings
-        if entry is None or entry.state != "supplied":
-            return None
         # Below the folder from which the workflow runs, as all data are.
         place = Path(settings["data"]) / "raw" / dataset
-        return (
-            None if supplied_files.is_there(entry, place, settings["mirror"]) else supplied_files.not_run(entry, place)
-        )
+        if entry is None or entry.state != "supplied" or supplied_files.is_there(entry, place, settings["mirror"]):
+            return None
+        return supplied_files.not_run(entry, place)
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
@@ -321,12 +279,8 @@ class Plan:
             "makes_data": makes_data,
             "missing": absent,
             "left_out": self._left_out(target, scale),
-            "no_row": printed_items.without_rows(self.items.get(target, ())),
+            "no_row": [f"{one['item']}: {one['why_not']}" for one in self.items.get(target, ()) if "why_not" in one],
         }
-
-    def _cost(self, run: Run) -> costs.Cost:
-        model, cost = self.unscaled_cost(run)
-        return measured_costs.scaled(cost, run.method, model)
 
     def unscaled_cost(self, run: Run) -> tuple[str, costs.Cost]:
         """The function of `costs` that counts a run, and what it gives, before the factors that were measured."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..setting_text import selects
 from . import configuration
 from .configuration import ConfigurationError, placed
 
@@ -25,19 +26,12 @@ def read(folder: Path, schemas: Path) -> Items:
 
 
 def check(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
-    """Check that the list and the published files agree.
-
-    Raises
-    ------
-    ConfigurationError
-        An item without a row or with another number of printed items than it says, or a row that belongs to no item or
-        to several.
-    """
+    """Check that each printed item has as many rows as it says, and that each row belongs to one item."""
     for target, rows in published.items():
         with placed(f"target {target}, {NAME}"):
             owners: list[list[str]] = [[] for _ in rows]
             for item in (one for one in items[target] if "rows" in one):
-                places = [place for place, row in enumerate(rows) if _is_about(row, item["rows"])]
+                places = [place for place, row in enumerate(rows) if selects(item["rows"], row)]
                 counted = {rows[place]["item"] for place in places if not rows[place]["derived"]}
                 if not places or len(counted) != item["count"]:
                     raise ConfigurationError(
@@ -46,16 +40,7 @@ def check(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) ->
                     )
                 for place in places:
                     owners[place].append(item["item"])
-            for row, owner in zip(rows, owners, strict=True):
-                if len(owner) != 1:
-                    said = " and ".join(map(repr, owner)) or "no item"
+            for row, of_row in zip(rows, owners, strict=True):
+                if len(of_row) != 1:
+                    said = " and ".join(map(repr, of_row)) or "no item"
                     raise ConfigurationError(f"The row {row['dataset']}, {row['metric']} belongs to {said}.")
-
-
-def without_rows(items: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Printed items without a row, each with the reason, as sentences."""
-    return [f"{one['item']}: {one['why_not']}" for one in items if "why_not" in one]
-
-
-def _is_about(row: Mapping[str, str], wanted: Mapping[str, Any]) -> bool:
-    return all(row[key] in (value if isinstance(value, list) else [value]) for key, value in wanted.items())

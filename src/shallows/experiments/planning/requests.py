@@ -23,22 +23,12 @@ MORE_EACH_ATTEMPT, MOST_TIMES = 1.0, 4.0
 
 @dataclass(frozen=True)
 class Requests:
-    """Requests of jobs, none of them above a limit.
+    """Requests of jobs, none of them above a limit."""
 
-    Attributes
-    ----------
-    most_threads : int
-        Threads of a long job; a short one takes a single one.
-    most_minutes, most_megabytes : int or None
-        Limits; None for none. A training that takes longer goes on in another job, since it saves its state.
-    group_seconds : float
-        Jobs that are estimated shorter are sent to a batch system in groups.
-    """
-
-    most_threads: int = 16
-    most_minutes: int | None = None
+    most_threads: int = 16  # of a long job; a short one takes a single one
+    most_minutes: int | None = None  # a training that takes longer goes on in another job, since it saves its state
     most_megabytes: int | None = None
-    group_seconds: float = 0.0
+    group_seconds: float = 0.0  # jobs that are estimated shorter are sent to a batch system in groups
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Requests:

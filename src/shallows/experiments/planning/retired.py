@@ -63,13 +63,7 @@ RETIRED = (
 
 
 def check(contents: Any, file: str) -> None:
-    """Refuse a file of an earlier version.
-
-    Raises
-    ------
-    RetiredKeyError
-        It says what is written instead.
-    """
+    """Refuse a file of an earlier version, and say what is written instead."""
     for one in RETIRED:
         for place, value in _values_at(contents, one.path.split("/")):
             # A function of that name may have been added since.

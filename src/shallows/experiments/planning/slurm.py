@@ -30,13 +30,7 @@ class Nodes:
 
 
 def require_plugin() -> None:
-    """End the program with one sentence where Snakemake lacks its plugin for Slurm.
-
-    Raises
-    ------
-    SystemExit
-        Where it is not installed.
-    """
+    """End the program with one sentence where Snakemake lacks its plugin for Slurm."""
     if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
         print(
             'Error: this profile needs the extra "cluster": .venv/bin/pip install -e ".[cluster]" '
@@ -108,13 +102,7 @@ def inside_job(requests: Requests) -> Requests:
 
 
 def check(jobs: Iterable[tuple[str, int]], largest: Nodes, gpus: int) -> None:
-    """Refuse jobs, given as (name, megabytes) and the GPUs of each, that fit no node: Slurm lets them wait for ever.
-
-    Raises
-    ------
-    ShallowsError
-        It names the largest job and the limit to set.
-    """
+    """Refuse jobs, given as (name, megabytes) and the GPUs of each, that fit no node: Slurm lets them wait for ever."""
     if gpus > largest.gpus:
         raise ShallowsError(
             "Jobs would ask for a GPU (device: gpu), and sinfo lists no node that has one. Use profiles/slurm, or "

@@ -38,29 +38,16 @@ def variants(data: Mapping[str, Any]) -> list[str]:
 
 
 def check(target: str, spec: Mapping[str, Any]) -> None:
-    """Check the metrics and claims of a target.
-
-    Raises
-    ------
-    UnknownNameError
-        A method, axis, function or parameter of a function that does not exist; it names the nearest.
-    ConfigurationError
-        A claim without exactly one criterion, a first passage without a level, or a name given twice.
-    """
+    """Check what the metrics and claims of a target name, and that each claim has one criterion."""
     for name, metric in spec["metrics"].items():
         with placed(f"target {target}, metric {name}"):
             if name in spec.get("claims", {}):
                 raise ConfigurationError(f"The name {name!r} is both a metric and a claim.")
             if name == spec.get("mark"):
-                raise ConfigurationError(
-                    f"The name {name!r} is both a metric and the mark that metrics are shown over."
-                )
-            if ("why" in metric) != (metric.get("evidence") == "derivation") or (
-                "why" in metric and "tolerance" in metric
-            ):
-                raise ConfigurationError(
-                    "A derivation, and it alone, says 'why' no run can contradict it; no tolerance."
-                )
+                raise ConfigurationError(f"The name {name!r} is both a metric and the mark that metrics run along.")
+            is_derived = metric.get("evidence") == "derivation"
+            if ("why" in metric) != is_derived or ("why" in metric and "tolerance" in metric):
+                raise ConfigurationError("A derivation, and no other metric, says 'why'; it has no tolerance.")
             if "first_passage" in metric and not list(_levels(metric)):
                 raise ConfigurationError("A first passage needs a level, at_most or at_least.")
             for level in _levels(metric):
@@ -82,9 +69,8 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             if len(ways) > 1:
                 raise ConfigurationError(f"Of {' and '.join(ways)} a claim has one: each makes the number by itself.")
             check_call(look_up("function", claim.get("reduce", "last"), REDUCTIONS), claim.get("parameters", {}))
-            _check_reference(claim.get("of"), spec)
-            _check_reference(claim.get("over"), spec)
-            _check_reference(claim.get("less"), spec)
+            for key in ("of", "over", "less"):
+                _check_reference(claim.get(key), spec)
             for axis in (*claim.get("by", ()), *claim.get("comparable", ())):
                 look_up("setting", axis, ("data", "method", *spec["settings"]))
     for one in spec.get("causes", ()):
@@ -96,13 +82,6 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
     """Check which methods are ours, and where the settings of the others come from.
 
     A target in which one method has ``sources`` gives one for every parameter of all that are not ours.
-
-    Raises
-    ------
-    UnknownNameError
-        An entry that is ours in the place of one that does not exist, or a source for a parameter that is not given.
-    ConfigurationError
-        A parameter without a source, or an entry of ours that is not called so, has sources, or replaces one of ours.
     """
     entries = spec["methods"]
     for word, entry in entries.items():
@@ -174,16 +153,7 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
 
 
 def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> None:
-    """Check that each published row is about a metric or a claim that names its kind of evidence.
-
-    Raises
-    ------
-    UnknownNameError
-        A published row about a name that the target does not have.
-    ConfigurationError
-        A metric with published values and without a kind of evidence, a tolerance of it without saying when it was
-        set, a claim of our own that has a published row, or a claim of the paper without one.
-    """
+    """Check that each published row is about a metric or a claim that names its kind of evidence."""
     defined = {**spec["metrics"], **spec.get("claims", {})}
     said = {row["metric"] for row in rows}
     for name in said:
@@ -205,13 +175,7 @@ def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping
 
 
 def check_data(target: str, spec: Mapping[str, Any]) -> None:
-    """Check that each dataset of the paper has its size, so that a part of it does not pass for the whole.
-
-    Raises
-    ------
-    ConfigurationError
-        A dataset without ``n_train``, in a target that compares more than facts.
-    """
+    """Check that each dataset of the paper has its size, so that a part of it does not pass for the whole."""
     kinds = {one.get("evidence") for one in (*spec["metrics"].values(), *spec.get("claims", {}).values())}
     if not kinds & {"number", "order", "theorem"}:
         return
@@ -224,9 +188,8 @@ def check_data(target: str, spec: Mapping[str, Any]) -> None:
 def printed_targets(spec: Mapping[str, Any]) -> list[str]:
     """The targets whose printed values are levels of the metrics of a target."""
     levels = [level for metric in spec["metrics"].values() for level in _levels(metric)]
-    return list(
-        dict.fromkeys(level["printed"] for level in levels if isinstance(level, Mapping) and "printed" in level)
-    )
+    named = (level["printed"] for level in levels if isinstance(level, Mapping) and "printed" in level)
+    return list(dict.fromkeys(named))
 
 
 def _levels(metric: Mapping[str, Any]) -> Iterator[Any]:
@@ -256,15 +219,7 @@ def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
 
 
 def drawn_data(methods: Mapping[str, Any], used: Collection[str]) -> tuple[dict[str, str], str]:
-    """The data that analyses draw for themselves, by method, and what all of them draw alike, or nothing.
-
-    Parameters
-    ----------
-    methods : mapping
-        Of ``config/methods.yaml``.
-    used : collection of str
-        The methods of a target's runs.
-    """
+    """The data that analyses draw for themselves, by method, and what all of them draw alike, or nothing."""
     drawn = {method: methods[method]["makes_data"] for method in sorted(used) if "makes_data" in methods[method]}
     alike = set(drawn.values()) if len(drawn) == len(used) else set()
     return drawn, next(iter(alike)) if len(alike) == 1 else ""

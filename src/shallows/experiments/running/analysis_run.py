@@ -25,10 +25,8 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
     """Call the function of an analysis on the training features or, where its method says so, on all the data.
 
     It is given the seed, the device and the memory where it has parameters ``random_state``, ``device`` and ``memory``.
-    A function with a parameter ``progress`` is given a `ResumableLoop` for its work, which shows
-    its progress and resumes after a kill.
-
-    Parameters and what is returned are those of `training_run.train`.
+    A function with a parameter ``progress`` is given a `ResumableLoop` for its work, which shows its progress and
+    resumes after a kill. What is given and returned is as of `training_run.train`.
     """
     spec, definition = job.spec, job.spec["definition"]
     function = callable_for(definition["call"], data.info["task"])

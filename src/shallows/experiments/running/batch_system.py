@@ -37,28 +37,19 @@ def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
 
     For `LATENCY_SECONDS` at most: what is missing then was lost, and whoever reads it says so. Outside of a batch
     system nothing is waited for.
-
-    Parameters
-    ----------
-    paths : iterable of Path
-    sleep : callable
-        Takes seconds.
     """
     if not IN_A_JOB & set(os.environ):
         return
-    missing, waited = [path for path in paths if not _has_bytes(path)], 0.0
-    while missing and waited < LATENCY_SECONDS:
+    missing, waited = [*paths], 0.0
+    while missing := [path for path in missing if not path.exists() or path.stat().st_size == 0]:
+        if waited >= LATENCY_SECONDS:
+            return
         sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
         for folder in {path.parent for path in missing}:
             # A network file system that is asked for the folder's entries learns of new ones.
             with contextlib.suppress(OSError):
                 os.listdir(folder)
-        missing = [path for path in missing if not _has_bytes(path)]
-
-
-def _has_bytes(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 def seconds_until_saving() -> float | None:
@@ -76,13 +67,8 @@ def seconds_until_saving() -> float | None:
 def queue_again(sleep: Any = time.sleep) -> bool:
     """Ask Slurm to put this job back into its queue, after the state was saved; it then ends the job by itself.
 
-    A job that a person cancelled is not put back: by then Slurm no longer calls it running.
-
-    Returns
-    -------
-    bool
-        False where there is no Slurm, where the job was cancelled, or where Slurm refuses; the job should then fail, to
-        be sent anew by Snakemake.
+    A job that a person cancelled is not put back: by then Slurm no longer calls it running. False where nothing was put
+    back; the job should then fail, to be sent anew by Snakemake.
     """
     job = os.environ.get("SLURM_JOB_ID")
     if job is None or slurm.ask("squeue", "--noheader", f"--jobs={job}", "--format=%T").stdout.strip() != "RUNNING":

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
+import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,30 +13,12 @@ import numpy as np
 from shallows.errors import ShallowsError
 
 
-def load(place: str) -> Any:
-    """The attribute that ``"module:attribute"`` names."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
 def callable_for(call: Mapping[str, str], task: str) -> Any:
-    """The class or function that a method calls for a task.
-
-    Parameters
-    ----------
-    call : mapping of str to str
-        Task (or ``"any"``) -> ``"module:attribute"``.
-    task : str
-
-    Raises
-    ------
-    ShallowsError
-        If the method serves other tasks only.
-    """
+    """The class or function that a method calls for a task, by its mapping from tasks, or ``"any"``."""
     place = call.get(task) or call.get("any")
     if place is None:
         raise ShallowsError(f"This method has nothing to offer for {task}.")
-    return load(place)
+    return pkgutil.resolve_name(place)
 
 
 def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,21 +30,10 @@ def visible() -> list[str]:
 
 @contextmanager
 def reserve_one_gpu(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
-    """Reserve a card that no other job of this machine uses; wait where none is free.
+    """Reserve a card that no other job of this machine uses, and name it in the environment; wait where none is free.
 
-    Enter it before CUDA is first used. With fewer than two visible cards, as in a batch system, nothing is done.
-
-    Parameters
-    ----------
-    wanted : int
-        GPUs that the job asked for; 0 for a job on the CPU.
-    folder : path, optional
-        Of the locks; by default one of this user's for temporary files.
-
-    Yields
-    ------
-    str or None
-        The card, which ``CUDA_VISIBLE_DEVICES`` names meanwhile; None where there is nothing to choose.
+    Enter it before CUDA is first used. With fewer than two visible cards, as in a batch system, nothing is done. The
+    locks are files in ``folder``, by default one of this user's for temporary files.
     """
     cards = visible() if wanted else []
     if len(cards) < 2:

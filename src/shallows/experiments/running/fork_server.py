@@ -43,11 +43,8 @@ WHOLE = ("shallows.estimators", "shallows.solvers", "shallows.theory")
 def start() -> subprocess.Popen[bytes] | None:
     """Start a server, which ends with this process, and name it in the environment of the jobs.
 
-    Returns
-    -------
-    Popen or None
-        None where jobs start by themselves: beyond Linux, whose system libraries survive a fork, and where the
-        variable is set to nothing.
+    None where jobs start by themselves: beyond Linux, whose system libraries survive a fork, and where the variable is
+    set to nothing.
     """
     if sys.platform != "linux" or os.environ.get(ADDRESS) == "":
         return None

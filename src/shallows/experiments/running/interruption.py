@@ -20,21 +20,14 @@ def stopping_by_signal(checkpoint: Checkpoint) -> Iterator[None]:
 
     This process watches the time, since Slurm signals Snakemake, which passes nothing on to its jobs.
     """
-    with _stopping_in_time(checkpoint), at_sigterm(checkpoint.request_stop):
-        yield
-
-
-@contextmanager
-def _stopping_in_time(checkpoint: Checkpoint) -> Iterator[None]:
     seconds = batch_system.seconds_until_saving()
-    if seconds is None:
-        yield
-        return
-    timer = threading.Timer(seconds, checkpoint.request_stop)
+    timer = threading.Timer(seconds or 0.0, checkpoint.request_stop)
     timer.daemon = True
-    timer.start()
+    if seconds is not None:
+        timer.start()
     try:
-        yield
+        with at_sigterm(checkpoint.request_stop):
+            yield
     finally:
         timer.cancel()
 

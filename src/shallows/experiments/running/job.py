@@ -16,27 +16,13 @@ from ..planning.runs import digest
 
 @dataclass(frozen=True)
 class Conditions:
-    """How runs are done, which must not change what they find.
+    """How runs are done, which must not change what they find."""
 
-    Attributes
-    ----------
-    device : str
-        ``"auto"``, ``"cpu"`` or ``"gpu"``.
-    memory : int, str or None
-        Budget of one run; None for a share of what is free.
-    checkpoint_seconds : float
-        How often a run saves its state.
-    ranks : int
-        Processes that train together, by MPI.
-    launcher : str or None
-        What starts them, such as ``"srun --mpi=pmi2"``; None for ``mpiexec``.
-    """
-
-    device: str = "auto"
-    memory: int | str | None = None
-    checkpoint_seconds: float = 60.0
-    ranks: int = 1
-    launcher: str | None = None
+    device: str = "auto"  # "auto", "cpu" or "gpu"
+    memory: int | str | None = None  # budget of one run; None for a share of what is free
+    checkpoint_seconds: float = 60.0  # how often a run saves its state
+    ranks: int = 1  # processes that train together, by MPI
+    launcher: str | None = None  # what starts them, such as "srun --mpi=pmi2"; None for mpiexec
 
     @classmethod
     def of(
@@ -53,42 +39,24 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Job:
-    """One run with its places.
+    """One run with its places."""
 
-    Attributes
-    ----------
-    spec : dict
-        What `Plan.job` gives.
-    prepared : Path
-        Folder of the prepared arrays.
-    out : Path
-        Folder of ``record.json`` and ``curve.csv``.
-    checkpoints : Path
-        Folder for what a killed run leaves, shared by all runs.
-    preconditioner : Path or None
-        The artifact, where the method takes one.
-    """
-
-    spec: dict[str, Any]
-    prepared: Path
-    out: Path
-    checkpoints: Path
-    preconditioner: Path | None = None
+    spec: dict[str, Any]  # what `Plan.job` gives
+    prepared: Path  # folder of the prepared arrays
+    out: Path  # folder of record.json and curve.csv
+    checkpoints: Path  # folder for what a killed run leaves, shared by all runs
+    preconditioner: Path | None = None  # the artifact, where the method takes one
 
     @property
     def key(self) -> str:
         """Hash of all that its numbers depend on."""
-        return key_of(self.spec, data_digest(self.prepared))
+        data = json.loads((self.prepared / "prepared.json").read_text(encoding="utf-8"))
+        return key_of(self.spec, data["sha256"])
 
     @property
     def folder(self) -> Path:
         """Where it keeps its checkpoints until it is finished."""
-        return folder_of(self, self.key)
-
-
-def folder_of(job: Job, key: str) -> Path:
-    """The folder of a job whose key is known."""
-    return job.checkpoints / f"{job.spec['id']}-{key}"
+        return self.checkpoints / f"{self.spec['id']}-{self.key}"
 
 
 def name_of(spec: Mapping[str, Any]) -> str:
@@ -99,11 +67,6 @@ def name_of(spec: Mapping[str, Any]) -> str:
         if value is not None
     )
     return f"{spec['method']} on {spec['dataset']} [{parameters} seed={spec['seed']}]"
-
-
-def data_digest(prepared: Path) -> str:
-    """The checksum of prepared arrays, from their record."""
-    return json.loads((prepared / "prepared.json").read_text(encoding="utf-8"))["sha256"]
 
 
 def key_of(spec: Mapping[str, Any], data_sha256: str) -> str:

@@ -51,20 +51,8 @@ class _Tee:
 def journal(path: str | Path, resources: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Keep what a job prints in its log, and end the job with one clear sentence where it fails on purpose.
 
-    A job of Slurm that was asked to stop goes back into the queue; its state is saved by then.
-
-    Parameters
-    ----------
-    path : path
-        The log.
-    resources : mapping, optional
-        What the job asked for.
-
-    Raises
-    ------
-    SystemExit
-        In the place of a `ShallowsError`, whose message is printed. Other errors are faults: they pass, with their
-        traceback in the log.
+    A job of Slurm that was asked to stop goes back into the queue; its state is saved by then. An error that is no
+    `ShallowsError` is a fault: it passes, with its traceback in the log.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from shallows.utils.progress import duration
 
@@ -23,20 +24,10 @@ ORDER = ("running", "silent", "killed", "failed", "stopped", "finished")
 
 
 def statuses(folder: Path, *, now: datetime | None = None) -> list[dict[str, str]]:
-    """The runs with a status below a folder, those at work first.
+    """The runs with a status below a folder, at any depth, those at work first; as texts by `COLUMNS`.
 
-    Parameters
-    ----------
-    folder : Path
-        Which has the checkpoints of runs, at any depth: ``results``, or a scale's own.
-    now : datetime, optional
-        The time by which to tell when a run was last heard of; another machine's clock may differ.
-
-    Returns
-    -------
-    list of dict
-        By `COLUMNS`. A run is ``running``; ``silent`` if nothing was heard of it for two minutes; ``killed`` if its
-        process is gone from this machine; ``failed`` by an error; or ``stopped`` in good order.
+    A run is ``running``; ``silent`` if nothing was heard of it for two minutes; ``killed`` if its process is gone from
+    this machine; ``failed`` by an error; or ``stopped`` in good order. Another machine's clock may differ from ``now``.
     """
     found = [_row(status, now or datetime.now(UTC)) for status in _read(folder)]
     found.sort(key=lambda row: (ORDER.index(row["state"]), row["run"]))
@@ -65,7 +56,7 @@ def _row(status: Mapping[str, Any], now: datetime) -> dict[str, str]:
     # A clock that lags behind that of the run's machine makes the time negative.
     silent = max(0.0, (now - datetime.fromisoformat(status["written"])).total_seconds())
     state = status["state"]
-    if state == "running" and status["host"] == socket.gethostname() and not _is_alive(status["process"]):
+    if state == "running" and status["host"] == socket.gethostname() and not psutil.pid_exists(status["process"]):
         state = "killed"
     elif state == "running" and silent > SILENT_AFTER:
         state = "silent"
@@ -80,13 +71,3 @@ def _row(status: Mapping[str, Any], now: datetime) -> dict[str, str]:
         "heard": f"{duration(silent)} ago",
         "run": status["run"],
     }
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it belongs to somebody else
-        return True
-    return True

@@ -25,13 +25,7 @@ from .job import Conditions, Job
 
 
 def main(place: str) -> int:
-    """Do the task of a file, and write the result into the same folder.
-
-    Returns
-    -------
-    int
-        The exit status: 0, also where the outcome is that the training was stopped or refused.
-    """
+    """Do the task of a file, and write the result beside it; 0, also where the training was stopped or refused."""
     task = json.loads(Path(place).read_text(encoding="utf-8"))
     folder = Path(task["folder"])
     with Ranks() as ranks, contextlib.ExitStack() as stack:

@@ -33,13 +33,7 @@ _CORE_LEVELS = {
 
 
 def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write ``curve.csv`` and then ``record.json``; each bears its name only when it is whole.
-
-    Raises
-    ------
-    ShallowsError
-        Where the record does not agree with its schema.
-    """
+    """Check the record, and write ``curve.csv`` and then it; each bears its name only when it is whole."""
     check(record)
     folder = Path(folder)
     rows = list(rows)
@@ -60,19 +54,7 @@ def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
 
 
 def check(record: Mapping[str, Any], place: str | Path = "") -> None:
-    """Check a record against its schema.
-
-    Parameters
-    ----------
-    record : mapping
-    place : path
-        Where it lies, for the message.
-
-    Raises
-    ------
-    ShallowsError
-        It names the first place that does not agree; a record of another version is named as such.
-    """
+    """Check a record against its schema; one of another version is named as such, with its place."""
     version = record.get("schema_version")
     if isinstance(version, int) and version != SCHEMA_VERSION:
         raise ShallowsError(
@@ -108,17 +90,13 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-# Provenance ----------------------------------------------------------------------------------------------------------
+def of_data(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record says of the data, by the record of their preparation."""
+    return {name: info[name] for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")}
 
 
 def provenance(device: str = "cpu") -> dict[str, Any]:
-    """Code, packages, hardware and BLAS of this process, as a record holds them.
-
-    Parameters
-    ----------
-    device : str
-        What was computed on: of several GPUs the record names that of ``"gpu:N"``, else the first.
-    """
+    """Code, packages, hardware and BLAS of this process for a record; of several GPUs that of ``"gpu:N"``."""
     made_on = hardware(int(device.partition(":")[2] or 0))
     return {"code": code.commit(), "packages": packages(), "hardware": made_on, "blas": blas()}
 
@@ -157,16 +135,13 @@ def blas() -> dict[str, Any]:
     import threadpoolctl
 
     pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
-    numpy_first = sorted(pools, key=lambda pool: "numpy" not in pool["filepath"].lower())
-    if not numpy_first:
-        return {"library": "unknown", "version": None, "core": None, "threads": None, "warning": None}
-    pool = numpy_first[0]
+    pool = min(pools, key=lambda pool: "numpy" not in pool["filepath"].lower(), default={})
     core = pool.get("architecture")
     return {
-        "library": pool["internal_api"],
-        "version": pool["version"],
+        "library": pool.get("internal_api", "unknown"),
+        "version": pool.get("version"),
         "core": core,
-        "threads": pool["num_threads"],
+        "threads": pool.get("num_threads"),
         "warning": core_warning(core, (_cpu_field("flags") or "").split()),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 import shutil
 import time
 from collections.abc import Mapping
@@ -15,23 +16,21 @@ from shallows.datasets import prepared as prepared_data
 from shallows.errors import ShallowsError, TrainingInterrupted
 
 from ..identity import code
-from . import batch_system, calls, record, several_ranks
-from .job import Conditions, Job, folder_of, key_of, name_of
+from . import batch_system, record, several_ranks
+from .job import Conditions, Job, key_of, name_of
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
-    """Do one run and leave its record and curve. Then remove its checkpoints, so that it is computed when asked again.
+    """Do one run and leave its record, which is returned, and its curve.
 
-    Returns
-    -------
-    dict
-        The record.
+    Then remove its checkpoints, so that it is computed when asked again.
     """
     data = _data_of(job.prepared)
     key = key_of(job.spec, data.info["sha256"])
-    folder = folder_of(job, key)
+    folder = job.checkpoints / f"{job.spec['id']}-{key}"
     # Before the clock, as it may import.
-    do = several_ranks.train if conditions.ranks > 1 else calls.load(code.KINDS_OF_RUN[job.spec["definition"]["runs"]])
+    kind = code.KINDS_OF_RUN[job.spec["definition"]["runs"]]
+    do = several_ranks.train if conditions.ranks > 1 else pkgutil.resolve_name(kind)
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
     try:
@@ -46,14 +45,8 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
-            "run": {
-                **{name: value for name, value in job.spec.items() if name not in ("definition", "code")},
-                "key": key,
-            },
-            "data": {
-                name: data.info[name]
-                for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
-            },
+            "run": {name: one for name, one in job.spec.items() if name not in ("definition", "code")} | {"key": key},
+            "data": record.of_data(data.info),
             **found,
             "times": {**found["times"], "total": seconds},
             "peak_memory_bytes": record.peak_memory() if peak is None else peak,
@@ -72,8 +65,11 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
 
 def _data_of(prepared: Path) -> datasets.Prepared:
     """Prepared data; in a batch system, what another node has just written is waited for."""
-    arrays = _arrays_of(prepared)
-    batch_system.wait_for_files(arrays)
+    record_path, arrays = prepared / prepared_data.RECORD, []
+    if record_path.exists():  # of them all, Snakemake looks for the record alone
+        names = json.loads(record_path.read_text(encoding="utf-8"))["arrays"]
+        arrays = [prepared / f"{name}.npy" for name in names]
+    batch_system.wait_for_files(arrays or [record_path])
     try:
         return datasets.load(prepared)
     except EOFError:  # NumPy's word for a file of no bytes, as a full disk leaves it
@@ -81,25 +77,13 @@ def _data_of(prepared: Path) -> datasets.Prepared:
         raise ShallowsError(f"{empty} is empty. Prepare the dataset again.") from None
 
 
-def _arrays_of(prepared: Path) -> list[Path]:
-    """The files of arrays that a record of prepared data names; of them all, Snakemake looks for the record alone."""
-    path = prepared / prepared_data.RECORD
-    if not path.exists():
-        return [path]
-    return [prepared / f"{name}.npy" for name in json.loads(path.read_text(encoding="utf-8"))["arrays"]]
-
-
 def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
     """Make a preconditioner as an artifact of its own."""
     from shallows import spectrum
 
     data = _data_of(prepared)
-    made = spectrum.fit_preconditioner(
-        data.x_train,
-        **spec["parameters"],
-        random_state=spec["seed"],
-        device=conditions.device,
-    )
+    own = {"random_state": spec["seed"], "device": conditions.device}
+    made = spectrum.fit_preconditioner(data.x_train, **spec["parameters"], **own)
     out.parent.mkdir(parents=True, exist_ok=True)
     made.save(out)
     print(f"preconditioner {out.stem}: {made.seconds:.1f} s", flush=True)

@@ -32,16 +32,6 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     """Train an estimator as `training_run.train` does, by ``conditions.ranks`` processes.
 
     They go on from the checkpoint of any number of processes, and find what one process finds, but for rounding.
-    Parameters and what is returned are those of `training_run.train`.
-
-    Raises
-    ------
-    MissingExtraError
-        If mpi4py is not installed.
-    ShallowsError
-        If there is nothing to start them with, or one of them failed.
-    TrainingInterrupted
-        When this process was asked to stop; the state is saved.
     """
     command = [*starter(conditions.launcher), "-n", str(conditions.ranks)]
     folder.mkdir(parents=True, exist_ok=True)

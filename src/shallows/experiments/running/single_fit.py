@@ -20,18 +20,7 @@ from .status import Status
 
 
 class AtTheEnd(Observer):
-    """Measures once, when training is over and the model still has its kernel matrix at hand.
-
-    Parameters
-    ----------
-    evaluate : callable
-        As for `shallows.training.Curve`.
-
-    Attributes
-    ----------
-    values : dict of float
-        The metrics; empty while training is not over.
-    """
+    """Measures once, when training is over and the model still has its kernel matrix at hand."""
 
     def __init__(self, evaluate: Callable[[Any], dict[str, float]]):
         self.evaluate = evaluate
@@ -46,9 +35,8 @@ class AtTheEnd(Observer):
 def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
     """Fit an estimator to the end and measure it there, at no mark.
 
-    An estimator whose ``fit`` takes observers and a checkpoint is watched, saved and resumed as a training is.
-
-    Parameters and what is returned are those of `training_run.train`.
+    An estimator whose ``fit`` takes observers and a checkpoint is watched, saved and resumed as a training is. What is
+    given and returned is as of `training_run.train`.
     """
     spec, definition = job.spec, job.spec["definition"]
     make = callable_for(definition["call"], data.info["task"])

@@ -25,16 +25,7 @@ EVERY_SECONDS = 10.0
 class Status(Observer):
     """Writes where a run is, and on which machine, for `shallows runs`: a context around the run, and its observer.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the run's checkpoints.
-    label : str
-        The run for people.
-    n_epochs : int, optional
-        After which it will be ended.
-    prints : bool
-        Whether to print lines of long parts of the work as well.
+    The file lies in the folder of its checkpoints. With ``prints``, lines of long parts of the work are printed too.
     """
 
     def __init__(self, folder: Path, label: str, n_epochs: int | None = None, *, prints: bool = True):

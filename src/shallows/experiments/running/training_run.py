@@ -24,27 +24,8 @@ _PLACE = ("epoch", "iteration", "seconds")
 def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
     """Train an estimator as far as its last mark.
 
-    Parameters
-    ----------
-    job : Job
-    data : Prepared
-    conditions : Conditions
-    folder : Path
-        Of the checkpoints of this run.
-    key : str
-        Of the run; a checkpoint of another key is refused.
-
-    Returns
-    -------
-    dict
-        The parts of the record that this kind of run knows, and the ``rows`` of its curve.
-
-    Raises
-    ------
-    ShallowsError
-        If the run has no marks, or the training ends before the first.
-    TrainingInterrupted
-        When the process was asked to stop; the state is saved.
+    The checkpoints of this run lie in ``folder``; one of another key is refused. Returned are the parts of the record
+    that this kind of run knows, and the ``rows`` of its curve.
     """
     spec, definition = job.spec, job.spec["definition"]
     if not spec["marks"]:

@@ -35,38 +35,18 @@ _FEWER = 10
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of methods on one user's dataset.
+    """A comparison of methods on one user's dataset."""
 
-    Attributes
-    ----------
-    request : Request
-        The data file with the options of the comparison.
-    methods : dict
-        The methods that take part, as the configuration defines them.
-    division : dict
-        The shares and the most rows of each part of the data.
-    seeds : tuple of int
-        One for each division of the data into training and test rows.
-    results, data : str
-        The two folders of the configuration.
-    """
-
-    request: Request
-    methods: dict[str, Any]
-    division: dict[str, Any]
-    seeds: tuple[int, ...]
-    results: str
+    request: Request  # the data file with the options of the comparison
+    methods: dict[str, Any]  # those that take part, as the configuration defines them
+    division: dict[str, Any]  # the shares and the most rows of each part of the data
+    seeds: tuple[int, ...]  # one for each division of the data into training and test rows
+    results: str  # the two folders of the configuration
     data: str
 
     @classmethod
     def of(cls, configuration: Configuration) -> Comparison | None:
-        """The comparison that a configuration asks for, or None where it names no data.
-
-        Raises
-        ------
-        ShallowsError
-            A file that cannot be read, a key or a choice that does not exist, braces in a path.
-        """
+        """The comparison that a configuration asks for, or None where it names no data."""
         settings = configuration.settings
         request = resolve(settings, configuration.root)
         if request is None:
@@ -175,7 +155,7 @@ def affordable(division: Mapping[str, Any], request: Request) -> list[int]:
 def steps(
     description: Mapping[str, Any], purpose: str, division: Mapping[str, Any], seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Return the steps of the preparation for a purpose, "choose" or "test", as `shallows.datasets.check_steps` does.
+    """The steps of the preparation for a purpose, "choose" or "test".
 
     For choosing, the test rows are taken away first, and then some of the others are held out. The division says the
     shares of rows, ``test`` and ``validation``, and ``rows``, the most rows to choose with and to choose by.
@@ -192,7 +172,7 @@ def steps(
 
 
 def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
-    """Return the steps that hold out some of n training rows to choose parameters by, and limit the others."""
+    """The steps that hold out some of n training rows to choose parameters by, and limit the others."""
     n_validation = n_held_out(division["validation"] * n, n_classes, division["rows"])
     todo: list[dict[str, Any]] = [{"split": {"n": n_validation, "seed": seed}}]
     if n - n_validation > division["rows"]:
@@ -201,7 +181,7 @@ def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: 
 
 
 def n_held_out(wanted: float, n_classes: int, most: int | None = None) -> int:
-    """Return how many rows are held out: about as many as wanted, at most so many, and one of each class."""
+    """How many rows are held out: about as many as wanted, at most so many, and one of each class."""
     return max(1, n_classes, min(round(wanted), most or round(wanted)))
 
 
@@ -212,7 +192,7 @@ def has_test_rows(description: Mapping[str, Any]) -> bool:
 
 
 def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps that make scaled numbers of the columns, learned from the training rows."""
+    """The steps that make scaled numbers of the columns, learned from the training rows."""
     entry = description["entry"]
     todo: list[dict[str, Any]] = []
     if description["missing"]:

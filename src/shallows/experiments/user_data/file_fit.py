@@ -43,33 +43,10 @@ def fit_file(
 ) -> str | None:
     """Fit an estimator to all rows of a file and save it; processes that were started together do it together.
 
-    Parameters
-    ----------
-    file : path
-        As `shallows.datasets.user_data.request` takes it.
-    out : Path or None
-        The folder of the model, for ``shallows predict``. None: NAME.model in the working folder, which must not be the
-        model of another file.
-    method : str
-        The name of an estimator without ``Classifier`` and ``Regressor``, such as ``"EigenPro"``.
-    parameters : mapping
-        Of the estimator; ``random_state`` is 0 by default.
-    options : mapping
-        ``target``, ``task``, ``missing`` and ``na_values``, as the workflow's configuration takes them.
-    checkpoints : Path, optional
-        A folder; a training that was interrupted goes on from it.
-
-    Returns
-    -------
-    str or None
-        A sentence that says what was done; None in processes other than the first.
-
-    Raises
-    ------
-    ShallowsError
-        If the file, the method or a parameter cannot be used.
-    MissingExtraError
-        If several processes were started and mpi4py is not installed.
+    ``method`` is the name of an estimator without Classifier and Regressor; ``options`` are ``target``, ``task``,
+    ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model in the
+    working folder, which must not be the model of another file. A training that was interrupted goes on from the folder
+    of ``checkpoints``. The first process returns a sentence that says what was done.
     """
     together = ranks.n_started() > 1
     with ranks.Ranks() if together else nullcontext() as processes:
@@ -84,7 +61,7 @@ def fit_file(
 
 
 def parameters_of(words: list[str]) -> dict[str, Any]:
-    """Return parameters that were written as ``name=value``, the values as YAML reads them."""
+    """Parameters that were written as ``name=value``, the values as YAML reads them."""
     found = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -104,7 +81,7 @@ def parameters_of(words: list[str]) -> dict[str, Any]:
 
 
 def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
-    """Return the unfitted estimator of a method for a task, or refuse an unknown method, task or parameter."""
+    """The unfitted estimator of a method for a task; an unknown method, task or parameter is refused."""
     families = {
         name.removesuffix(kind) for name in estimators.__all__ for kind in KINDS.values() if name.endswith(kind)
     }
@@ -194,7 +171,7 @@ def _fit_file(
 
 
 def _folder_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str]) -> Path:
-    """Return the folder of the model; the default one must not hold the model of another file."""
+    """The folder of the model; the default one must not hold the model of another file."""
     if out is not None:
         return out
     out = Path(f"{file.name.partition('.')[0]}.model")

@@ -30,26 +30,7 @@ def write(
     """Fit the recommended method to all training rows, the test rows of the comparison among them, and save it.
 
     Its parameters are those with the best mean validation score over the divisions; a bandwidth stays the same multiple
-    of the median distance.
-
-    Parameters
-    ----------
-    outcomes : iterable of path
-        ``outcome.json`` of every method and seed.
-    stamp : path
-        The description of the data.
-    prepared : path
-        The folder of one preparation, whose record says whether the arrays are sparse.
-    out : path
-        Path of ``model.json``; the other files of the model go to the same folder.
-    methods : mapping
-        The methods of the comparison, as the configuration defines them.
-    conditions : Conditions
-
-    Raises
-    ------
-    ShallowsError
-        When no method could be run.
+    of the median distance. One preparation tells whether the arrays are sparse.
     """
     description = json.loads(Path(stamp).read_text(encoding="utf-8"))
     results = read(outcomes, description)
@@ -81,7 +62,7 @@ def write(
 
 
 def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> dict[str, Any]:
-    """Return the parameters of the choice that did best, with the bandwidth for these rows."""
+    """The parameters of the choice that did best, with the bandwidth for these rows."""
     wanted, seed = one.choice, one.seeds[0]
     trial = next(trial for trial in one.records[0]["selection"]["trials"] if trial["words"] == wanted)
     given = dict(trial["parameters"])
@@ -93,7 +74,7 @@ def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> d
 
 
 def target_names(description: Mapping[str, Any]) -> list[str]:
-    """Return the names of the targets; of files without names ``target``, or ``target 1`` and so on."""
+    """The names of the targets; of files without names ``target``, or ``target 1`` and so on."""
     entry = description["entry"]
     options, width = entry["options"], entry["n_targets"]
     names = options["layout"].get("names") if "features" in options else None

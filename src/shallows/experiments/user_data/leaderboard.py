@@ -6,7 +6,6 @@ import json
 import math
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,17 +50,7 @@ _NOTHING = "nothing to choose"
 
 
 def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path) -> None:
-    """Write every table of a comparison, and remove the runs of an earlier one.
-
-    Parameters
-    ----------
-    outcomes : iterable of path
-        ``outcome.json`` of every method and seed.
-    stamp : path
-        The description of the data.
-    folder : path
-        For ``comparison.csv``, ``comparison.json`` and the other tables.
-    """
+    """Write every table of a comparison into a folder, and remove the runs of an earlier one."""
     outcomes = [*map(Path, outcomes)]
     _remove_others(outcomes)
     write_tables(read(outcomes, json.loads(Path(stamp).read_text(encoding="utf-8"))), folder)
@@ -84,9 +73,6 @@ def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TA
         write_json(Path(folder) / f"{name}.json", _meta(name, results, rows, described))
 
 
-# Rows -----------------------------------------------------------------------------------------------------------------
-
-
 def _measured(
     table: str,
     results: Results,
@@ -96,10 +82,14 @@ def _measured(
     values: Sequence[float],
     folders: Sequence[Path] = (),
 ) -> Row:
-    """Return the row of one metric of a method: the mean of its values, one for each division, and their deviation."""
+    """The row of one metric of a method: the mean of its values, one for each division, and their deviation."""
     known, unit = Measured(tuple(values)), METRICS[metric][1]
-    return replace(
-        _row(table, results, method, metric, Verdict.MEASURED),
+    return _row(
+        table,
+        results,
+        method,
+        metric,
+        Verdict.MEASURED,
         setting=setting,
         measured_mean=_rounded(known.mean, unit),
         measured_sd=None if known.deviation is None else _rounded(known.deviation, unit),
@@ -117,10 +107,10 @@ def _rounded(value: float, unit: str) -> float:
 
 
 def _not_run(table: str, results: Results, method: str, metric: str, reason: str) -> Row:
-    return replace(_row(table, results, method, metric, Verdict.NOT_RUN), reason=reason)
+    return _row(table, results, method, metric, Verdict.NOT_RUN, reason=reason)
 
 
-def _row(table: str, results: Results, method: str, metric: str, verdict: Verdict) -> Row:
+def _row(table: str, results: Results, method: str, metric: str, verdict: Verdict, **columns: Any) -> Row:
     n_train, n_test = results.done[0].sizes if results.done else (None, None)
     return Row(
         target=table,
@@ -132,11 +122,12 @@ def _row(table: str, results: Results, method: str, metric: str, verdict: Verdic
         verdict=verdict,
         scale=results.scale,
         unit=METRICS[metric][1],
+        **columns,
     )
 
 
 def _meta(name: str, results: Results, rows: Sequence[Row], described: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what rendering needs of a table besides its rows."""
+    """What rendering needs of a table besides its rows."""
     entry = results.description["entry"]
     labels = {key: label + (f" ({unit})" if unit else "") for key, (label, unit) in METRICS.items()}
     # Choices and classes are shown as they are, names in small letters.
@@ -154,9 +145,6 @@ def _meta(name: str, results: Results, rows: Sequence[Row], described: Mapping[s
         "labels": labels,
         **described,
     }
-
-
-# The methods ----------------------------------------------------------------------------------------------------------
 
 
 def _methods(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
@@ -216,9 +204,6 @@ def _division(results: Results) -> Iterable[str]:
         )
 
 
-# Defaults against search ----------------------------------------------------------------------------------------------
-
-
 def _defaults(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     task, rows = results.task, []
     within: dict[bool, list[str]] = {True: [], False: []}
@@ -251,9 +236,6 @@ def _defaults(results: Results, best: Recommendation | None) -> tuple[list[Row],
         "layout": {"rows": ["method"], "columns": ["metric"]},
         "figure": None,
     }
-
-
-# Predictions of the method to take ------------------------------------------------------------------------------------
 
 
 def _predictions(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
@@ -313,18 +295,16 @@ def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any, name
 
 
 def _cleaned(names: Iterable[str]) -> list[str]:
-    """Return names without the signs that divide the keys of a table."""
+    """Names without the signs that divide the keys of a table."""
     return [str(name).replace(";", ",").replace("=", "≈") for name in names]
-
-
-# Bandwidths -----------------------------------------------------------------------------------------------------------
 
 
 def _bandwidths(results: Results, best: Recommendation | None) -> tuple[list[Row], dict[str, Any]]:
     metric = "validation_error" if results.task == "classification" else "validation_unexplained"
     rows, at_end = [], []
     for one in results.done:
-        groups = one.scores_by_bandwidth().groupby("factor")
+        lowest = one.trials.dropna(subset="factor").groupby(["factor", "seed"], sort=False)["score"].min()
+        groups = lowest.groupby("factor")
         for factor, values in groups:
             setting = f"bandwidth={factor:g}"
             rows.append(_measured("bandwidths", results, one.label, setting, metric, values.tolist(), one.folders))

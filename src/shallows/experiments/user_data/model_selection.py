@@ -28,27 +28,13 @@ from .trials import candidates, fit, tried
 
 
 def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
-    """Choose a method's parameters, fit it on all training rows, test it, and write ``outcome.json``.
+    """Choose a method's parameters, fit it on all training rows, test it, write and return ``outcome.json``.
 
-    Parameters
-    ----------
-    spec : mapping
-        An item of `shallows.experiments.user_data.comparison.Comparison.specs`. Beyond that, ``scale`` and ``target``
-        are written into the record, with ``defaults`` False the fit at the defaults of the method's class is left out,
-        and with ``processor_seconds`` times are those of the processor, but for a fit on a GPU.
-    choose, test : Path
-        Folders of the two preparations. The test part of the first is the validation part.
-    out : Path
-        Folder for ``outcome.json`` and, where the method was run, ``record.json``, ``curve.csv`` and
-        ``predictions.npz``: ``true`` and ``predicted`` of the test rows, numbers of ``classes`` or in the units of the
-        target.
-    conditions : Conditions
-
-    Returns
-    -------
-    dict
-        The outcome: ``method``, ``label``, ``seed``, ``has_part`` (whether the method is for such a task), and either a
-        ``record`` or the ``reason`` why there is none.
+    The specification is one of `Comparison.specs`. Beyond that, ``scale`` and ``target`` are written into the record,
+    with ``defaults`` False the fit at the defaults of the method's class is left out, and with ``processor_seconds``
+    times are those of the processor, but for a fit on a GPU. The test part of ``choose`` is the validation part. Where
+    the method was run, its record and ``predictions.npz`` lie beside the outcome: ``true`` and ``predicted`` of the
+    test rows, numbers of ``classes`` or in the units of the target. Else the outcome has the ``reason``.
     """
     definition = spec["definition"]
     for name in ("record.json", "curve.csv", "predictions.npz"):  # of an earlier run
@@ -75,7 +61,7 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
 
 
 def unsuitable(definition: Mapping[str, Any], info: Mapping[str, Any]) -> str | None:
-    """Return why a method is not run on such data, or None where it is."""
+    """Why a method is not run on such data, or None where it is."""
     rules, task = definition["compare"], info["task"]
     if task not in definition["call"] and "any" not in definition["call"]:
         return f"it is not for {task}"
@@ -118,6 +104,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
         final |= _at_defaults(definition, data, task, seed, conditions)
     parameters = {**fixed_parameters(definition, task), **best.parameters}
     parameters |= {"epochs": best.epochs} if best.epochs else {}
+    sums = data.info["sha256"], choose.info["sha256"]
     made = record.plain(
         {
             "schema_version": record.SCHEMA_VERSION,
@@ -131,15 +118,10 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
                 "parameters": parameters,
                 "seed": seed,
                 "marks": epochs,
-                "key": digest(
-                    spec, data.info["sha256"], choose.info["sha256"], code.digest_of_comparison(definition), length=16
-                ),
+                "key": digest(spec, *sums, code.digest_of_comparison(definition), length=16),
             },
             "effective": effective,
-            "data": {
-                name: data.info[name]
-                for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
-            },
+            "data": record.of_data(data.info),
             "metrics": {"final": final, "marks": []},
             "selection": {
                 "n_train": choose.info["n_train"],
@@ -176,7 +158,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
 def _at_defaults(
     definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions
 ) -> dict[str, float]:
-    """Return the score of the method's class without any parameter; nothing, with a line in the log, if it fails."""
+    """The score of the method's class without any parameter; nothing, with a line in the log, if it fails."""
     try:
         fitted = fit({"call": definition["call"]}, {}, [], data, task, seed, conditions)
     except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
@@ -198,7 +180,7 @@ class _ByteCounter:
 
 
 def model_bytes(estimator: Any) -> int:
-    """Return the bytes of a fitted estimator as pickle would write it, a measure that is the same for every package.
+    """The bytes of a fitted estimator as pickle would write it, a measure that is the same for every package.
 
     Support vectors and centres count as the training rows that they are; features that are drawn again from their seed
     count the seed alone.

@@ -14,39 +14,22 @@ _SOON, _MUCH = 0.1, 2.0
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The method to take.
+    """The method to take."""
 
-    Attributes
-    ----------
-    chosen : MethodResult
-        The fastest of those that are as good as the best; the best itself where none of them is much faster.
-    best : MethodResult
-        The method of the lowest test error.
-    equals : tuple of MethodResult
-        Those within one standard error of the best, which is the first of them.
-    behind : Interval
-        How much worse the chosen one is than the best.
-    learned : bool
-        Whether the best is surely better than one answer for all rows, where that was tried.
-    """
-
-    chosen: MethodResult
-    best: MethodResult
-    equals: tuple[MethodResult, ...]
-    behind: Interval
-    learned: bool = True
+    chosen: MethodResult  # the fastest of those as good as the best; the best itself where none is much faster
+    best: MethodResult  # the method of the lowest test error
+    equals: tuple[MethodResult, ...]  # those within one standard error of the best, which is the first of them
+    behind: Interval  # how much worse the chosen one is than the best
+    learned: bool = True  # whether the best is surely better than one answer for all rows, where tried
 
 
 def recommend(results: Results) -> Recommendation | None:
     """Choose the fastest of the methods that are as good as the best; None where none was run.
 
     A method is as good where its difference from the best on the same rows is within one standard error of that
-    difference (the rule of one standard error). A wide interval, as with few test rows, does not make it as good.
-    Times of less than a tenth of a second, or up to twice another, count as equal.
-
-    References
-    ----------
-    L. Breiman, J. Friedman, R. Olshen and C. Stone (1984), "Classification and regression trees", section 3.4.3.
+    difference (the rule of one standard error: L. Breiman and others, 1984, "Classification and regression trees",
+    section 3.4.3). A wide interval, as with few test rows, does not make it as good. Times of less than a tenth of a
+    second, or up to twice another, count as equal.
     """
     if not results.done:
         return None
@@ -62,7 +45,7 @@ def recommend(results: Results) -> Recommendation | None:
 
 
 def sentence(results: Results, found: Recommendation | None) -> str:
-    """Return the recommendation in words, with the measured numbers."""
+    """The recommendation in words, with the measured numbers."""
     if found is None:
         return "No method could be run on these data, so none is recommended; the reasons stand below the table."
     chosen, best, n_equals = found.chosen, found.best, len(found.equals)
@@ -99,7 +82,7 @@ def sentence(results: Results, found: Recommendation | None) -> str:
 
 
 def error(results: Results, one: MethodResult) -> str:
-    """Return a method's test score in words: ``3.1 % errors``, or of a regression ``R² 0.92``."""
+    """A method's test score in words: ``3.1 % errors``, or of a regression ``R² 0.92``."""
     value = sum(one.scores) / len(one.scores)
     if results.task == "classification":
         return f"{value:.3g} % errors"
@@ -112,7 +95,7 @@ def _listed(methods: Sequence[MethodResult], most: int = 3) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return seconds with three digits, never none: ``0.000812``, ``0.31``, ``12.4``, ``1,250``."""
+    """Seconds with three digits, never none: ``0.000812``, ``0.31``, ``12.4``, ``1,250``."""
     if value >= 100:
         return f"{value:,.0f}"
     text = f"{max(value, 1e-6):.3g}"

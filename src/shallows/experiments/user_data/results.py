@@ -42,13 +42,10 @@ class Interval:
 
 
 def over_splits(values: Sequence[float], n_train: int, n_test: int) -> Interval:
-    """Return the interval of a mean over k divisions of the same rows, whose training parts overlap.
+    """The interval of a mean over k divisions of the same rows, whose training parts overlap.
 
-    Student's t with the variance times 1/k + n_test/n_train in place of 1/k.
-
-    References
-    ----------
-    C. Nadeau and Y. Bengio (2003), "Inference for the generalization error", Machine Learning 52.
+    Student's t with the variance times 1/k + n_test/n_train in place of 1/k (C. Nadeau and Y. Bengio, 2003, "Inference
+    for the generalization error", Machine Learning 52).
     """
     from scipy import stats
 
@@ -60,7 +57,7 @@ def over_splits(values: Sequence[float], n_train: int, n_test: int) -> Interval:
 
 
 def over_rows(losses: Any) -> Interval:
-    """Return the interval of a mean over independent test rows, by the normal law."""
+    """The interval of a mean over independent test rows, by the normal law."""
     from scipy import stats
 
     losses = np.asarray(losses, dtype=np.float64)
@@ -72,22 +69,12 @@ def over_rows(losses: Any) -> Interval:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """The results of one method.
-
-    Attributes
-    ----------
-    method, label, task : str
-    reason : str
-        Why it was not run; empty where it was.
-    folders : tuple of Path
-    records : tuple of dict
-        One for each seed, in the same order.
-    """
+    """The results of one method, with a folder and a record for each seed."""
 
     method: str
     label: str
     task: str
-    reason: str = ""
+    reason: str = ""  # why it was not run; empty where it was
     folders: tuple[Path, ...] = ()
     records: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
@@ -140,24 +127,13 @@ class MethodResult:
         means = scores.loc[scores["count"] == len(self.records), "mean"]
         return means.idxmin() if len(means) else self.records[0]["selection"]["chosen"]
 
-    def scores_by_bandwidth(self) -> pandas.Series:
-        """The lowest validation score of each bandwidth, in median distances, and of each division."""
-        return self.trials.dropna(subset="factor").groupby(["factor", "seed"], sort=False)["score"].min()
-
 
 @dataclass(frozen=True)
 class Results:
-    """The methods of a comparison, the best on the test rows first and those that were not run last.
-
-    Attributes
-    ----------
-    methods : tuple of MethodResult
-    description : mapping
-        Of the data.
-    """
+    """The methods of a comparison, the best on the test rows first and those that were not run last."""
 
     methods: tuple[MethodResult, ...]
-    description: Mapping[str, Any]
+    description: Mapping[str, Any]  # of the data
 
     @property
     def task(self) -> str:

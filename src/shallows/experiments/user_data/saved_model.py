@@ -28,42 +28,18 @@ _TRUSTED = re.compile(r"numpy\.dtype|scipy\.sparse\._cs[cr]\.cs[cr]_(matrix|arra
 
 @dataclass
 class SavedModel:
-    """A model with its preparation.
+    """A model with its preparation."""
 
-    Attributes
-    ----------
-    about : dict
-        ``title`` of the data, ``label`` of the method, its ``parameters`` in words, ``n_train`` and the ``targets`` by
-        their names.
-    columns : dict
-        As `shallows.datasets.user_data.new_rows.columns_of` returns it.
-    preparation : FittedPreparation
-    estimator : estimator
-        Fitted.
-    """
-
+    #: title of the data, label of the method, its parameters in words, n_train, and names of the targets
     about: dict[str, Any]
-    columns: dict[str, Any]
+    columns: dict[str, Any]  # see `new_rows.columns_of`
     preparation: FittedPreparation
     estimator: Any
 
     def predict(self, path: str | Path) -> np.ndarray:
-        """Predict the rows of a file.
+        """Predict the rows of a file: names of classes, or numbers in the units of the target.
 
-        Parameters
-        ----------
-        path : path
-            As `shallows.datasets.user_data.new_rows.raw_rows` takes it.
-
-        Returns
-        -------
-        ndarray, shape (n,) or (n, n_targets)
-            Names of classes, or numbers in the units of the target.
-
-        Raises
-        ------
-        DatasetError
-            When a column does not fit, or a value cannot be predicted from; it names the column.
+        An error names the column that does not fit, or the value that cannot be predicted from.
         """
         found: list[np.ndarray] = []
         for x in raw_rows(path, self.columns, fills_missing=self.preparation.fills_missing):
@@ -107,13 +83,7 @@ def save(model: SavedModel, folder: Path) -> None:
 
 
 def load(place: str | Path) -> SavedModel:
-    """Read a model that `save` wrote, from its folder or ``model.json`` in it.
-
-    Raises
-    ------
-    ShallowsError
-        When there is none, or a file of it cannot be read.
-    """
+    """Read a model that `save` wrote, from its folder or ``model.json`` in it."""
     place = Path(place)
     path = place / NAME if place.is_dir() else place
     if not path.is_file():

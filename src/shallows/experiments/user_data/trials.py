@@ -24,27 +24,14 @@ from .scores import score
 
 @dataclass
 class Trial:
-    """One choice of parameters with its score on the validation part; lower is better.
+    """One choice of parameters with its score on the validation part; lower is better."""
 
-    Attributes
-    ----------
-    parameters : dict
-        As the estimator takes them.
-    factor : float or None
-        The bandwidth in units of the median distance between training points; None where there is no bandwidth.
-    epochs : int or None
-    score, seconds : float
-        Seconds of fitting, with evaluations during the fit.
-    problem : str
-        Why it could not be fitted.
-    """
-
-    parameters: dict[str, Any]
-    factor: float | None = None
+    parameters: dict[str, Any]  # as the estimator takes them
+    factor: float | None = None  # the bandwidth in median distances between training points; None without one
     epochs: int | None = None
     score: float = float("inf")
-    seconds: float = 0.0
-    problem: str = ""
+    seconds: float = 0.0  # of fitting, with evaluations during the fit
+    problem: str = ""  # why it could not be fitted
 
     @property
     def words(self) -> str:
@@ -68,30 +55,19 @@ class Trial:
 
 @dataclass
 class Fitted:
-    """A fitted estimator with its predictions for the test rows.
-
-    Attributes
-    ----------
-    estimator : estimator
-    predictions : ndarray
-    fit_seconds, predict_seconds : float
-        By the clock.
-    processor_seconds : (float, float)
-        Of fitting and of predicting, of all threads together; a busy machine does not count.
-    by_epoch : list of dict
-        The score after each number of epochs that was asked for.
-    """
+    """A fitted estimator with its predictions for the test rows."""
 
     estimator: Any
     predictions: np.ndarray
-    fit_seconds: float
+    fit_seconds: float  # by the clock
     predict_seconds: float
-    processor_seconds: tuple[float, float]
+    processor_seconds: tuple[float, float]  # of fitting and predicting, of all threads; a busy machine does not count
+    #: the score after each number of epochs that was asked for
     by_epoch: list[dict[str, float]] = field(default_factory=list)
 
 
 def candidates(definition: Mapping[str, Any], x_train: Any, seed: int, task: str = "") -> list[Trial]:
-    """Return every combination that a method's entry lists for a task, with bandwidths in the units of the data."""
+    """Every combination that a method's entry lists for a task, with bandwidths in the units of the data."""
     rules = definition["compare"]
     choose = rules.get("choose_in", {}).get(task, rules.get("choose", {}))
     axes = [[(name, value) for value in values] for name, values in choose.items()]
@@ -106,7 +82,7 @@ def candidates(definition: Mapping[str, Any], x_train: Any, seed: int, task: str
 
 
 def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, median: float) -> dict[str, float]:
-    """Return the parameter that gives a method's kernel the bandwidth factor × median; none for the factor None."""
+    """The parameter that gives a method's kernel the bandwidth factor × median; none for the factor None."""
     if factor is None:
         return {}
     parameter, width = definition["compare"]["bandwidth"]["parameter"], factor * median
@@ -114,7 +90,7 @@ def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, med
 
 
 def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
-    """Return the median distance between training points; 1 where they all coincide."""
+    """The median distance between training points; 1 where they all coincide."""
     rows = x[: min(x.shape[0], 20 * n_points)]
     rows = rows[: max(1, 10**8 // max(1, x.shape[1]))]
     dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
@@ -145,7 +121,7 @@ def tried(
 def make(
     definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, seed: int, conditions: Conditions
 ) -> Any:
-    """Return the unfitted estimator of a method with its fixed parameters and the given ones."""
+    """The unfitted estimator of a method with its fixed parameters and the given ones."""
     call = callable_for(definition["call"], task)
     known = inspect.signature(call).parameters
     own = {"random_state": seed, "device": conditions.device, "memory": conditions.memory}
@@ -177,5 +153,5 @@ def fit(
 
 
 def _clocks() -> np.ndarray:
-    """Return seconds by the clock and of the processor."""
+    """Seconds by the clock and of the processor."""
     return np.array([time.perf_counter(), time.process_time()])

@@ -28,19 +28,7 @@ MEASURES = LazyTable(
 
 
 def make(name: str, data: Any) -> Any:
-    """The measure of a run, a `base.Measure`.
-
-    Parameters
-    ----------
-    name : str
-        A key of `MEASURES`.
-    data : Prepared
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no measure of that name; the message has the nearest one.
-    """
+    """The measure of a name for a run's data, a `base.Measure`."""
     return MEASURES[name](data, data.info["task"])
 
 
@@ -49,11 +37,6 @@ def default_for(estimator: Any) -> str:
 
     ``predictions`` where it predicts; otherwise ``correlations`` where it transforms two views and ``components`` where
     it transforms one.
-
-    Raises
-    ------
-    ShallowsError
-        If it does neither.
     """
     if hasattr(estimator, "predict"):
         return "predictions"

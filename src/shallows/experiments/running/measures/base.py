@@ -6,21 +6,9 @@ from typing import Any
 
 
 class Measure:
-    """Measures models on prepared data. Subclasses override what they need.
+    """Measures models on prepared data and a task (``"none"`` without targets). Subclasses override what they need."""
 
-    Parameters
-    ----------
-    data : Prepared
-    task : str
-        ``"classification"``, ``"regression"`` or ``"none"``.
-
-    Attributes
-    ----------
-    times_fit : bool
-        Whether the seconds of a fit at once are one of the metrics.
-    """
-
-    times_fit = False
+    times_fit = False  # whether the seconds of a fit at once are one of the metrics
 
     def __init__(self, data: Any, task: str):
         self.data, self.task = data, task

@@ -18,14 +18,7 @@ class Components(Measure):
     """
 
     def of_estimator(self, estimator: Any) -> dict[str, float]:
-        """Metrics of a fitted transformer.
-
-        Returns
-        -------
-        dict
-            ``component_variance``: the variances of all components, summed. ``reconstruction_error``: the mean squared
-            error in percent of the variance of the features. ``squared_sine``: see `squared_sine`.
-        """
+        """Summed variance of the components, error of reconstruction in % of the features' variance, squared sine."""
         x = np.asarray(self.data.x_test)
         values = np.asarray(estimator.transform(x), dtype=np.float64).reshape(len(x), -1)
         found = {"component_variance": float(values.var(axis=0).sum())}
@@ -41,17 +34,8 @@ class Components(Measure):
 def squared_sine(values: np.ndarray, reference: np.ndarray) -> float:
     """1 − cos² of the largest angle between two spaces of functions, by their values on a sample.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n, k)
-        Of the functions found, at n points.
-    reference : ndarray, shape (n, k')
-        Of the functions that they are held against, k' ≤ k.
-
-    Notes
-    -----
-    cos² is the smallest over the reference space of the share that a function keeps when it is projected onto the
-    space found, in L₂ of the sample (Xie et al. 2015, section 5).
+    cos² is the smallest over the reference space, k' ≤ k, of the share that a function keeps when it is projected onto
+    the space found, in L₂ of the sample (Xie et al. 2015, section 5). The values have shapes (n, k) and (n, k').
     """
     inside = orthonormal_basis(values).T @ orthonormal_basis(reference)
     cosines = np.linalg.svd(inside, compute_uv=False)

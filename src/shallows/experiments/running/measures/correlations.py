@@ -26,13 +26,7 @@ class Correlations(Measure):
         return self._views("train")
 
     def of_estimator(self, estimator: Any) -> dict[str, float]:
-        """Metrics of a fitted model of two views.
-
-        Returns
-        -------
-        dict
-            ``total_correlation``: see `total_correlation`, k at most.
-        """
+        """``total_correlation``, see the function of that name; k at most."""
         left, right = estimator.transform(*self._views("test"))
         return {"total_correlation": total_correlation(np.asarray(left), np.asarray(right))}
 
@@ -52,14 +46,8 @@ class Correlations(Measure):
 
 
 def total_correlation(left: np.ndarray, right: np.ndarray) -> float:
-    """The canonical correlations of two projections of the same points, summed.
+    """The canonical correlations of two projections of the same points, each of shape (n, k), summed.
 
-    Parameters
-    ----------
-    left, right : ndarray, shape (n, k)
-
-    Notes
-    -----
     Both are centred and whitened; the singular values of their product are the correlations. Directions in which a
     projection does not vary have none.
     """

@@ -70,12 +70,8 @@ class TimedPredictions(Predictions):
 class RelativeErrors(Predictions):
     """The root mean square of the errors over that of the targets, on the test part, in percent.
 
-    That is 100 ‖f − y‖ / ‖y‖ with the targets as they are, not centred: a target that is far from zero makes it small.
-
-    References
-    ----------
-    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20, table 1: the root mean
-    square error normalised by the norm of the ground truth.
+    That is 100 ‖f − y‖ / ‖y‖ with the targets as they are, not centred: a target that is far from zero makes it small
+    (A. Rahimi and B. Recht, 2007, "Random features for large-scale kernel machines", NIPS 20, table 1).
     """
 
     def of_snapshot(self, snapshot: Any) -> dict[str, float]:

@@ -20,12 +20,7 @@ CHOSEN = ("batch_size", "block_size", "regularisation", "bandwidth", "step_size"
 class Sampled(Measure):
     """Errors of a model that grows or streams: on the test part, and on a fixed draw of the training part.
 
-    Parameters
-    ----------
-    data : Prepared
-    task : {"classification", "regression"}
-    rows : int
-        Training rows that are drawn, once for all marks and all methods.
+    The training rows are drawn once for all marks and all methods.
     """
 
     times_fit = True

@@ -1,12 +1,12 @@
-"""A card for each target: a small picture of its figure or a few of its values, and the words a search finds it by."""
+"""A card for each target: a small picture or a few of its values, and the words that a search looks through."""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from shallows.experiments.comparing.rows import Row, counts_by_kind
 
@@ -22,54 +22,17 @@ WIDTH, HEIGHT = 520, 300
 N_VALUES = 3
 
 
-@dataclass(frozen=True)
-class Value:
-    """A measured value on a card, beside what is printed."""
-
-    name: str
-    printed: str
-    measured: str
-
-
-@dataclass(frozen=True)
-class Card:
-    """What a card shows and what it is filtered by.
-
-    Attributes
-    ----------
-    target : Target
-    thumbnail : str
-        A picture as a data URI; empty where there is none.
-    values : tuple of Value
-        In place of a picture.
-    items : tuple of str
-        ``kind:verdict`` for each that occurs among the printed items.
-    causes : tuple of str
-        Of its deviations.
-    words : str
-        What a search looks through, in lower case.
-    """
-
-    target: Target
-    thumbnail: str
-    values: tuple[Value, ...]
-    items: tuple[str, ...]
-    causes: tuple[str, ...]
-    words: str
-
-
-def card(target: Target, svg_path: str | Path | None) -> Card:
-    """The card of a target; its small picture is taken from the PNG beside the SVG, where there is one."""
+def card(target: Target, svg_path: str | Path | None) -> dict[str, Any]:
+    """What a card shows and is filtered by; its picture is taken from the PNG beside the SVG, where there is one."""
     picture = Path(svg_path).with_suffix(".png") if svg_path and target.has_picture else None
     thumbnail = _thumbnail(picture) if picture and picture.exists() else ""
-    return Card(
-        target=target,
-        thumbnail=thumbnail,
-        values=() if thumbnail else tuple(_values(target)),
-        items=tuple(f"{kind}:{name}" for kind, counts in counts_by_kind(target.rows).items() for name in counts),
-        causes=tuple(ordered(row.cause for row in target.rows if row.cause)),
-        words=_words(target),
-    )
+    return {
+        "thumbnail": thumbnail,
+        "values": [] if thumbnail else [*_values(target)],
+        "items": [f"{kind}:{name}" for kind, counts in counts_by_kind(target.rows).items() for name in counts],
+        "causes": ordered(row.cause for row in target.rows if row.cause),
+        "words": _words(target),  # what a search looks through
+    }
 
 
 def _thumbnail(path: Path) -> str:
@@ -89,15 +52,16 @@ def _thumbnail(path: Path) -> str:
     return "data:image/webp;base64," + base64.b64encode(data.getvalue()).decode("ascii")
 
 
-def _values(target: Target) -> Iterable[Value]:
+def _values(target: Target) -> Iterator[dict[str, str]]:
     compared = [row for row in target.rows if row.published and row.measured_mean is not None]
     varying = [key for key in target.key_names() if len({row.keys.get(key, "") for row in compared}) > 1]
     for row in compared[:N_VALUES]:
-        yield Value(
-            _name(target, row, varying),
-            quantity(separated(row.published), row.unit),
-            quantity(writer(target, row.keys["metric"])(row.measured_mean), row.unit),
-        )
+        measured = writer(target, row.keys["metric"])(row.measured_mean)
+        yield {
+            "name": _name(target, row, varying),
+            "printed": quantity(separated(row.published), row.unit),
+            "measured": quantity(measured, row.unit),
+        }
 
 
 def _name(target: Target, row: Row, varying: list[str]) -> str:

@@ -18,47 +18,26 @@ from shallows.errors import UnknownNameError
 
 from .costs import CG_ITERATIONS, MOST_FACTORED, Cost, Size
 
-#: Most features for which products are made in one pass, without a matrix.
-FUSED_FEATURES = 32
-#: Share of a card's memory that a kept kernel matrix may take.
-KEPT_SHARE = 0.6
-#: Rows of a batch that a method chooses by itself.
-BATCH = 640
-#: Factor within which the estimates of nine measured runs on an H100 lie, by `benchmarks/device_model.py`.
-WITHIN = 1.8
-#: Multiplications of the small systems that a block of growing features is solved with, for one of its width cubed.
-BLOCK_WORK = 2400.0
+FUSED_FEATURES = 32  # up to which products are made in one pass, without a matrix
+KEPT_SHARE = 0.6  # of a card's memory that a kept kernel matrix may take
+BATCH = 640  # rows, where a method chooses by itself
+BLOCK_WORK = 2400.0  # multiplications of the systems that solve a block of growing features, over its width cubed
+WITHIN = 1.8  # factor within which estimates of nine measured runs on an H100 lie, by `benchmarks/device_model.py`
 
 
 @dataclass(frozen=True)
 class Device:
-    """Constants of a card.
-
-    Attributes
-    ----------
-    title : str
-    flops : float
-        Operations a second of a large float32 product.
-    bandwidth : float
-        Bytes a second of its memory.
-    memory_bytes : float
-    source : str
-        Where the constants are from.
-    value_seconds, fused_seconds : float
-        Elementwise work of a kernel value, beside a product and in one pass with it.
-    step_seconds, start_seconds : float
-        Launches of a step; preparation of a fit on the host.
-    """
+    """Constants of a card: rates and times are in seconds, operations or bytes a second."""
 
     title: str
-    flops: float
+    flops: float  # of a large float32 product
     bandwidth: float
     memory_bytes: float
-    source: str
-    value_seconds: float
-    fused_seconds: float
-    step_seconds: float = 2.4e-3
-    start_seconds: float = 0.5
+    source: str  # where the constants are from
+    value_seconds: float  # elementwise work of a kernel value beside a product,
+    fused_seconds: float  # and in one pass with it
+    step_seconds: float = 2.4e-3  # launches of a step
+    start_seconds: float = 0.5  # preparation of a fit on the host
 
 
 H100 = Device(
@@ -99,13 +78,7 @@ DEVICES = {
 
 
 def find(name: str) -> Device:
-    """The card of a name.
-
-    Raises
-    ------
-    UnknownNameError
-        Where there is none; it names the nearest.
-    """
+    """The card of a name; an error gives the nearest."""
     if name.lower() not in DEVICES:
         raise UnknownNameError("device", name, DEVICES)
     return DEVICES[name.lower()]

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import devices, explain
+from shallows.experiments.planning import explain, gpu_costs
 from shallows.experiments.planning.costs import Size
 from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
@@ -24,32 +24,32 @@ def program(name):
 def test_measured_runs_on_an_h100_are_estimated_within_the_factor_that_is_told():
     rows = program("device_model").estimates()
     off = {name: max(measured / found, found / measured) for name, measured, found, _ in rows}
-    assert len(off) == 9 and max(off.values()) <= devices.WITHIN
+    assert len(off) == 9 and max(off.values()) <= gpu_costs.WITHIN
     assert sorted(off.values())[len(off) // 2] < 1.2
 
 
 def test_a_matrix_that_does_not_fit_a_card_is_made_in_every_epoch():
     size, batches = Size(100_000, 0, 784, 10), {"batch_size": 10_000}  # a matrix of 40 GB
-    kept, anew = (devices.kernel_epochs(devices.find(name), size, batches, (10,)) for name in ("h100", "rtx4090"))
+    kept, anew = (gpu_costs.kernel_epochs(gpu_costs.find(name), size, batches, (10,)) for name in ("h100", "rtx4090"))
     assert kept.memory_bytes > 4 * 10**10 > anew.memory_bytes
-    products = {name: 2 * 784 * 1e10 / devices.find(name).flops for name in ("h100", "rtx4090")}
+    products = {name: 2 * 784 * 1e10 / gpu_costs.find(name).flops for name in ("h100", "rtx4090")}
     assert kept.seconds < 4 * products["h100"] and anew.seconds > 10 * products["rtx4090"]
 
 
 def test_the_paper_scale_is_explained_for_a_card_and_an_unknown_card_is_told():
     plan = Plan.load(PROJECT)
-    text = "\n".join(explain.explain(plan, "eigenpro_table6", "paper", devices.find("H100")))
+    text = "\n".join(explain.explain(plan, "eigenpro_table6", "paper", gpu_costs.find("H100")))
     assert "on the NVIDIA H100 80 GB about" in text and "constants of the card: products, values and steps" in text
     with pytest.raises(UnknownNameError, match="'h100'"):
-        devices.find("h10")
+        gpu_costs.find("h10")
 
 
 def test_the_page_of_a_billion_points_is_what_its_program_writes_and_its_cards_take_an_hour():
     road = program("road")
     assert (PROJECT / "docs" / "to_a_billion_points.rst").read_text(encoding="utf-8") == road.page()
     million = road.BILLION[1]
-    assert million.arithmetic(devices.H100) == pytest.approx(1e15 * (2 * 784 + 40) / 4.8e13)
-    work, cards = million.arithmetic(devices.H100) + million.elementwise(devices.H100), 16
-    assert million.cards_for(devices.H100, road.HOUR) == cards
+    assert million.arithmetic(gpu_costs.H100) == pytest.approx(1e15 * (2 * 784 + 40) / 4.8e13)
+    work, cards = million.arithmetic(gpu_costs.H100) + million.elementwise(gpu_costs.H100), 16
+    assert million.cards_for(gpu_costs.H100, road.HOUR) == cards
     assert work / cards + million.network(cards) <= road.HOUR < work / (cards - 1) + million.network(cards - 1)
-    assert million.cards_for(devices.H100, 30.0) is None
+    assert million.cards_for(gpu_costs.H100, 30.0) is None

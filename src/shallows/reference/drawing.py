@@ -11,7 +11,6 @@ from shallows.experiments.comparing import target_table
 from shallows.experiments.comparing.rows import Row, write_rows
 from shallows.experiments.planning.configuration import summary_paths
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.report import figures, page, tables
 from shallows.utils.atomic import write_json
 
@@ -19,23 +18,9 @@ from . import compaction, folder
 
 
 def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path:
-    """Draw tables, figures and the page of a scale, and return the page's place.
+    """Draw tables, figures and the page of a scale into a folder, and return the page's place.
 
     Targets that the reference does not hold stand on the page as not run, with the reason.
-
-    Parameters
-    ----------
-    plan : Plan
-    scale : str
-    reference : path
-        Folder of the reference results of this scale.
-    out : path
-        Folder for what is drawn: ``tables/``, ``figures/``, ``runs/``, ``report/index.html``.
-
-    Raises
-    ------
-    TornReferenceError
-        Where the reference is not whole.
     """
     out, index = Path(out), folder.read_index(reference)
     held = {target: folder.read_target(reference, target, index) for target in index["targets"]}
@@ -85,9 +70,7 @@ def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[Row
     places = {}
     for run in files.record["runs"]:
         places[run["run"]["id"]] = run["folder"]
-        write_json(
-            out / run["folder"] / "record.json", compaction.whole_record(run, files.record, target, SCHEMA_VERSION)
-        )
+        write_json(out / run["folder"] / "record.json", compaction.whole_record(run, files.record, target))
     return [replace(row, records=tuple(places[one] for one in row.records)) for row in files.rows]
 
 
