@@ -39,13 +39,7 @@ PASSES = 1
 
 @dataclass(frozen=True)
 class Size:
-    """The symbols of the table.
-
-    Attributes
-    ----------
-    n, nonzeros, d, classes, budget, iterations : int
-        N, S, D, C, B and I.
-    """
+    """The symbols of the table: N, S, D, C, B and I."""
 
     n: int = 1000
     nonzeros: int = 20
@@ -70,28 +64,14 @@ def orders_of_budgeted_machines(
 ) -> AnalysisResult:
     """Training, prediction and size of the model of a machine against one of the table's symbols.
 
-    Parameters
-    ----------
-    data
-        Not used: rows have normal numbers in random columns, and random labels, so that nearly every example violates
-        its margin.
-    method : {"pegasos", "amm", "llsvm", "bsgd", "svm"}
-        The first is multi-hyperplane with one hyperplane for each class. Budgets are full before the timed pass, and
-        kept by removal. The low-rank machine has dense rows, S = D, sampled landmarks and one pass of LIBLINEAR;
-        "svm" is LIBSVM with a cache of a megabyte: I iterations for each pair of classes, and predictions with all
-        examples as support vectors.
-    along : {"n", "nonzeros", "d", "classes", "budget", "iterations"}
-    sizes : sequence of int
-    fixed : dict of int, optional
-        Of the other symbols, where they are not those of `Size`.
-    rounds : int
-    random_state : int
+    Rows have normal numbers in random columns, and random labels, so that nearly every example violates its margin. The
+    symbols that are not varied are those of `Size`, or `fixed`. "pegasos" is "amm" with one hyperplane for each class.
+    Budgets are full before the timed pass, and kept by removal. "llsvm" has dense rows, S = D, sampled landmarks and
+    one pass of LIBLINEAR. "svm" is LIBSVM with a cache of a megabyte: I iterations for each pair of classes, and
+    predictions with all examples as support vectors.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``training`` and ``prediction`` of 1,000 points, in units of the first size, and ``model``, the
-        numbers that a prediction needs.
+    Over the sizes: ``training`` and ``prediction`` of 1,000 points, in units of the first size, and ``model``, the
+    numbers that a prediction needs.
     """
     if method not in MACHINES or along not in SYMBOLS:
         raise ShallowsError(

@@ -12,19 +12,9 @@ from .results import AnalysisResult
 def summarise(data: Any, *, n_rows: int = 10000) -> AnalysisResult:
     """Numbers that describe prepared data.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train``, ``y_train`` and ``x_test``.
-    n_rows : int
-        The first training rows, of which the ranges are taken.
-
-    Returns
-    -------
-    AnalysisResult
-        Numbers: ``n`` (training points), ``n_all`` (with the test points), ``d`` (features), ``n_labels`` (classes, or
-        numbers to predict at once), ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over
-        features of each one's), ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
+    Numbers: ``n`` (training points), ``n_all`` (with the test points), ``d`` (features), ``n_labels`` (classes, or
+    numbers to predict at once), ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over
+    features of each one's), ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
     """
     x, y = data.x_train, np.asarray(data.y_train)
     rows = np.asarray(x[:n_rows], dtype=np.float64)

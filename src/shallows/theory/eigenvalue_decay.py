@@ -26,22 +26,12 @@ def eigenvalue_decay(
 ) -> AnalysisResult:
     """Eigenvalues of a kernel matrix in float64, down to rounding, and how their decay goes on.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train``, in d dimensions.
-    kernel, bandwidth
-        As for `kernels.make`; ``bandwidth=None`` for kernels that have none.
-    n_points : int
-        Of a random part.
+    The points are a random part of the training data, in d dimensions.
 
-    Returns
-    -------
-    AnalysisResult
-        Over i: ``eigenvalue``, λᵢ/λ₁. Numbers, with least-squares slopes over the earlier and the later half of the
-        resolved indices (from the third on): ``power_growth``, the later over the earlier slope of −ln λᵢ against ln i,
-        which is 1 for a power and grows without end where the decay is faster than any; ``rate_growth``, the same
-        against i^(1/d), which is at least 1 where λᵢ < C' exp(−C i^(1/d)) does not lose its C on the way.
+    Over i: ``eigenvalue``, λᵢ/λ₁. Numbers, with least-squares slopes over the earlier and the later half of the
+    resolved indices (from the third on): ``power_growth``, the later over the earlier slope of −ln λᵢ against ln i,
+    which is 1 for a power and grows without end where the decay is faster than any; ``rate_growth``, the same against
+    i^(1/d), which is at least 1 where λᵢ < C' exp(−C i^(1/d)) does not lose its C on the way.
     """
     device = arrays.resolve_device(device)
     n, d = data.x_train.shape

@@ -14,24 +14,12 @@ def eigenpairs(matrix: Array) -> tuple[Array, Array]:
     return xp.clip(xp.flip(values), 0.0, None), xp.flip(vectors, axis=1)
 
 
-def diagonal(matrix: Array) -> Array:
-    """The diagonal of a matrix."""
-    xp = arrays.namespace(matrix)
-    return xp.diagonal(matrix) if hasattr(xp, "diagonal") else xp.linalg.diagonal(matrix)
-
-
 def largest_eigenvalue(matrix: Array) -> float:
     """Of a symmetric matrix."""
     return float(arrays.namespace(matrix).linalg.eigvalsh(matrix)[-1])
 
 
 def check_rank(rank: int, n: int) -> None:
-    """Refuse a rank that leaves no direction.
-
-    Raises
-    ------
-    ShallowsError
-        Where the rank is not below the number of directions.
-    """
+    """Refuse a rank that leaves no direction."""
     if not 0 <= rank < n:
         raise ShallowsError(f"The rank must lie between 0 and {n - 1}, the number of directions less one, not {rank}.")

@@ -25,15 +25,7 @@ N_FREQUENCIES = 4000
 
 @dataclass(frozen=True)
 class Function:
-    """A function of norm one on the circle, by how its squared norm lies over the frequencies.
-
-    Attributes
-    ----------
-    energies : ndarray, shape (J,)
-        Shares of the frequencies 1, 2, ..., J.
-    beyond : float
-        Share above J.
-    """
+    """A function of norm one on the circle: shares of its squared norm at the frequencies 1, 2, ..., and beyond."""
 
     energies: np.ndarray
     beyond: float = 0.0
@@ -45,13 +37,7 @@ class Function:
         return 0.5 * math.log(max(float(self.energies @ left) + self.beyond, 1e-305))
 
     def log_steps(self, error: float, width: float, step_size: float = 1.0) -> float:
-        """The logarithm of the number of steps after which the relative error is ``error``; by bisection.
-
-        Raises
-        ------
-        ShallowsError
-            Where the frequencies that are summed do not reach that far.
-        """
+        """The logarithm of the number of steps after which the relative error is ``error``; by bisection."""
         if error**2 < 4.0 * self.beyond:
             raise ShallowsError(f"An error of {error:g} takes more than the {len(self.energies)} frequencies at hand.")
         low, high = -40.0, width * len(self.energies) ** 2
@@ -75,17 +61,7 @@ def _log_rates(n: int, width: float, step_size: float) -> np.ndarray:
 def function(name: str, rate: float = 1.0) -> Function:
     """A function by name.
 
-    Parameters
-    ----------
-    name : {"step", "power", "exponential", "gaussian", "sine"}
-        The step; coefficients that fall as j^(−r), exp(−rj) or exp(−r j²); a single sine.
-    rate : float
-        r.
-
-    Raises
-    ------
-    UnknownNameError
-        For another name.
+    Coefficients fall as j^(−r), exp(−rj) or exp(−r j²) for the names power, exponential and gaussian.
     """
     j = np.arange(1, N_FREQUENCIES + 1, dtype=np.float64)
     if name == "step":
@@ -113,25 +89,11 @@ def approximation(
 ) -> AnalysisResult:
     """The step on the circle, as some iterations of gradient descent or some Fourier frequencies leave it.
 
-    Parameters
-    ----------
-    data
-        The step itself; what is drawn is on a grid of angles and needs no sample of it.
-    iterations : int, optional
-        Steps of size 1/λ₁ = 1 from zero.
-    frequencies : int, optional
-        The highest frequency of a truncated Fourier series, instead.
-    width : float
-        Time s of the heat kernel.
-    n_angles : int
-        Angles at which the approximation is given.
+    Gradient descent takes steps of size 1/λ₁ = 1 from zero; a truncated series has `frequencies` as its highest.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the angle in degrees: ``approximation``, ``step``. Numbers: ``relative_error`` in L₂; for gradient descent
-        also ``matrix_difference``, the largest difference between the closed form and the iteration done with the
-        kernel matrix of 256 angles.
+    Over the angle in degrees: ``approximation``, ``step``. Numbers: ``relative_error`` in L₂; for gradient descent also
+    ``matrix_difference``, the largest difference between the closed form and the iteration done with the kernel matrix
+    of 256 angles.
     """
     step = HeavisideCircle(width=width)
     degrees = (np.arange(n_angles) + 0.5) * (360.0 / n_angles)
@@ -170,15 +132,12 @@ def computational_reach(
 ) -> AnalysisResult:
     """How far gradient descent reaches after t = 10, 100, ..., 10^most steps, beside the band edges of the paper.
 
-    Returns
-    -------
-    AnalysisResult
-        Over t: ``fitted_frequency``, the largest frequency of which half is fitted, and ``edge`` = √(ln(2t)/s), where
-        the eigenvalue falls below λ₁/(2t); ``beyond`` and ``beyond_printed``, how wrong the statement is that a
-        function reached within ε has less than 3ε² of its squared norm beyond the edge, corrected and as printed
-        (there an index, √(2 ln 2t)/s): for the first harmonic beyond it, 1/(3ε²) with ε what is left of it, at most 1
-        where the statement is right. Numbers: ``ridge_frequency`` and ``ridge_functions``, how far ridge regression
-        with the parameter ``ridge`` reaches, as a frequency and as a number of basis functions.
+    Over t: ``fitted_frequency``, the largest frequency of which half is fitted, and ``edge`` = √(ln(2t)/s), where the
+    eigenvalue falls below λ₁/(2t); ``beyond`` and ``beyond_printed``, how wrong the statement is that a function
+    reached within ε has less than 3ε² of its squared norm beyond the edge, corrected and as printed (there an index,
+    √(2 ln 2t)/s): for the first harmonic beyond it, 1/(3ε²) with ε what is left of it, at most 1 where the statement is
+    right. Numbers: ``ridge_frequency`` and ``ridge_functions``, how far ridge regression with the parameter ``ridge``
+    reaches, as a frequency and as a number of basis functions.
     """
     steps = [10**power for power in range(1, most + 1)]
     found: dict[str, list[float]] = {name: [] for name in ("fitted_frequency", "edge", "beyond", "beyond_printed")}
@@ -203,10 +162,7 @@ def fitted_functions(
 ) -> AnalysisResult:
     """How many eigenfunctions of the heat kernel on the torus of a dimension t steps reach.
 
-    Returns
-    -------
-    AnalysisResult
-        Over ln(2t)/s: ``n_functions``, the number of frequencies j in Zᵈ with exp(−‖j‖² s) ≥ 1/(2t).
+    Over ln(2t)/s: ``n_functions``, the number of frequencies j in Zᵈ with exp(−‖j‖² s) ≥ 1/(2t).
     """
     radius = math.isqrt(most)
     along = np.arange(-radius, radius + 1) ** 2
@@ -232,26 +188,12 @@ def iterations_needed(
 ) -> AnalysisResult:
     """How many steps of gradient descent a function on the circle needs for an accuracy.
 
-    Parameters
-    ----------
-    data
-        What it is about; the numbers are in closed form.
-    name, rate
-        The function, see `function`.
-    width : float
-        Time s of the heat kernel.
-    step_size : float
-        η in units of 1/λ₁.
-    inverse_errors : sequence of float
-        1/ε, above 1, ascending.
+    The step is η in units of 1/λ₁, and `inverse_errors` are ascending and above 1.
 
-    Returns
-    -------
-    AnalysisResult
-        Over 1/ε: ``log_iterations`` = ln t; ``exponent``, the slope of ln t against ln(1/ε) between neighbours (at the
-        first place the second's); ``lower_bound`` and ``lower_bound_printed``, the largest over the frequencies of
-        (λ₁/(2λ) − 1) ln(a/ε) and of λ₁/(2λ) ln(a/ε), over t; ``unfitted``, the largest coefficient at the frequencies
-        with λ < λ₁/(2t), over √3 ε. Where a statement is right, its number is at most 1.
+    Over 1/ε: ``log_iterations`` = ln t; ``exponent``, the slope of ln t against ln(1/ε) between neighbours (at the
+    first place the second's); ``lower_bound`` and ``lower_bound_printed``, the largest over the frequencies of (λ₁/(2λ)
+    − 1) ln(a/ε) and of λ₁/(2λ) ln(a/ε), over t; ``unfitted``, the largest coefficient at the frequencies with λ <
+    λ₁/(2t), over √3 ε. Where a statement is right, its number is at most 1.
     """
     target = function(name, rate)
     j = np.arange(1, len(target.energies) + 1, dtype=np.float64)

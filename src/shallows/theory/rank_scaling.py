@@ -94,35 +94,16 @@ def rank_scaling(
     The processes are threads that take the steps of `shallows.distributed`, so that no MPI is needed. What a network
     takes, and processors that wait for each other, are not in the numbers.
 
-    Parameters
-    ----------
-    data
-        Not used: points are normal numbers, and targets linear functions of them.
-    method : {"eigenpro", "centres", "doubly_stochastic"}
-        EigenPro with all points, or with 300, as centres; doubly stochastic gradients with a block of 250 features a
-        batch.
-    ranks : sequence of int
-        Numbers of processes.
-    n_points : int
-        Of all processes together, in multiples of 250; of each of them where ``points_grow``.
-    points_grow : bool
-    n_inputs, n_outputs : int
-    rounds : int
-        In which all numbers of processes take turns; the least time of each counts.
+    Points are normal numbers, and targets linear functions of them. There are `n_points` of all processes together, in
+    multiples of 250, or of each where `points_grow`. "eigenpro" has all points as centres, "centres" 300 of them, and
+    "doubly_stochastic" a block of 250 features a batch. All numbers of processes take turns in each round, and the
+    least time of each counts.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the numbers of processes, of the process that has most: ``values``, the kernel or feature values that it
-        computes in a step, and ``processor``, its processor seconds in a step that keeps none of them, both in units
-        of the first number of processes; ``sent``, the bytes that it gives to sums over the processes in a step, None
-        for a single process; and ``held``, the most bytes that NumPy and Python hold at a time beyond the data where
-        the kernel values are kept, divided by the number of processes.
-
-    Raises
-    ------
-    ShallowsError
-        Where ``method`` has another value, or a batch is not full.
+    Over the numbers of processes, of the process that has most: ``values``, the kernel or feature values that it
+    computes in a step, and ``processor``, its processor seconds in a step that keeps none of them, both in units of the
+    first number of processes; ``sent``, the bytes that it gives to sums over the processes in a step, None for a single
+    process; and ``held``, the most bytes that NumPy and Python hold at a time beyond the data where the kernel values
+    are kept, divided by the number of processes.
     """
     if method not in METHODS or n_points % BATCH or n_points < 2 * BATCH:
         raise ShallowsError(

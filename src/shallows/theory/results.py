@@ -20,22 +20,11 @@ def curves_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 @dataclass(frozen=True)
 class AnalysisResult:
-    """Curves and numbers.
+    """Curves and numbers."""
 
-    Attributes
-    ----------
-    index : sequence of numbers
-        The x axis of the curves.
-    curve : mapping of str to sequence of float or None
-        Metric -> one value for each place of the index; None where it has none there. What came out as no number, or
-        infinite, is given as that.
-    numbers : mapping of str to float
-        Metrics that have no place on the index.
-    effective : mapping
-        What was used where the program chose.
-    """
-
-    index: Sequence[float]
+    index: Sequence[float]  # The x axis of the curves
+    # Metric -> one value for each place of the index; None where it has none there. What came out as no number, or
+    # infinite, is given as that.
     curve: Mapping[str, Sequence[float | None]]
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    effective: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)  # Metrics that have no place on the index
+    effective: Mapping[str, Any] = field(default_factory=dict)  # What was used where the program chose

@@ -13,20 +13,10 @@ from ..arrays import Array
 
 @dataclass(frozen=True)
 class Sample:
-    """A random part of training data in float64, with a kernel.
+    """A random part of training data in float64, with a kernel."""
 
-    Attributes
-    ----------
-    inputs : array, shape (n, d)
-        Centred.
-    targets : array, shape (n, c)
-        Classes as −1 and +1, a column each; numbers as they are.
-    kernel : Kernel
-    effective : dict
-    """
-
-    inputs: Array
-    targets: Array
+    inputs: Array  # (n, d): Centred
+    targets: Array  # (n, c): Classes as −1 and +1, a column each; numbers as they are
     kernel: Any
     effective: dict[str, Any]
 
@@ -52,17 +42,8 @@ def sample(
 ) -> Sample:
     """A random part of the training data.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    kernel, bandwidth
-        As for `kernels.make`; ``bandwidth=None`` takes the median rule.
-    n_points : int, optional
-        How many; all where there are fewer or nothing is said.
-    random_state : int
-        Which.
-    device : str
+    The median rule chooses the bandwidth where none is given, and all points are taken where there are no more than
+    `n_points`.
     """
     device = arrays.resolve_device(device)
     n = len(data.x_train)

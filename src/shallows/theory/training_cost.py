@@ -77,31 +77,14 @@ def training_cost(
 ) -> AnalysisResult:
     """Time and memory of a fit against points, inputs or outputs; everything else stays as it is.
 
-    Parameters
-    ----------
-    data
-        Not used: points are normal numbers, and targets linear functions of them.
-    method : {"eigenpro", "centres", "doubly_stochastic", "features", "exact"}
-        One epoch of EigenPro with all points, or with 300, as centres; one of doubly stochastic gradients with a block
-        of features a batch; ridge regression on 300 random features; exact kernel ridge regression.
-    along : {"n", "d", "outputs"}
-    sizes : sequence of int
-        Of what grows.
-    n_points, n_inputs : int
-        n and d where they are not varied; there is one output.
-    rounds : int
-        In which all sizes take turns; the shortest time of each counts.
+    Points are normal numbers, and targets linear functions of them; where they are not varied there are `n_points` of
+    `n_inputs` numbers and one output. "eigenpro" takes an epoch with all points as centres, "centres" with 300 of them;
+    "doubly_stochastic" an epoch with a block of features a batch; "features" is ridge regression on 300 random
+    features, and "exact" exact kernel ridge regression. All sizes take turns in each round, and the shortest time of
+    each counts.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the most that NumPy
-        and Python held at a time beyond what was there before the fit.
-
-    Raises
-    ------
-    ShallowsError
-        Where ``method`` or ``along`` has another value.
+    Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the most that NumPy and
+    Python held at a time beyond what was there before the fit.
     """
     if method not in METHODS or along not in ALONG:
         raise ShallowsError(

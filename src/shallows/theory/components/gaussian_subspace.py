@@ -46,32 +46,15 @@ def convergence(
 ) -> AnalysisResult:
     """The angle between the functions found and the eigenfunctions, against the points seen, in one pass.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train``, standard normal numbers.
-    bandwidth : float
-        σ of the Gaussian kernel.
-    n_components : int
-        k.
-    start : {"warm", "poor", "turned"}
-        The components of 1,000 points in the features of four blocks; these mixed with the next k components, so that
-        cos² of the angle is little above ½; or the same, with the k functions then mixed among themselves. That leaves
-        their span as it is, and none of them is near an eigenfunction of its own.
-    scaled, individual, step_size, decrease
-        See `DoublyStochasticOja`.
-    batch_size, block_size, max_blocks : int
-        B, F and the budget of blocks, after which old ones are revisited.
-    n_marks : int
-        How often it is measured.
+    The start "warm" is the components of 1,000 points in the features of four blocks; "poor" mixes these with the next
+    k, so that cos² of the angle is little above ½; "turned" mixes the k functions of "poor" among themselves, which
+    leaves their span as it is and none of them near an eigenfunction of its own. Old blocks are revisited after
+    `max_blocks`.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the points seen: ``squared_sine`` of the largest angle in L₂ of the law, by 4,000 quantiles of it;
-        ``pointwise_error``, the largest mean of |v(x) − h(x)|² over the quantiles for an eigenfunction v of unit norm
-        in the space of the kernel and the best h in the span; ``alignment``, the least |cos| between function i and
-        eigenfunction i. Numbers: ``final``, the last squared sine; ``start_cosine``, cos² at the start.
+    Over the points seen: ``squared_sine`` of the largest angle in L₂ of the law, by 4,000 quantiles of it;
+    ``pointwise_error``, the largest mean of |v(x) − h(x)|² over the quantiles for an eigenfunction v of unit norm in
+    the space of the kernel and the best h in the span; ``alignment``, the least |cos| between function i and
+    eigenfunction i. Numbers: ``final``, the last squared sine; ``start_cosine``, cos² at the start.
     """
     if start not in STARTS:
         raise ShallowsError(f"start must be one of {', '.join(map(repr, STARTS))}, got {start!r}.")
@@ -110,11 +93,8 @@ def eigenfunctions(
 
     Parameters are those of `convergence`.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the place: ``found_1``, ``true_1`` and so on, with E v² = 1 and the signs of the Hermite functions.
-        Numbers: ``deviation_1`` and so on, the root mean square of their difference under the law.
+    Over the place: ``found_1``, ``true_1`` and so on, with E v² = 1 and the signs of the Hermite functions. Numbers:
+    ``deviation_1`` and so on, the root mean square of their difference under the law.
     """
     solver = DoublyStochasticOja(step_size, decrease, True, False, max_blocks, random_state)
     with arrays.resolve_device(device).active():

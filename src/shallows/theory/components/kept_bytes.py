@@ -35,23 +35,9 @@ def kept_bytes(
 ) -> AnalysisResult:
     """Bytes that a training holds between its steps, as they were allocated, on normal points of its own.
 
-    Parameters
-    ----------
-    data
-        Not used.
-    along : {"n_features", "n_inputs"}
-        What grows.
-    sizes : sequence of int
-        Its values: frequencies in use, or inputs.
-    n_features, n_inputs : int
-        The one that does not grow.
-    cache_bytes : int
-        Of frequencies that are kept between steps; with 0 all are drawn anew for each step.
+    Frequencies in use, or inputs, grow; with `cache_bytes=0` all frequencies are drawn anew for each step.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the size: ``bytes``.
+    Over the size: ``bytes``.
     """
     if along not in ALONG:
         raise ShallowsError(f"along must be one of {', '.join(map(repr, ALONG))}, got {along!r}.")

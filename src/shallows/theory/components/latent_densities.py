@@ -47,31 +47,13 @@ def latent_densities(
     products G of the functions u in the space of the kernel, is the mean embedding of a class; over √(2π) σ it is the
     density smoothed by the kernel.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` of shape (n, 3), three views of a `LatentViews` with the default laws.
-    method : {"doubly_stochastic", "fourier", "nystroem"}
-        How the singular functions are found: by `DoublyStochasticKernelSVD`, or exactly on a fixed number of features.
-    bandwidth : float
-        σ of the Gaussian kernel.
-    n_features : int
-        Cosines and sines, or landmarks.
-    block_size, batch_size, n_iter, scaling, step_size, decrease
-        Of `DoublyStochasticKernelSVD`.
+    The data are three views of a `LatentViews` with the default laws. The method is `DoublyStochasticKernelSVD`, or an
+    exact decomposition on `n_features` cosines and sines, or landmarks.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the place x: ``gaussian`` and ``gamma``, the densities found, ``true_gaussian`` and ``true_gamma``.
-        Numbers: ``squared_error``, the integral of the squared difference, added over both classes;
-        ``smooth_squared_error``, the same against the densities smoothed by the kernel; ``relative_error``, the first
-        over the integral of the squared densities; ``weight``, the probability found for the Gaussian class.
-
-    Raises
-    ------
-    ShallowsError
-        For an unknown method, or data without three views.
+    Over the place x: ``gaussian`` and ``gamma``, the densities found, ``true_gaussian`` and ``true_gamma``. Numbers:
+    ``squared_error``, the integral of the squared difference, added over both classes; ``smooth_squared_error``, the
+    same against the densities smoothed by the kernel; ``relative_error``, the first over the integral of the squared
+    densities; ``weight``, the probability found for the Gaussian class.
     """
     if method not in METHODS:
         raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
@@ -134,10 +116,8 @@ def smoothed_densities(places: np.ndarray, bandwidth: float) -> np.ndarray:
 def classes_of(values: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities of the classes, shape (k,), and the means of k functions in each, shape (k, k).
 
-    Parameters
-    ----------
-    values : list of three ndarrays, shape (n, k)
-        Of the same functions on three views that are independent once the class is known.
+    The values, each of shape (n, k), are those of the same functions on three views that are independent once the class
+    is known.
     """
     a, b, c = (np.asarray(one, dtype=np.float64) for one in values)
     n, k = a.shape

@@ -33,18 +33,7 @@ def angle_by_iteration(
 
     c is twice the inverse of the gap λ_k − λ_{k+1}, and t₀ = 2 c λ₁. The start has cos² = 0.55 to each eigenfunction.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train``.
-    kernel, bandwidth
-        As for `kernels.make`; the median rule where nothing is said.
-    n_components, n_points, batch_size, n_iterations, n_marks : int
-
-    Returns
-    -------
-    AnalysisResult
-        Over t: ``squared_sine`` of Oja's rule and ``orthogonalised`` of the other, on the same batches.
+    Over t: ``squared_sine`` of Oja's rule and ``orthogonalised`` of the other, on the same batches.
     """
     p = _Operator(data, kernel, bandwidth, n_points, n_components, device)
     k = n_components
@@ -78,19 +67,9 @@ def one_step(
 ) -> AnalysisResult:
     """The difference in cos² that orthogonalising makes to one step, for several step sizes (Lemma 3: O(η²)).
 
-    Parameters
-    ----------
-    data, kernel, bandwidth, n_components, n_points, batch_size
-        As for `angle_by_iteration`.
-    steps : sequence of float
-        η in units of 1/λ₁.
-    n_repeats : int
-        Batches, over which the mean of |difference| is taken.
+    Steps are in units of 1/λ₁, and the mean of |difference| is taken over `n_repeats` batches.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the step: ``difference``.
+    Over the step: ``difference``.
     """
     p = _Operator(data, kernel, bandwidth, n_points, n_components, device)
     G, differences = p.start(), []

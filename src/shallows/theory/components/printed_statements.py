@@ -27,28 +27,16 @@ def printed_statements(
 ) -> AnalysisResult:
     """Numbers that are small, or one, if a statement holds; ``*_printed`` as printed and ``*_corrected`` otherwise.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    bandwidth : float
-        σ of the Gaussian kernel.
-    n_points : int
-        Of the training part, for the statements about the kernel matrix.
-    n_steps : int
-        Of the rules, which are iterated on the mean over all data.
+    The rules are iterated on the mean over all data; statements about the kernel matrix are about `n_points` of them.
 
-    Returns
-    -------
-    AnalysisResult
-        No curve. Numbers: ``eigenvector_*``, the residual of the eigenvalue equation of the kernel matrix over the
-        vector; ``frequencies_*``, the integral of the density of the frequencies; ``start_*``, the size of the
-        functions of Algorithm 1 after its steps; ``joint_*``, the second singular value of the cross-covariance of
-        two views over the first, where both are drawn by themselves and where they are drawn as a pair;
-        ``singular_*``, the least squared norm of what Algorithm 3 finds; ``same_sample_*``, the bias of a step of
-        Algorithm 4 whose two factors have one point, and that of the mean of a batch of 256, over the step;
-        ``projection_*``, the largest ‖v − Gw‖² over 1 − cos² for functions G that are not orthonormal;
-        ``hebbian_*``, the largest norm of what the generalised Hebbian rule finds, without and with the diagonal.
+    No curve. Numbers: ``eigenvector_*``, the residual of the eigenvalue equation of the kernel matrix over the vector;
+    ``frequencies_*``, the integral of the density of the frequencies; ``start_*``, the size of the functions of
+    Algorithm 1 after its steps; ``joint_*``, the second singular value of the cross-covariance of two views over the
+    first, where both are drawn by themselves and where they are drawn as a pair; ``singular_*``, the least squared norm
+    of what Algorithm 3 finds; ``same_sample_*``, the bias of a step of Algorithm 4 whose two factors have one point,
+    and that of the mean of a batch of 256, over the step; ``projection_*``, the largest ‖v − Gw‖² over 1 − cos² for
+    functions G that are not orthonormal; ``hebbian_*``, the largest norm of what the generalised Hebbian rule finds,
+    without and with the diagonal.
     """
     numbers = {
         **_eigenvector(data, bandwidth, n_points, device),

@@ -43,31 +43,13 @@ def projected_regression(
     between x and y finds. Each method takes the ridge, of ``ridges``, and the step, with the smallest error on training
     points that are set aside, and is then fitted on the whole training part.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train``, ``y_train``, ``x_test`` and ``y_test``; targets are values.
-    method : {"doubly_stochastic", "fourier", "nystroem"}
-        `KernelSlicedInverseRegression`, or CCA between fixed features of the inputs and of the targets.
-    sizes : sequence of int
-        Numbers of features: cosines and sines, or landmarks.
-    n_components : int
-        k.
-    ridges : sequence of float
-        In units of k(x, x) = 1 for the doubly stochastic method, in shares of the trace for the others.
-    rule, step_sizes, decrease
-        Of the doubly stochastic method: ``method`` and steps of `KernelSlicedInverseRegression`. A step with which it
-        diverges is not taken.
-    validation : int
-        Training points to choose by, at most a fifth of them.
-    n_iter, block_size, batch_size : int, optional
-        Of the doubly stochastic method.
+    "doubly_stochastic" is `KernelSlicedInverseRegression`, with ridges in units of k(x, x) = 1; a step with which it
+    diverges is not taken. "fourier" and "nystroem" are CCA between fixed features of the inputs and of the targets,
+    with ridges in shares of the trace. `sizes` count cosines and sines, or landmarks; `validation` points are set
+    aside, at most a fifth of all.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the number of features: ``test_error``, the mean squared error on the test part over the variance of the
-        targets there, and ``ridge`` and, where some were given, ``step``, those that were chosen.
+    Over the number of features: ``test_error``, the mean squared error on the test part over the variance of the
+    targets there, and ``ridge`` and, where some were given, ``step``, those that were chosen.
     """
     if method not in METHODS:
         raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")

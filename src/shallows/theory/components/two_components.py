@@ -35,28 +35,14 @@ def two_components(
 ) -> AnalysisResult:
     """The first two components of some training points, with their targets as colour.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``, whose targets are one number a point or a class.
-    method : {"doubly_stochastic", "exact", "linear"}
-        `DoublyStochasticKernelPCA`; scikit-learn's ``KernelPCA``; its ``PCA``. Kernels are Gaussian, with the median
-        distance of a thousand points as bandwidth. Functions are centred.
-    n_shown : int
-        Points whose components are returned, a random part of the first ``most_exact``.
-    most_exact : int
-        Training points that exact kernel PCA is trained on, at most; where there are no more, the doubly stochastic
-        method is held against it.
-    max_features, block_size, batch_size, n_iter, scaling, step_size, decrease
-        Of `DoublyStochasticKernelPCA`.
+    "doubly_stochastic" is `DoublyStochasticKernelPCA`; "exact" scikit-learn's ``KernelPCA`` of at most `most_exact`
+    points; "linear" its ``PCA``. Kernels are Gaussian, with the median distance of a thousand points as bandwidth, and
+    functions are centred. `n_shown` of the points are returned, a random part.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the number of the point, from 1: ``first``, ``second`` and ``colour``. Numbers: ``centre_correlation``,
-        the rank correlation between the target and the distance from the mean, over the shown points; for the doubly
-        stochastic method ``squared_sine`` of the largest angle between its two functions and the exact ones on the
-        training points, where these are at most ``most_exact``.
+    Over the number of the point, from 1: ``first``, ``second`` and ``colour``. Numbers: ``centre_correlation``, the
+    rank correlation between the target and the distance from the mean, over the shown points; for the doubly stochastic
+    method ``squared_sine`` of the largest angle between its two functions and the exact ones on the training points,
+    where these are at most ``most_exact``.
     """
     if method not in METHODS:
         raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")

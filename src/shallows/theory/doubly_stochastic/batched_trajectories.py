@@ -31,29 +31,16 @@ CHUNK = 128
 
 @dataclass(frozen=True)
 class Population:
-    """A sample as the population, with the minimum of its regularised risk.
-
-    Attributes
-    ----------
-    points : ndarray, shape (N, d)
-        The n points of the sample, and places beside it.
-    targets : ndarray, shape (n,)
-    rows : ndarray, shape (n, N)
-        k between the sample and all points.
-    minimum : ndarray, shape (N,)
-        f* at all points.
-    norm : float
-        ‖f*‖.
-    """
+    """A sample as the population, with the minimum of its regularised risk."""
 
     kernel: Any
     loss: Any
     regularisation: float
-    points: np.ndarray
-    targets: np.ndarray
-    rows: np.ndarray
-    minimum: np.ndarray
-    norm: float
+    points: np.ndarray  # (N, d): The n points of the sample, and places beside it
+    targets: np.ndarray  # (n,)
+    rows: np.ndarray  # (n, N): k between the sample and all points
+    minimum: np.ndarray  # (N,): f* at all points
+    norm: float  # ‖f*‖
 
     @property
     def n(self) -> int:
@@ -84,11 +71,6 @@ def minimiser(K: np.ndarray, y: np.ndarray, loss: Any, nu: float) -> np.ndarray:
     """Coefficients a of the minimum f = Σ aᵢ k(xᵢ, ·) of (1/n) Σ ℓ(f(xᵢ), yᵢ) + ν/2 ‖f‖², by Newton's method.
 
     Where the gradient vanishes, ν a + ℓ'(Ka)/n = 0.
-
-    Raises
-    ------
-    ShallowsError
-        For losses that are not smooth, or where Newton's method does not arrive.
     """
     n, a = len(y), np.zeros(len(y))
     for _ in range(100):
@@ -129,14 +111,8 @@ class SingleFeatures(FourierFeatures):
 class Trajectories:
     """Many trajectories at the same iteration.
 
-    Attributes
-    ----------
-    values, companions : ndarray, shape (R, N)
-        f, and h of the proofs, which is driven by f and has the kernel in place of the features.
-    traces : ndarray, shape (R, capacity)
-        β of each feature.
-    in_use : ndarray of int, shape (R,)
-        Features in use.
+    ``values, companions`` (R, N): f, and h of the proofs, which is driven by f and has the kernel in place of the
+    features.
     """
 
     population: Population
@@ -149,8 +125,8 @@ class Trajectories:
     iteration: int = 0
     values: np.ndarray = field(init=False)
     companions: np.ndarray = field(init=False)
-    traces: np.ndarray = field(init=False)
-    in_use: np.ndarray = field(init=False)
+    traces: np.ndarray = field(init=False)  # (R, capacity): β of each feature
+    in_use: np.ndarray = field(init=False)  # (R,): Features in use
     made: np.ndarray = field(init=False)
     drawn: int = 0
 
@@ -249,13 +225,9 @@ def point_numbers(seed: int, n_iterations: int, n: int) -> np.ndarray:
 def by_the_solver(trajectories: Trajectories, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
     """The first trajectory by the solver itself, and how large its coefficients are on the way.
 
-    Returns
-    -------
-    values : ndarray, shape (N,)
-        f after all the iterations.
-    coefficients : ndarray, shape (n_iterations,)
-        After each iteration t the largest |aᵗᵢ| over the features i, in units of θ/t, for a solver that makes a new
-        feature each time. The coefficient of a feature is aᵗᵢ ℓ'ᵢ with the slope ℓ'ᵢ of the loss at which it was made.
+    The values of f after all the iterations have the shape (N,). After each iteration t the largest |aᵗᵢ| over the
+    features i is returned in units of θ/t, for a solver that makes a new feature each time. The coefficient of a
+    feature is aᵗᵢ ℓ'ᵢ with the slope ℓ'ᵢ of the loss at which it was made.
     """
     p, seed = trajectories.population, trajectories.seeds[0]
     problem = ExpansionProblem(trajectories.features[0], p.loss, 1, growth=math.inf)

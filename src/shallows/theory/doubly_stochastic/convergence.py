@@ -43,43 +43,18 @@ def errors_by_iteration(
 ) -> AnalysisResult:
     """|f_t(x) − f*(x)|² and the risk over it, of many trajectories, beside the bounds.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    kernel, bandwidth
-        As for `kernels.make`; the median rule where nothing is said.
-    loss : {"logistic", "square"}
-        The slopes of the square have no bound: M is then the largest that was seen.
-    method : {"dsg", "udsg", "cdsg"}
-    theta_nu : float
-        θν.
-    regularisation : float
-        ν.
-    n_points, n_places : int
-        Points of the population, and places beside it where f is compared with f*.
-    n_iterations, n_repeats : int
-        t at most, and trajectories.
-    fresh, reused : int
-        G and U of udsg.
-    cap : float
-        θ'/θ of cdsg.
-    noise : {"corrected", "printed"}
-        The noise term of the rule of cdsg, see `shallows.solvers.expansions.block_policies.Checked`.
-    delta : float
-        δ.
+    The population has `n_points` points; f is compared with f* at `n_places` others. `theta_nu` is θν, `regularisation`
+    ν, `fresh` and `reused` G and U of udsg, `cap` θ'/θ of cdsg, and `noise` the noise term of its rule
+    (`shallows.solvers.expansions.block_policies.Checked`). The slopes of the square loss have no bound: M is then the
+    largest that was seen.
 
-    Returns
-    -------
-    AnalysisResult
-        Over t: ``error`` (mean over trajectories and places), ``feature_part`` |f − h|² and ``data_part`` |h − f*|² of
-        it, ``quantile`` (that of 1 − 3δ), ``excess`` (mean |R(f) − R(f*)|), their bounds ``bound``,
-        ``quantile_bound``, ``excess_bound``, ``share_within`` the bound of Theorem 5, ``n_features`` (mean),
-        ``feature_count`` (over that of DSG), ``relative_error`` (error over the mean of f*²). Numbers:
-        ``solver_difference``, from the solver itself after 100 iterations, over the largest value; of that solver's
-        trajectory with dsg ``coefficient``, the largest |aᵗᵢ| in units of θ/t over these iterations, and
-        ``later_coefficient``, the same from t = θν on; ``minimum_square``, ``slope_bound`` M, ``feature_variance`` σ²,
-        ``longest`` step over γ.
+    Over t: ``error`` (mean over trajectories and places), ``feature_part`` |f − h|² and ``data_part`` |h − f*|² of it,
+    ``quantile`` (that of 1 − 3δ), ``excess`` (mean |R(f) − R(f*)|), their bounds ``bound``, ``quantile_bound``,
+    ``excess_bound``, ``share_within`` the bound of Theorem 5, ``n_features`` (mean), ``feature_count`` (over that of
+    DSG), ``relative_error`` (error over the mean of f*²). Numbers: ``solver_difference``, from the solver itself after
+    100 iterations, over the largest value; of that solver's trajectory with dsg ``coefficient``, the largest |aᵗᵢ| in
+    units of θ/t over these iterations, and ``later_coefficient``, the same from t = θν on; ``minimum_square``,
+    ``slope_bound`` M, ``feature_variance`` σ², ``longest`` step over γ.
     """
     p, trajectories = _start(
         data, kernel, bandwidth, loss, method, theta_nu, regularisation, n_points, n_places, n_repeats,
@@ -167,21 +142,12 @@ def cost_of_reuse(
     With errors c/t, UDSG needs c_U/c_D times the iterations; the cost is quadratic in them and proportional to the
     share of features.
 
-    Parameters
-    ----------
-    rounds : sequence of pairs
-        (G, U).
-    progress : ResumableLoop, optional
-        Keeps the errors of the rounds that are done.
+    `rounds` are pairs (G, U); `progress` keeps the errors of those that are done. The other parameters are those of
+    `errors_by_iteration`.
 
-    Others are those of `errors_by_iteration`.
-
-    Returns
-    -------
-    AnalysisResult
-        Over U/G: ``sample_ratio`` c_U/c_D, ``feature_ratio`` the same of |f − h|² alone, ``predicted`` 1 + 2U/G,
-        ``feature_share`` and ``predicted_share`` G/(G + U), ``cost_ratio``, its ``printed_bound`` (G + 2U)/(G + U) and
-        ``corrected`` (G + 2U)²/(G (G + U)).
+    Over U/G: ``sample_ratio`` c_U/c_D, ``feature_ratio`` the same of |f − h|² alone, ``predicted`` 1 + 2U/G,
+    ``feature_share`` and ``predicted_share`` G/(G + U), ``cost_ratio``, its ``printed_bound`` (G + 2U)/(G + U) and
+    ``corrected`` (G + 2U)²/(G (G + U)).
     """
     marks = [t for t in log_marks(n_iterations, 24, first=10) if t >= n_iterations / 4]
 
@@ -222,19 +188,10 @@ def cost_of_reuse(
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds of the theorems, with their constants.
+    """The bounds of the theorems, with their constants θ, ν, M (slope), L (lipschitz), ‖f*‖, κ and φ.
 
     Theorems 4 to 6 of Dai et al. (2014); Theorems 3, 4 and 14 of Li and Póczos, which have the same constants without
     re-use.
-
-    Attributes
-    ----------
-    theta, nu : float
-    slope, lipschitz : float
-        M and L.
-    norm : float
-        ‖f*‖.
-    kappa, phi : float
     """
 
     theta: float

@@ -39,25 +39,11 @@ def iteration_cost(
 
     Frequencies are drawn anew in every iteration, as the algorithm is printed.
 
-    Parameters
-    ----------
-    data
-        Not used: points are normal numbers.
-    along : {"n_features", "n_inputs"}
-    sizes : sequence of int
-        Its values.
-    n_inputs, n_features : int
-        d, and m in use, where it is not varied.
-    batch_size, block_size : int
-        B and F.
-    rounds : int
+    Points are normal numbers. Frequencies are drawn anew in every iteration, as the algorithm is printed.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``time`` in units of that of the first; ``bytes`` that the process holds more after the
-        function was made and two iterations were done than before, as Python and NumPy allocate them; ``data_bytes``
-        that a kernel machine with as many points would keep.
+    Over the sizes: ``time`` in units of that of the first; ``bytes`` that the process holds more after the function was
+    made and two iterations were done than before, as Python and NumPy allocate them; ``data_bytes`` that a kernel
+    machine with as many points would keep.
     """
     if along not in ("n_features", "n_inputs"):
         raise ShallowsError(f"along is 'n_features' or 'n_inputs', not {along!r}.")
@@ -131,17 +117,10 @@ def stored_feature_bytes(
 ) -> AnalysisResult:
     """Bytes of stored random features in double precision, beside what doubly stochastic gradients keep.
 
-    Parameters
-    ----------
-    data
-        Whose points the bytes of a feature vector are measured on.
-    n_points, n_features, n_outputs : int
-        Of the set that is asked about.
+    The bytes of a feature vector are measured on points of the data; the sizes are those of the set that is asked
+    about.
 
-    Returns
-    -------
-    AnalysisResult
-        Numbers: ``stored_terabytes`` of the features, ``coefficients_megabytes`` in single precision, their ``ratio``.
+    Numbers: ``stored_terabytes`` of the features, ``coefficients_megabytes`` in single precision, their ``ratio``.
     """
     x = np.asarray(data.x_train[:64], dtype=np.float64)
     block = 256

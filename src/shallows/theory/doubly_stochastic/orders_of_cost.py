@@ -18,6 +18,7 @@ from ... import streams
 from ...errors import ShallowsError
 from ...estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from ...estimators.regularised.regularised_risk import RegularisedRiskClassifier
+from ...solvers.regularised import norma, sdca  # noqa: F401 (found by name below, and the results depend on them)
 from ...training import Observer, Run
 from ..results import AnalysisResult
 from ..timing import in_turn, processor_seconds
@@ -41,23 +42,11 @@ def orders_of_cost(
 ) -> AnalysisResult:
     """Preprocessing, one pass of training, prediction and storage of a method against n or d; ranks grow with n.
 
-    Parameters
-    ----------
-    data
-        Not used: points are normal numbers with labels of a noisy sign.
-    method : {"dsg", "kernel", "fourier", "nystrom"}
-        One block of features for every batch; NORMA; SDCA on n/2 frequencies; on n/2 landmarks.
-    along : {"n", "d"}
-    sizes : sequence of int
-    n_points, n_inputs : int
-        n and d where they are not varied.
-    rounds : int
+    Points are normal numbers with labels of a noisy sign. "dsg" has one block of features for every batch; "kernel" is
+    NORMA, "fourier" SDCA on n/2 frequencies and "nystrom" on n/2 landmarks.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``preprocessing`` (of landmarks and their map), ``training`` and ``prediction`` of 2,000 points,
-        all in units of the first size, and ``storage``, bytes of what a prediction needs, seeds aside.
+    Over the sizes: ``preprocessing`` (of landmarks and their map), ``training`` and ``prediction`` of 2,000 points, all
+    in units of the first size, and ``storage``, bytes of what a prediction needs, seeds aside.
     """
     if method not in METHODS or along not in ("n", "d"):
         raise ShallowsError(
@@ -118,7 +107,7 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
         model = RegularisedRiskClassifier(solver="norma", regularisation=None, **same)
     else:
         rank = {"fourier": n, "nystrom": n // 2}[method]
-        model = RegularisedRiskClassifier(features=method, n_features=rank, regularisation=None, **same)
+        model = RegularisedRiskClassifier(solver="sdca", features=method, n_features=rank, regularisation=None, **same)
     clock, started = _TrainingClock(), time.process_time()
     model.fit(x[:n], y[:n], observers=[clock])
     timings, preprocessing = model.timings_, 0.0

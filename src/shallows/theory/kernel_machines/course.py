@@ -50,28 +50,13 @@ def course(
     tolerance of 10⁻³, so that it means the same on every machine. Each training begins without kernel values and keeps
     all rows that the memory holds.
 
-    Parameters
-    ----------
-    data
-        Has training and test parts of two classes.
-    solver : {"pegasos", "sdca", "lasvm", "smo", "decomposition"}
-        "decomposition" is SVM-light's, with working sets of ten variables and a tolerance of 10⁻³. Pegasos and dual
-        coordinate ascent have no intercept; each is held against the optimum of its own problem.
-    C : float
-        λ = 1/(C n).
-    bandwidth : float, optional
-        σ of the Gaussian kernel. None chooses it on a part of the training points.
-    marks : sequence of float
-        Multiples of the time of sequential minimal optimisation, ascending.
-    n_points : int, optional
-        Training points that are used, at most.
+    "decomposition" is SVM-light's, with working sets of ten variables and a tolerance of 10⁻³. Pegasos and dual
+    coordinate ascent have no intercept; each is held against the optimum of its own problem. λ is 1/(C n), and the
+    bandwidth is chosen on a part of the training points where none is given.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the marks, in percent: ``suboptimality``, P(f) − P* with P(f) = λ/2 ‖f‖² + (1/n) Σ max(0, 1 − yᵢf(xᵢ)), of
-        P*; ``error`` on the test part. As numbers: ``test_error`` at the end; ``time_within``,
-        the first mark at which the suboptimality is at most 5 %, infinite where none is; ``seconds`` of the unit.
+    Over the marks, in percent: ``suboptimality``, P(f) − P* with P(f) = λ/2 ‖f‖² + (1/n) Σ max(0, 1 − yᵢf(xᵢ)), of P*;
+    ``error`` on the test part. As numbers: ``test_error`` at the end; ``time_within``, the first mark at which the
+    suboptimality is at most 5 %, infinite where none is; ``seconds`` of the unit.
     """
     x, y, new, truth = two_classes(data, n_points, random_state)
     points = kernels.augmented(np.ascontiguousarray(x, dtype=np.float32))
@@ -144,12 +129,7 @@ def chosen_bandwidth(points: np.ndarray, y: np.ndarray, C: float, seed: int) -> 
 class Watch:
     """Takes time in pieces of a training, and keeps the function that there is when a mark is passed.
 
-    Parameters
-    ----------
-    marks : tuple of float
-        Ascending.
-    unit : float
-        Seconds of a mark of 1.
+    Marks are ascending, in units of so many seconds.
     """
 
     def __init__(self, marks: tuple[float, ...], unit: float):

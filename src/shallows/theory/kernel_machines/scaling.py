@@ -28,25 +28,12 @@ def scaling(
 ) -> AnalysisResult:
     """Steps, kernel evaluations and time of a kernel machine with the Gaussian kernel, by training points.
 
-    Parameters
-    ----------
-    data
-        Has a training part of two classes.
-    sizes : sequence of int
-        Training points n, drawn from the part.
-    C : float
-    bandwidth : float, optional
-        σ; None takes the median distance.
-    few : int
-        Rows of the kernel matrix that a small cache holds.
+    The bandwidth is the median distance where none is given; a small cache holds `few` rows of the kernel matrix.
 
-    Returns
-    -------
-    AnalysisResult
-        Over n, of sequential minimal optimisation: ``work``, steps times n, which is what the problem costs once the
-        kernel is known; ``kept``, ``few`` and ``none``, kernel evaluations over n² where all rows are kept, as many as
-        a small cache holds, or the two of the present step. ``time``, processor seconds of LIBSVM (scikit-learn's
-        ``SVC``) with a cache that holds all, over those for the fewest points.
+    Over n, of sequential minimal optimisation: ``work``, steps times n, which is what the problem costs once the kernel
+    is known; ``kept``, ``few`` and ``none``, kernel evaluations over n² where all rows are kept, as many as a small
+    cache holds, or the two of the present step. ``time``, processor seconds of LIBSVM (scikit-learn's ``SVC``) with a
+    cache that holds all, over those for the fewest points.
     """
     from sklearn.svm import SVC
 

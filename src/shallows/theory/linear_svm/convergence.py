@@ -33,33 +33,14 @@ def convergence(
 ) -> AnalysisResult:
     """Relative distance from the optimum, and test error, against passes over the training data.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train``, ``y_train``, ``x_test`` and ``y_test``, of two classes.
-    solver : str
-        A key of `exact.SOLVERS`.
-    options : mapping, optional
-        Its parameters.
-    regularisation : float
-        λ.
-    passes : sequence of int
-        Ascending. A plane of a cutting-plane method and an iteration of Newton's count as one.
-    target : float
-        The relative distance whose cost is told.
-    most_rows : int, optional
-        The first rows alone.
-    random_state : int
-        Seed of the order of examples.
+    A plane of a cutting-plane method and an iteration of Newton's count as a pass. `options` are parameters of the
+    solver, a key of `exact.SOLVERS`; `most_rows` takes the first rows alone.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the passes: ``suboptimality``, (P(w) − P*)/P* with P* between the objective and the bound of dual
-        coordinate descent, ``test_error`` in percent, and ``cost``, processor seconds of training over those of one
-        product Xw of all rows. As numbers ``cost_to_target``, the cost at the first of the passes within the target
-        (infinite where there is none), ``optimal_error``, the test error of the optimum, ``last_error``, that of the
-        last pass, and ``gap``, how closely P* is known.
+    Over the passes: ``suboptimality``, (P(w) − P*)/P* with P* between the objective and the bound of dual coordinate
+    descent, ``test_error`` in percent, and ``cost``, processor seconds of training over those of one product Xw of all
+    rows. As numbers ``cost_to_target``, the cost at the first of the passes within the target (infinite where there is
+    none), ``optimal_error``, the test error of the optimum, ``last_error``, that of the last pass, and ``gap``, how
+    closely P* is known.
     """
     x, y = data.x_train[:most_rows], np.asarray(data.y_train[:most_rows])
     problem = problem_of(x, y, regularisation)

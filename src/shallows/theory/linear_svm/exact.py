@@ -41,12 +41,7 @@ BY_VISITS = ("pegasos", "folos", "svm_sgd")
 
 
 def solver_of(name: str, options: Mapping[str, Any]) -> Any:
-    """A solver with its parameters.
-
-    Raises
-    ------
-    UnknownNameError
-    """
+    """A solver by its name, with its parameters."""
     if name not in SOLVERS:
         raise UnknownNameError("solver", name, SOLVERS)
     return SOLVERS[name](**options)
@@ -84,21 +79,9 @@ def generated(
 ) -> tuple[Any, np.ndarray]:
     """Points of unit length with labels of a noisy linear rule.
 
-    Parameters
-    ----------
-    n, d : int
-    seed : int
-    noise : float
-        Deviation of what is added to the rule before its sign is taken, in units of the rule's own.
-    intrinsic : int, optional
-        Dimensions in which the points lie before they are turned into d of them, so that all inner products, and the
-        labels, are the same for every d.
-    n_values : int, optional
-        s: the values of each row other than zero, at columns that begin at random; None makes dense rows.
-
-    Returns
-    -------
-    ndarray or CSR array, shape (n, d), and ndarray of −1 and 1, shape (n,)
+    `noise` is the deviation of what is added to the rule before its sign is taken, in units of the rule's own. Points
+    lie in `intrinsic` dimensions before they are turned into d of them, so that all inner products, and the labels, are
+    the same for every d. With `n_values` each row has so many values other than zero, at columns that begin at random.
     """
     s = n_values or intrinsic or d
     x = streams.normal(seed, "points of a linear rule", 0, (n, s))

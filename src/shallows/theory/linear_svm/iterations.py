@@ -40,23 +40,10 @@ def iterations_needed(
 
     Points have unit length, so that n, d and λ can be varied one at a time.
 
-    Parameters
-    ----------
-    data
-        Not used: points and labels are made, see `exact.generated`.
-    along : {"n", "d", "inverse_regularisation", "inverse_accuracy"}
-    sizes : sequence of float
-        Values of that.
-    n, d, regularisation, accuracy
-        Where they are not varied; ε in units of the loss.
-    repetitions : int
-        Orders of examples; the geometric mean over them counts.
-    projection : bool
+    Points of unit length are made by `exact.generated`, so that n, d and λ can be varied one at a time. ε is in units
+    of the loss, and the geometric mean over orders of examples counts.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``iterations``, and ``values``, the products of numbers that they take, iterations times d.
+    Over the sizes: ``iterations``, and ``values``, the products of numbers that they take, iterations times d.
     """
     if along not in ALONG:
         raise UnknownNameError("along", along, ALONG)
@@ -110,26 +97,10 @@ def steps_to_error(
 ) -> AnalysisResult:
     """Iterations of Pegasos to a test error, with the best λ for each number of training points.
 
-    Parameters
-    ----------
-    data
-        Not used: points and labels are made, see `exact.generated`.
-    sizes : sequence of int
-        Training points m.
-    d : int
-    noise : float
-        Of the labels.
-    excess : float
-        How far the wanted error lies above that of the rule which made the labels.
-    regularisations : sequence of float
-        Those of which the best counts, as the theorem has it.
-    n_test, repetitions : int
+    Points are made by `exact.generated`. The wanted error lies `excess` above that of the rule which made the labels.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the training points: ``iterations``, the smallest over λ of their medians over orders of examples (infinite
-        where no λ comes to the error). As numbers the error of the rule, ``rule_error``, and ``target_error``.
+    Over the training points: ``iterations``, the smallest over λ of their medians over orders of examples (infinite
+    where no λ comes to the error). As numbers the error of the rule, ``rule_error``, and ``target_error``.
     """
     X, y = generated(max(sizes) + n_test, d, random_state, noise)
     x_new, y_new = X[-n_test:], y[-n_test:]

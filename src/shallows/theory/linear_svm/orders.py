@@ -35,26 +35,12 @@ def orders_of_solver(
 ) -> AnalysisResult:
     """Iterations to an accuracy and processor seconds of an iteration, against n, d, s, 1/λ or 1/ρ.
 
-    Parameters
-    ----------
-    data
-        Not used: points of unit length and labels are made, see `exact.generated`; ten intrinsic dimensions, but along
-        s rows of s values among 4,000 columns.
-    solver : str
-        A key of `exact.SOLVERS`; "smo" (scikit-learn's ``SVC`` with a linear kernel) or "interior_point".
-    along : {"n", "d", "s", "inverse_regularisation", "inverse_accuracy"}
-    sizes : sequence of float
-        Values of that.
-    n, d, regularisation, accuracy
-        Where they are not varied; ρ = P(w) − P*, in units of the loss; of an interior point relative.
-    rounds : int
-        Of timing; the fastest counts.
+    Points of unit length are made by `exact.generated`, in ten intrinsic dimensions, but along s rows of s values among
+    4,000 columns. "smo" is scikit-learn's ``SVC`` with a linear kernel. The accuracy is ρ = P(w) − P*, in units of the
+    loss, of an interior point relative; the fastest of the rounds counts.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``iterations`` (steps of single examples, passes, planes), ``seconds`` of one of them, and
-        ``total``, their product. For "smo" only ``total``; for an interior point ``bytes`` of its matrix as well.
+    Over the sizes: ``iterations`` (steps of single examples, passes, planes), ``seconds`` of one of them, and
+    ``total``, their product. For "smo" only ``total``; for an interior point ``bytes`` of its matrix as well.
     """
     if along not in (*ALONG, "s"):
         raise UnknownNameError("along", along, (*ALONG, "s"))
@@ -125,18 +111,9 @@ def interior_point(Q: np.ndarray, C: float, accuracy: float, most: int = 200) ->
 
     Each iteration factors an n × n matrix, Q and a diagonal.
 
-    Parameters
-    ----------
-    Q : ndarray, shape (n, n)
-        yᵢyⱼ k(xᵢ, xⱼ).
-    C : float
-    accuracy : float
-        The end is where primal and dual objective differ by at most this share of the primal one.
-
-    Returns
-    -------
-    ndarray, shape (n,), and int
-        The variables, and the iterations.
+    Q has yᵢyⱼ k(xᵢ, xⱼ). Each iteration factors an n × n matrix, Q and a diagonal. The end is where primal and dual
+    objective differ by at most a share `accuracy` of the primal one. Returns the variables and the number of
+    iterations.
 
     References
     ----------

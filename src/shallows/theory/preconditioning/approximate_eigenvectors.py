@@ -33,31 +33,12 @@ def damped_descent(
     The residual after t steps is (I − η K_P/n)ᵗ y with the preconditioned kernel matrix K_P, so one eigendecomposition
     gives every t.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    kernel, bandwidth
-        As for `kernels.make`.
-    rank : int
-        q.
-    n_subsample : int, optional
-        M; None takes all points, for exact eigenvectors.
-    damping : float
-        τ.
-    lowered : float
-        The step in units of the one that τ = 1 allows, the reciprocal of the largest eigenvalue of K_P/n at τ = 1.
-    n_points : int
-        Of a random part.
-    iterations : sequence of int
-        t.
+    The step is `lowered` times the one that τ = 1 allows, the reciprocal of the largest eigenvalue of K_P/n at τ = 1.
+    With `n_subsample=None` the eigenvectors are exact.
 
-    Returns
-    -------
-    AnalysisResult
-        Over t: ``loss``, the mean square of the residual over that at zero. Numbers: ``other_directions``, how much of
-        the step of τ = 1 at its full size is left along the exact eigenvectors beyond 2q, in the mean over the next
-        200 of them; ``spill``, the largest eigenvalue of K_P/n over λ_{q+1}.
+    Over t: ``loss``, the mean square of the residual over that at zero. Numbers: ``other_directions``, how much of the
+    step of τ = 1 at its full size is left along the exact eigenvectors beyond 2q, in the mean over the next 200 of
+    them; ``spill``, the largest eigenvalue of K_P/n over λ_{q+1}.
     """
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     matrix = part.matrix

@@ -21,7 +21,7 @@ from ... import arrays, streams
 from ...arrays import Array
 from ...features.fourier import FourierFeatures
 from ...training.resumable import ResumableLoop
-from ..eigenvalues import check_rank, diagonal, eigenpairs, largest_eigenvalue
+from ..eigenvalues import check_rank, eigenpairs, largest_eigenvalue
 from ..results import AnalysisResult
 from ..samples import sample
 
@@ -45,31 +45,12 @@ def norms_of_feature_batches(
 ) -> AnalysisResult:
     """Theorem 3 and Lemma 1 on random Fourier features of data.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    kernel, bandwidth
-        Of the features.
-    rank : int
-        q, of exact eigenvectors.
-    n_features, n_points : int
-        Columns and rows of the feature matrix.
-    batch_sizes : sequence of int
-        m.
-    n_batches : int
-        Batches of each size, drawn without replacement.
-    delta : float
-        δ.
-    progress : ResumableLoop, optional
-        Keeps the norms of the sizes that are done.
+    The kernel is that of the features, m runs over `batch_sizes`, and the q eigenvectors are exact. Batches are drawn
+    without replacement; `progress` keeps the norms of the sizes that are done.
 
-    Returns
-    -------
-    AnalysisResult
-        Over m: ``norm`` (mean), ``largest_norm``, ``bound`` and ``share``, of batches whose norm is at most the bound;
-        with rank 0 also ``deviation``, ``largest_deviation``, ``deviation_bound`` and ``deviation_share`` of
-        ‖H_m − H‖ in Lemma 1. Numbers: ``top_eigenvalue`` λ₁, ``following`` λ_{q+1}, ``kappa`` the largest ‖x‖².
+    Over m: ``norm`` (mean), ``largest_norm``, ``bound`` and ``share``, of batches whose norm is at most the bound; with
+    rank 0 also ``deviation``, ``largest_deviation``, ``deviation_bound`` and ``deviation_share`` of ‖H_m − H‖ in Lemma
+    1. Numbers: ``top_eigenvalue`` λ₁, ``following`` λ_{q+1}, ``kappa`` the largest ‖x‖².
     """
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     made = FourierFeatures(part.kernel, part.inputs.shape[1], n_features // 2, seed=random_state)
@@ -133,12 +114,9 @@ def norms_of_kernel_batches(
 
     Parameters are those of `norms_of_feature_batches`.
 
-    Returns
-    -------
-    AnalysisResult
-        Over m: ``norm``, ``largest_norm``, ``bound``, ``share`` with the intrinsic dimension of the preconditioned
-        variance, ``bound_printed`` with that of the plain one. Numbers: ``top_eigenvalue``, ``following``, ``kappa``,
-        ``dimension`` and ``dimension_printed``.
+    Over m: ``norm``, ``largest_norm``, ``bound``, ``share`` with the intrinsic dimension of the preconditioned
+    variance, ``bound_printed`` with that of the plain one. Numbers: ``top_eigenvalue``, ``following``, ``kappa``,
+    ``dimension`` and ``dimension_printed``.
     """
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     matrix = part.matrix
@@ -147,7 +125,7 @@ def norms_of_kernel_batches(
     check_rank(rank, n)
     values, vectors = eigenpairs(matrix)
     values = values / n
-    following, kappa = float(values[rank]), float(xp.max(diagonal(matrix)))
+    following, kappa = float(values[rank]), float(xp.max(arrays.diagonal(matrix)))
     brought = xp.concat([xp.full(rank, following, dtype=values.dtype), values[rank:]])
     preconditioned = (vectors * (n * brought)[None, :]) @ vectors.T
     dimension, printed = (
@@ -178,19 +156,14 @@ def intrinsic_dimension(matrix: Array, eigenvalues: Array, eigenvectors: Array) 
 
     With the features φ of a kernel, V = E (φ ⊗ φ)² − H² = E k(x, x) φ ⊗ φ − H², here over the points of a sample.
 
-    Parameters
-    ----------
-    matrix : array, shape (n, n)
-        Kernel matrix.
-    eigenvalues : array, shape (n,)
-        Of the matrix over n.
-    eigenvectors : array, shape (n, n)
+    With the features φ of a kernel, V = E (φ ⊗ φ)² − H² = E k(x, x) φ ⊗ φ − H², here over the points of a sample. The
+    eigenvalues are those of the kernel matrix over n.
     """
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
     # In the basis of H's eigenfunctions φ(xᵢ) has the coordinates √(n λ_j) e_j(i).
     coordinates = eigenvectors * xp.sqrt(n * eigenvalues)[None, :]
-    variance = coordinates.T @ (coordinates * diagonal(matrix)[:, None]) / n
+    variance = coordinates.T @ (coordinates * arrays.diagonal(matrix)[:, None]) / n
     variance = variance - xp.diag(eigenvalues**2)
     return float(xp.trace(variance)) / largest_eigenvalue(variance)
 

@@ -32,32 +32,14 @@ def compare_eigensystems(
 ) -> AnalysisResult:
     """RSVD and NSVD of Appendix A, and Nyström's extension: time and error by the size of the subsample.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    kernel, bandwidth
-        As for `kernels.make`.
-    rank : int
-        q.
-    subsamples : sequence of int
-        M.
-    n_points : int
-        n: the matrix is n × n. The time includes its M rows.
-    rounds : int
-        Of which the fastest counts.
-    progress : ResumableLoop, optional
-        Keeps the errors that are measured; times are always taken together.
+    The matrix is n × n; times include its M rows, and the fastest round counts. `progress` keeps the errors that are
+    measured; times are always taken together.
 
-    Returns
-    -------
-    AnalysisResult
-        Over M, for each of ``rsvd``, ``nsvd`` and ``nystrom``: ``error_…``, the root mean square of the sines between
-        the exact eigenvectors and the space of the approximate ones, and ``values_…``, the mean relative error of the
-        eigenvalues. For the first two, ``time_…``, in units of RSVD's first; ``top_…``, the largest eigenvalue of the
-        preconditioned matrix over the exact λ_{q+1}, which sets the number of iterations; and ``printed_…``, the costs
-        that the paper prints, n M ln q + (M + n) q² and M n q + M³, in the unit of the times. ``time_ratio`` is NSVD
-        over RSVD.
+    Over M, for each of ``rsvd``, ``nsvd`` and ``nystrom``: ``error_…``, the root mean square of the sines between the
+    exact eigenvectors and the space of the approximate ones, and ``values_…``, the mean relative error of the
+    eigenvalues. For the first two, ``time_…``, in units of RSVD's first; ``top_…``, the largest eigenvalue of the
+    preconditioned matrix over the exact λ_{q+1}, which sets the number of iterations; and ``printed_…``, the costs that
+    the paper prints, n M ln q + (M + n) q² and M n q + M³, in the unit of the times. ``time_ratio`` is NSVD over RSVD.
     """
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     n = part.inputs.shape[0]
@@ -110,20 +92,7 @@ def compare_eigensystems(
 
 
 def rsvd(rows: Array, k: int, seed: int) -> tuple[Array, Array]:
-    """√(n/M) σᵢ and the right singular vectors of M rows of a symmetric matrix, by a randomised decomposition.
-
-    Parameters
-    ----------
-    rows : array, shape (M, n)
-    k : int
-    seed : int
-
-    Returns
-    -------
-    values : array, shape (k,)
-        Estimates of the matrix' eigenvalues.
-    vectors : array, shape (n, k)
-    """
+    """√(n/M) σᵢ and the k right singular vectors of M rows of a symmetric matrix, by a randomised decomposition."""
     xp = arrays.namespace(rows)
     m, n = rows.shape
     squares, vectors = top_eigensystem(
@@ -133,21 +102,10 @@ def rsvd(rows: Array, k: int, seed: int) -> tuple[Array, Array]:
 
 
 def nsvd(rows: Array, k: int) -> tuple[Array, Array]:
-    """√(n/M) σᵢ and the right singular vectors of M rows X of a symmetric matrix, from W = (n/M) X Xᵀ.
+    """√(n/M) σᵢ and the k right singular vectors of M rows X of a symmetric matrix, from W = (n/M) X Xᵀ.
 
     The algorithm NSVD of Appendix A with its step 5 exact, since the vectors Xᵀv of eigenvectors v of W are orthogonal.
-
-    Parameters
-    ----------
-    rows : array, shape (M, n)
-    k : int
-
-    Returns
-    -------
-    values : array, shape (k,)
-        Estimates of the matrix' eigenvalues, the square roots of those of W, which the paper returns for X's
-        covariance.
-    vectors : array, shape (n, k)
+    The estimates of eigenvalues are the square roots of those of W, which the paper returns for X's covariance.
     """
     xp = arrays.namespace(rows)
     m, n = rows.shape
@@ -159,16 +117,7 @@ def nsvd(rows: Array, k: int) -> tuple[Array, Array]:
 def nystrom(rows: Array, k: int) -> tuple[Array, Array]:
     """(n/M) σᵢ of the M × M block of a kernel matrix, and its eigenvectors extended to all points, orthonormal.
 
-    Parameters
-    ----------
-    rows : array, shape (M, n)
-        Of the matrix; its first M columns are the block.
-    k : int
-
-    Returns
-    -------
-    values : array, shape (k,)
-    vectors : array, shape (n, k)
+    The rows have the shape (M, n), and their first M columns are the block.
     """
     xp = arrays.namespace(rows)
     m, n = rows.shape

@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import arrays, streams
 from ...training.resumable import ResumableLoop
-from ..eigenvalues import check_rank, diagonal, eigenpairs
+from ..eigenvalues import check_rank, eigenpairs
 from ..results import AnalysisResult
 from ..samples import Sample, sample
 
@@ -31,26 +31,12 @@ def epochs_by_batch_size(
 ) -> AnalysisResult:
     """How many times fewer epochs EigenPro needs than SGD, by the size of the batch, each at its best step.
 
-    Parameters
-    ----------
-    data, kernel, bandwidth, rank, n_points
-        As for `residuals_by_direction`; the preconditioner is exact.
-    batch_sizes : sequence of int
-        m.
-    n_epochs : int
-        Where a run ends.
-    share : float
-        The level at which epochs are counted, as a share of the training loss of the zero function.
-    steps : sequence of float
-        Multiples of 2/(β + (m − 1) λ) that are tried for each method.
-    progress : ResumableLoop, optional
-        Keeps the numbers of epochs of the steps that are done.
+    The preconditioner is exact. Epochs are counted to the level `share` of the training loss of the zero function;
+    `steps` are multiples of 2/(β + (m − 1) λ) that are tried for each method, and `progress` keeps their numbers of
+    epochs.
 
-    Returns
-    -------
-    AnalysisResult
-        Over m: ``epochs_sgd`` and ``epochs_eigenpro``, to the level, interpolated between epochs; ``acceleration``,
-        their ratio. Numbers: ``eigenvalue_ratio`` λ₁/λ_{q+1} and its ``root``.
+    Over m: ``epochs_sgd`` and ``epochs_eigenpro``, to the level, interpolated between epochs; ``acceleration``, their
+    ratio. Numbers: ``eigenvalue_ratio`` λ₁/λ_{q+1} and its ``root``.
     """
     progress = progress or ResumableLoop()
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
@@ -69,7 +55,7 @@ def epochs_by_batch_size(
             ("sgd", matrix, float(values[0])),
             ("eigenpro", preconditioned, float(values[rank])),
         ):
-            largest = float(xp.max(diagonal(operator)))
+            largest = float(xp.max(arrays.diagonal(operator)))
             certified = 2.0 / (largest + (m - 1) * top / n)
             epochs = partial(_epochs, part, operator, m, n_epochs=n_epochs, share=share, seed=random_state)
             lengths = [one * certified for one in steps]

@@ -28,15 +28,8 @@ from ..samples import codes
 class Path:
     """Gradient descent as a function of the number of iterations.
 
-    Attributes
-    ----------
-    eigenvalues : array, shape (n,)
-        Of the kernel matrix, ascending.
-    eigenvectors : array, shape (n, n)
-    projections : array, shape (n, c)
-        ⟨eᵢ, y⟩ of each output.
-    step_size : float
-        η, for the sum over all points.
+    Eigenvalues of the kernel matrix are ascending, with eigenvectors in columns and the projections ⟨eᵢ, y⟩ of each
+    output, shape (n, c). The step η is that for the sum over all points.
     """
 
     eigenvalues: Array
@@ -71,20 +64,8 @@ def gradient_descent_path(
 ) -> Path:
     """The path for a kernel matrix and targets.
 
-    Parameters
-    ----------
-    matrix : array, shape (n, n)
-        Symmetric, positive semi-definite.
-    targets : array, shape (n, c)
-    relative_step : float
-        η in units of 1/λ₁, in (0, 2).
-    plain_step : float, optional
-        η for the mean gradient over the points, in the place of ``relative_step``.
-
-    Raises
-    ------
-    ShallowsError
-        If the step is outside the range in which the iteration converges.
+    The step is η in units of 1/λ₁, in (0, 2), where the iteration converges; `plain_step` is η for the mean gradient
+    over the points, in its place.
     """
     xp = arrays.namespace(matrix)
     values, vectors = xp.linalg.eigh(matrix)
@@ -115,33 +96,11 @@ def gradient_descent(
 ) -> AnalysisResult:
     """Losses of full-batch gradient descent in a kernel's space, in float64.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train, y_train, x_test, y_test``, labels (integers) or values.
-    kernel, bandwidth
-        As for `kernels.make`; ``bandwidth=None`` takes the median rule.
-    iterations : sequence of int
-        After which to measure.
-    relative_step : float
-        η in units of 1/λ₁.
-    plain_step : float, optional
-        η for the mean gradient over the points, in the place of ``relative_step``.
-    random_state : int
-        Of the median rule's subsample.
-    device, memory
-        Where, and how many bytes may be used: about 40 n² + 8 n · n_test are.
+    The median rule chooses the bandwidth where none is given; steps are as in `gradient_descent_path`. About 40 n² + 8
+    n · n_test bytes are used.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the iterations: ``train_l2``, ``test_l2`` (mean over points and outputs, classes coded −1 and +1),
-        ``test_error`` in percent for classes, ``coefficient_norm``.
-
-    Raises
-    ------
-    ShallowsError
-        If the decomposition does not fit into the memory.
+    Over the iterations: ``train_l2``, ``test_l2`` (mean over points and outputs, classes coded −1 and +1),
+    ``test_error`` in percent for classes, ``coefficient_norm``.
     """
     device = arrays.resolve_device(device)
     n, n_test = len(data.x_train), len(data.x_test)
@@ -188,27 +147,12 @@ def nearest_neighbour_limit(
 ) -> AnalysisResult:
     """How a classifier of a bandwidth stands to the nearest neighbour, which it becomes as the bandwidth goes to zero.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train, y_train, x_test, y_test``; labels.
-    kernel, bandwidth, random_state, device, memory
-        As for `gradient_descent`.
-    iterations : sequence of int
-        After which to measure gradient descent, with the step 1/λ₁.
+    Gradient descent has the step 1/λ₁; the data have labels.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the iterations: ``train_l2`` and ``test_error`` (percent) of gradient descent. Numbers, of the
-        interpolating function: ``interpolation_error`` and ``agreement``, the share of test points at which it says
-        what the nearest neighbour says (percent); ``nearest_neighbour_error``; and ``eigenvalue_share``, λ₁₆₁/λ₁ (of
-        the last eigenvalue where there are fewer points).
-
-    Raises
-    ------
-    ShallowsError
-        If the data have no classes, or the decomposition does not fit into the memory.
+    Over the iterations: ``train_l2`` and ``test_error`` (percent) of gradient descent. Numbers, of the interpolating
+    function: ``interpolation_error`` and ``agreement``, the share of test points at which it says what the nearest
+    neighbour says (percent); ``nearest_neighbour_error``; and ``eigenvalue_share``, λ₁₆₁/λ₁ (of the last eigenvalue
+    where there are fewer points).
     """
     device = arrays.resolve_device(device)
     n, classes = len(data.x_train), _classes(data)

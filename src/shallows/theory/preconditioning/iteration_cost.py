@@ -43,33 +43,14 @@ def overhead(
     """Time of an EigenPro iteration over that of plain kernel SGD, by the rank; the kernel is computed every time.
 
     With the eigensystem of the subsample, the iteration has the bound and the average that the certified rule takes for
-    noisy batches. With eigenvectors of length n it is the plain one of the paper.
+    noisy batches. With "rsvd", eigenvectors of length n, it is the plain one of the paper. All training points are
+    centres unless `n_points` says otherwise; the fastest round counts.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    kernel, bandwidth
-        As for `kernels.make`.
-    ranks : sequence of int
-        q.
-    n_subsample, batch_size : int
-        M and m.
-    eigensystem : {"subsample", "rsvd"}
-        As for `shallows.EigenProClassifier`.
-    n_points : int, optional
-        Centres: all training points where nothing is said.
-    rounds : int
-        Of which the fastest counts.
-
-    Returns
-    -------
-    AnalysisResult
-        Over q: ``overhead`` in percent; ``correction``, the time of the correction alone in units of that of the first
-        rank, with eigenvectors of length n in the order of ``operations``; ``extra_operations`` in percent by counting
-        multiplications, those of the correction over those of an iteration; ``operations``, the same where the
-        correction begins with the product of the batch's kernel values and the eigenvectors; ``extra_numbers``, what
-        the preconditioner keeps over q times the points that it changes.
+    Over q: ``overhead`` in percent; ``correction``, the time of the correction alone in units of that of the first
+    rank, with eigenvectors of length n in the order of ``operations``; ``extra_operations`` in percent by counting
+    multiplications, those of the correction over those of an iteration; ``operations``, the same where the correction
+    begins with the product of the batch's kernel values and the eigenvectors; ``extra_numbers``, what the
+    preconditioner keeps over q times the points that it changes.
     """
     x, targets, made = _inputs(data, kernel, bandwidth, n_points, random_state, device)
     n, d = x.shape[0], x.shape[1] - 2
@@ -135,19 +116,7 @@ def per_iteration(
 ) -> AnalysisResult:
     """Time of an iteration of plain kernel SGD against the number of centres or the size of the batch.
 
-    Parameters
-    ----------
-    along : {"n_points", "batch_size"}
-        What is varied.
-    sizes : sequence of int
-        Its values.
-    rounds : int
-        Of which the fastest counts.
-
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``time``, in units of that of the first.
+    Over the sizes: ``time``, in units of that of the first.
     """
     if along not in ("n_points", "batch_size"):
         raise ShallowsError(f"along is 'n_points' or 'batch_size', not {along!r}.")

@@ -33,32 +33,15 @@ def residuals_by_direction(
 ) -> AnalysisResult:
     """Full-batch EigenPro and gradient descent, run with the solvers, seen in the eigenvectors of the kernel matrix.
 
-    Steps are 1/λ_{q+1} and 1/λ₁; the preconditioner is exact.
+    Steps are 1/λ_{q+1} and 1/λ₁; the preconditioner is exact. After a few iterations the residuals next to q + 1 are
+    lost in rounding.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    kernel, bandwidth
-        As for `kernels.make`.
-    rank : int
-        q.
-    n_iterations : int
-        t; after a few the residuals next to q + 1 are lost in rounding.
-    n_directions : int
-        How many directions are measured, from the first.
-    n_points : int
-        Of a random part.
-
-    Returns
-    -------
-    AnalysisResult
-        Over i: ``residual_descent`` and ``residual_eigenpro``, the share of the residual in the direction i that is
-        left after t steps (root mean square over outputs); ``predicted_descent`` and ``predicted_eigenpro``,
-        (1 − λᵢ/λ₁)ᵗ and (1 − λᵢ/λ_{q+1})ᵗ (0 up to q + 1); beyond q + 1 ``acceleration``, the ratio of the iterations
-        that the two need for the same residual by the measured shares, and ``acceleration_predicted``. Numbers:
-        ``eigenvalue_ratio`` λ₁/λ_{q+1}, ``solved`` the largest share left of the first q + 1 directions after one
-        step, ``difference`` the largest between measured and predicted shares.
+    Over i: ``residual_descent`` and ``residual_eigenpro``, the share of the residual in the direction i that is left
+    after t steps (root mean square over outputs); ``predicted_descent`` and ``predicted_eigenpro``, (1 − λᵢ/λ₁)ᵗ and (1
+    − λᵢ/λ_{q+1})ᵗ (0 up to q + 1); beyond q + 1 ``acceleration``, the ratio of the iterations that the two need for the
+    same residual by the measured shares, and ``acceleration_predicted``. Numbers: ``eigenvalue_ratio`` λ₁/λ_{q+1},
+    ``solved`` the largest share left of the first q + 1 directions after one step, ``difference`` the largest between
+    measured and predicted shares.
     """
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     matrix = part.matrix

@@ -42,31 +42,13 @@ def losses_by_step(
 ) -> AnalysisResult:
     """The training loss after some epochs for a grid of steps, and for the steps of named rules.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    kernel, bandwidth
-        As for `kernels.make`.
-    rank, n_subsample, batch_size : int
-        q, M and m.
-    n_points, n_epochs : int
-        Of a random part, and when the loss is taken.
-    finest, smallest, largest
-        The grid has the powers of 2^(1/finest) between ``smallest`` and ``largest``, in units of the certified step.
-    rules : sequence of str
-        Names in `solvers.least_squares.step_rules`.
-    progress : ResumableLoop, optional
-        Keeps the losses of the steps that are done.
+    The grid has the powers of 2^(1/finest) between `smallest` and `largest`, in units of the certified step; rules are
+    names in `solvers.least_squares.step_rules`. `progress` keeps the losses of the steps that are done.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the step in units of the certified one: ``loss``, mean square over points and outputs over that at zero,
-        infinite where the iteration diverges. Numbers: ``best_step`` of the grid, ``best_mean_step``, the same for the
-        mean over a batch, ``largest_stable``, and for each rule ``step_<rule>`` in the unit of the grid and
-        ``speed_<rule>``, the logarithm of its loss over that of the best: 1 is as fast as the best, 0 no progress or
-        divergence.
+    Over the step in units of the certified one: ``loss``, mean square over points and outputs over that at zero,
+    infinite where the iteration diverges. Numbers: ``best_step`` of the grid, ``best_mean_step``, the same for the mean
+    over a batch, ``largest_stable``, and for each rule ``step_<rule>`` in the unit of the grid and ``speed_<rule>``,
+    the logarithm of its loss over that of the best: 1 is as fast as the best, 0 no progress or divergence.
 
     Notes
     -----
@@ -118,21 +100,7 @@ def rules_by_batch(
 ) -> AnalysisResult:
     """The numbers of `losses_by_step`, by the size of the batch.
 
-    Parameters
-    ----------
-    data, kernel, bandwidth
-        As there.
-    batch_sizes : sequence of int
-        m.
-    progress : ResumableLoop, optional
-        Keeps the losses of the steps that are done.
-    **parameters
-        The others of `losses_by_step`.
-
-    Returns
-    -------
-    AnalysisResult
-        Over m: ``best_step``, ``best_mean_step``, ``largest_stable``, ``step_<rule>``, ``speed_<rule>``.
+    Over m: ``best_step``, ``best_mean_step``, ``largest_stable``, ``step_<rule>``, ``speed_<rule>``.
     """
     progress = progress or ResumableLoop()
     found = [

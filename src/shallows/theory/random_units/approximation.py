@@ -27,29 +27,12 @@ def approximation_error(
 ) -> AnalysisResult:
     """Errors of a feature map against its number of columns, over several draws of it.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    map_name : str
-        A key of `shallows.features.FEATURE_MAPS`.
-    sizes : sequence of int
-        Columns D.
-    kernel, bandwidth
-        As for `kernels.make`; None takes the median rule.
-    n_points : int
-        Half of them are trained on in the comparison of predictions.
-    repeats : int
-        Draws of the map.
-    regularisation : float
-        λ/n of kernel ridge regression and of ridge regression on the features.
+    The map is a key of `shallows.features.FEATURE_MAPS`. Half of the points are trained on in the comparison of
+    predictions; `regularisation` is λ/n of both regressions.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``kernel_rms`` and ``kernel_max``, of φ(x)ᵀφ(z) − k(x, z) for pairs of different points;
-        ``prediction_rms`` and ``prediction_mse``, of the difference between the two regressions at the points that were
-        not trained on, divided by the size of those of the kernel (for the second: by its square).
+    Over the sizes: ``kernel_rms`` and ``kernel_max``, of φ(x)ᵀφ(z) − k(x, z) for pairs of different points;
+    ``prediction_rms`` and ``prediction_mse``, of the difference between the two regressions at the points that were not
+    trained on, divided by the size of those of the kernel (for the second: by its square).
     """
     drawn = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     x, K = drawn.inputs, arrays.to_numpy(drawn.matrix)

@@ -33,27 +33,14 @@ def by_machines(
     and, by its own seed, on feature blocks that no other machine has. A new point is sent to all of them, and the mean
     of their outputs decides.
 
-    Parameters
-    ----------
-    data
-        Has training and test parts of two classes.
-    machines : sequence of int
-        Numbers M of machines that are averaged, each a divisor of the largest. For fewer than the largest number,
-        errors are means over groups of machines that have none in common.
-    bandwidth : float, optional
-        σ of the Gaussian kernel; None takes half of the median distance.
-    share : float
-        Of the training points, that each machine draws.
-    block_size, batch_size, max_epochs, regularisation
-        Of `DoublyStochasticClassifier` on each machine.
+    Each of `machines` is a divisor of the largest; for fewer than the largest number, errors are means over groups of
+    machines that have none in common. Each machine draws a `share` of the training points; the bandwidth is half of the
+    median distance where none is given.
 
-    Returns
-    -------
-    AnalysisResult
-        Over M: ``error`` of the averaged outputs on the test part, in percent; ``same_blocks``, that of machines which
-        differ in their data alone; ``one_machine``, that of one machine which passes M times as often over its part and
-        so has as many features as M of them together; ``time``, processor seconds of the slowest of M machines over
-        those of that one machine; ``sent``, the numbers that all machines send for a new point.
+    Over M: ``error`` of the averaged outputs on the test part, in percent; ``same_blocks``, that of machines which
+    differ in their data alone; ``one_machine``, that of one machine which passes M times as often over its part and so
+    has as many features as M of them together; ``time``, processor seconds of the slowest of M machines over those of
+    that one machine; ``sent``, the numbers that all machines send for a new point.
     """
     x, new = (np.asarray(part, dtype=np.float32) for part in (data.x_train, data.x_test))
     y, truth = np.asarray(data.y_train), np.asarray(data.y_test)

@@ -61,25 +61,12 @@ def kitchen_sinks(
 ) -> AnalysisResult:
     """Risks of both fits against the number of units K.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    sizes : sequence of int
-        K.
-    C : float
-        The weights are at most C/K in size.
-    bandwidth : float, optional
-        σ of the Gaussian kernel whose frequencies are drawn; None takes half the median rule.
-    n_points : int
-        Half of them are fitted, the others hold the risk of new points.
+    Weights are at most C/K in size. Frequencies are those of a Gaussian kernel, by default with half the median rule's
+    bandwidth. Half of the points are fitted, the others hold the risk of new points.
 
-    Returns
-    -------
-    AnalysisResult
-        Over K: ``risk`` and ``new_risk`` of the sinks, the mean squared error over the variance of the targets;
-        ``trained_risk`` and ``trained_new_risk`` of as many units with a trained first layer, from the same start;
-        ``bound``, the largest |αₖ| K/C.
+    Over K: ``risk`` and ``new_risk`` of the sinks, the mean squared error over the variance of the targets;
+    ``trained_risk`` and ``trained_new_risk`` of as many units with a trained first layer, from the same start;
+    ``bound``, the largest |αₖ| K/C.
     """
     drawn = sample(data, "gaussian", bandwidth, n_points=n_points, random_state=random_state, device=device)
     x, y = arrays.to_numpy(drawn.inputs), arrays.to_numpy(drawn.targets)[:, 0]

@@ -29,28 +29,12 @@ def learning_machines(
 ) -> AnalysisResult:
     """An extreme learning machine through both of its closed forms, against its number of units.
 
-    Parameters
-    ----------
-    data
-        Has ``x_train`` and ``y_train``.
-    activation : str
-        A member of `shallows.features.hidden_units.ACTIVATIONS`.
-    sizes : sequence of int
-        Units L.
-    C : float
-        The inverse of the ridge.
-    bandwidth : float, optional
-        None takes the median rule.
-    rounds : int
-        Fits that are timed; the fastest counts.
+    The activation is a member of `shallows.features.hidden_units.ACTIVATIONS`, and C the inverse of the ridge; the
+    fastest fit counts.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the sizes: ``difference`` of the fitted values of (HᵀH + I/C)⁻¹ HᵀT and Hᵀ(HHᵀ + I/C)⁻¹ T, over the largest
-        of them; ``residual``, the root mean square of what is not fitted over that of the targets; ``time``, processor
-        seconds of a fit by the smaller system over those of a support vector regression (scikit-learn, C = 10) on the
-        same points.
+    Over the sizes: ``difference`` of the fitted values of (HᵀH + I/C)⁻¹ HᵀT and Hᵀ(HHᵀ + I/C)⁻¹ T, over the largest of
+    them; ``residual``, the root mean square of what is not fitted over that of the targets; ``time``, processor seconds
+    of a fit by the smaller system over those of a support vector regression (scikit-learn, C = 10) on the same points.
     """
     from sklearn.svm import SVR
 

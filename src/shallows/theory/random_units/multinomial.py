@@ -33,23 +33,11 @@ def beside_nets(
 ) -> AnalysisResult:
     """Test errors of softmax regression on random Fourier features, against their number, and of nets.
 
-    Parameters
-    ----------
-    data
-        Has training and test parts of several classes.
-    sizes : sequence of int
-        Columns D of the features.
-    bandwidth : float, optional
-        σ of the Gaussian kernel; None takes half of the median distance.
-    n_points : int
-        Training points that are used, at most.
+    The bandwidth of the Gaussian kernel is half of the median distance where none is given.
 
-    Returns
-    -------
-    AnalysisResult
-        Over D, test errors in percent: ``features``, of softmax regression (scikit-learn's ``LogisticRegression``,
-        L-BFGS); ``net``, of the net that had the least error on the fifth, trained on all points (``MLPClassifier``,
-        Adam), the same for every D.
+    Over D, test errors in percent: ``features``, of softmax regression (scikit-learn's ``LogisticRegression``, L-BFGS);
+    ``net``, of the net that had the least error on the fifth, trained on all points (``MLPClassifier``, Adam), the same
+    for every D.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier

@@ -30,23 +30,11 @@ def number_of_features(
 ) -> AnalysisResult:
     """Columns of the map to monomials, and how far inner products are from (xᵀz + c)^p.
 
-    Parameters
-    ----------
-    data
-        Not used: points are normal numbers, divided by √d.
-    degrees : sequence of int
-        p.
-    n_inputs : int
-        d.
-    offset : float
-        c; not 1, where √2 c and √(2c) would be one number.
+    Points are normal numbers, divided by √d. The offset is not 1, where √2 c and √(2c) would be one number.
 
-    Returns
-    -------
-    AnalysisResult
-        Over the degrees: ``columns`` of the map; ``formula``, (p + d)!/(p! d!) by a product; ``difference`` of inner
-        products, relative to the largest value. As a number ``printed_difference``, of the features of degree two with
-        √2 c xᵢ in the place of √(2c) xᵢ.
+    Over the degrees: ``columns`` of the map; ``formula``, (p + d)!/(p! d!) by a product; ``difference`` of inner
+    products, relative to the largest value. As a number ``printed_difference``, of the features of degree two with √2 c
+    xᵢ in the place of √(2c) xᵢ.
     """
     x = streams.normal(random_state, "polynomial points", 0, (n_points, n_inputs)) / math.sqrt(n_inputs)
     found: dict[str, list[float]] = {"columns": [], "formula": [], "difference": []}
@@ -77,21 +65,11 @@ def against_kernel_machine(
 ) -> AnalysisResult:
     """Time and error of a linear machine by SGD on polynomial features, and of a kernel machine by SMO.
 
-    Parameters
-    ----------
-    data
-        Not used: points are normal numbers with labels of the sign of a noisy polynomial of degree two.
-    sizes : sequence of int
-        Training points n.
-    n_inputs, degree : int
-    C : float
-        Of the support vector machine; the penalty of SGD is 1/(C n).
+    Points are normal numbers with labels of the sign of a noisy polynomial of degree two. The penalty of SGD is 1/(C
+    n).
 
-    Returns
-    -------
-    AnalysisResult
-        Over n: ``time``, processor seconds of features and SGD over those of the kernel machine (scikit-learn's
-        ``SGDClassifier`` and ``SVC``), and ``error_features`` and ``error_kernel`` in percent on new points.
+    Over n: ``time``, processor seconds of features and SGD over those of the kernel machine (scikit-learn's
+    ``SGDClassifier`` and ``SVC``), and ``error_features`` and ``error_kernel`` in percent on new points.
     """
     from sklearn.linear_model import SGDClassifier
     from sklearn.pipeline import make_pipeline

@@ -30,23 +30,9 @@ def by_units(
 ) -> AnalysisResult:
     """Test errors of three models of two classes, to see which needs the fewest units.
 
-    Parameters
-    ----------
-    data
-        Has training and test parts of two classes.
-    sizes : sequence of int
-        Units n.
-    order : {0, 1}
-        Of the semi-random features.
-    n_points : int
-        Training points that are used, at most.
-
-    Returns
-    -------
-    AnalysisResult
-        Over n, test errors in percent: ``semi_random`` with n units, ``semi_random_double`` with 2 n, ``net`` of n
-        rectified units that are trained (scikit-learn's ``MLPClassifier``, at most 300 passes), ``random`` with 4 n
-        random cosines, ``linear`` on the inputs themselves, the same for every n.
+    Over n, test errors in percent: ``semi_random`` with n units, ``semi_random_double`` with 2 n, ``net`` of n
+    rectified units that are trained (scikit-learn's ``MLPClassifier``, at most 300 passes), ``random`` with 4 n random
+    cosines, ``linear`` on the inputs themselves, the same for every n.
     """
     order_of_rows = streams.permutation(random_state, "units", 0, len(data.x_train))[:n_points]
     x = np.asarray(data.x_train)[np.sort(order_of_rows)].astype(np.float64)
