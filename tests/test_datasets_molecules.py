@@ -126,14 +126,6 @@ def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix()
     assert len(np.unique(x[0::4], axis=0)) > 3
 
 
-def test_an_example_is_addressed_by_molecule_and_draw():
-    data = make("virtual_molecules", molecules=(several(), np.arange(4.0)))
-    assert data.number(index=3, draw=7) == 31
-    x, y = data.block(31, 32)
-    assert y[0] == 3
-    np.testing.assert_array_equal(x[0], data.block(0, 100)[0][31])
-
-
 def test_without_noise_every_draw_is_the_sorted_one():
     data = make("virtual_molecules", molecules=(several(), np.arange(4.0)), noise=0.0)
     x, _ = data.block(0, 12)

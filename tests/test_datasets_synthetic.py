@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import itertools
 import json
-import math
 import os
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from datasets_example import needs_mirror
 from shallows import datasets
@@ -23,12 +21,11 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.formats.idx import read_idx
 from shallows.datasets.sources import ArrayPart, Source
 from shallows.datasets.synthetic import make, source
-from shallows.datasets.synthetic.generator import LabelNoise
 from shallows.errors import ShallowsError
 from synthetic_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
 
 # What stands beside the molecules' own tests: their geometries need RDKit.
-assert set(synthetic.names()) == {*KINDS, "smiles_molecules"}
+assert set(synthetic.GENERATORS) == {*KINDS, "smiles_molecules"}
 
 
 @pytest.fixture(params=KINDS)
@@ -178,42 +175,6 @@ def test_a_block_that_does_not_exist_is_refused(bounds):
 def test_data_without_a_truth_say_so():
     with pytest.raises(ShallowsError, match="no truth"):
         make("endless_mnist", digits=drawn_digits()).truth(np.zeros((1, 784)))
-
-
-# Label noise
-
-
-def test_label_noise_changes_the_stated_share_of_labels_to_any_other_class():
-    clean = make("fourier_teacher", dimension=2, classes=4)
-    data = make("fourier_teacher", dimension=2, classes=4, label_noise=0.3)
-    x, y = data.block(0, 20_000)
-    np.testing.assert_array_equal(x, clean.block(0, 20_000)[0])
-    right = data.clean(0, 20_000)
-    np.testing.assert_array_equal(right, clean.block(0, 20_000)[1])
-    assert abs((y != right).mean() - 0.3) < 4 * math.sqrt(0.21 / 20_000)
-    shifts = np.bincount((y - right)[y != right] % 4, minlength=4)[1:]
-    assert stats.chisquare(shifts).pvalue > 0.01
-
-
-def test_label_noise_in_regression_has_the_stated_deviation():
-    data = make("smooth_circle", label_noise=0.5)
-    _, y = data.block(0, 20_000)
-    assert (y - data.clean(0, 20_000)).std() == pytest.approx(0.5, rel=4 / math.sqrt(2 * 20_000))
-
-
-def test_label_noise_does_not_depend_on_the_blocks():
-    data = make("rbf_teacher", dimension=2, classes=3, label_noise=0.5)
-    np.testing.assert_array_equal(
-        np.concatenate([data.block(0, 4500)[1], data.block(4500, 9000)[1]]), data.block(0, 9000)[1]
-    )
-    blocks = [y for _, y in data.blocks(0, 9000, 1000)]
-    np.testing.assert_array_equal(np.concatenate(blocks), data.block(0, 9000)[1])
-
-
-@pytest.mark.parametrize(("kind", "amount"), [("latent_views", 0.6), ("gaussian_1d", 0.1), ("smooth_circle", -1.0)])
-def test_label_noise_that_makes_no_sense_is_refused(kind, amount):
-    with pytest.raises(ShallowsError, match=r"noise|no targets"):
-        LabelNoise(make(kind), amount)
 
 
 # As datasets of the catalogue

@@ -18,15 +18,7 @@ CORE = "shallows.datasets.preparation.pipeline"
 
 
 def modules_of(dataset: Dataset, steps: Iterable[Mapping[str, Any]] = ()) -> tuple[str, ...]:
-    """Return the modules whose import closures make the arrays of a preparation, sorted.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Its entry in the catalogue, or that of a user's own file.
-    steps : iterable of mappings
-        All steps that lead to the arrays, as `shallows.datasets.check_steps` takes them.
-    """
+    """Return the modules whose import closures make the arrays of a preparation, sorted."""
     of_steps = {preparation_steps.STEPS.module_of(name) for step in steps for name in step}
     return tuple(sorted({CORE} | of_steps | _readers(dataset)))
 

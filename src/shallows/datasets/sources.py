@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 class Block(NamedTuple):
     """Consecutive rows.
 
-    Attributes
-    ----------
-    x : ndarray or scipy.sparse.csr_matrix, shape (m, d)
-        Features as numbers, in the type of the file (uint8 for pixels): the same type and d in every block of both
-        parts, or CSR in all of them.
-    y : ndarray, shape (m,) or (m, k)
-        Labels (numbers or text) or targets, as they are in the file.
+    Features are numbers in the type of the file (uint8 for pixels), the same type and width in every block of both
+    parts, or CSR in all of them; targets, of shape (m,) or (m, k), are as they stand in the file.
     """
 
     x: Any
@@ -65,15 +60,7 @@ class ArrayPart:
 
 
 class NpyRows:
-    """The rows of an .npy file, which is mapped only while rows are copied: a map counts as memory of the process.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    by_columns : bool
-        Whether the file holds column after column.
-    """
+    """The rows of an .npy file, which is mapped only while rows are copied: a map counts as memory of the process."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -107,17 +94,8 @@ _OPENERS = LazyTable(
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     """Open a dataset whose files have been verified.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its entry in the catalogue.
-    paths : mapping of str to Path
-        The file of every part; empty for generated data that need none.
-
-    Raises
-    ------
-    DatasetError
-        When a file cannot be read; also later, when a block cannot.
+    `paths` are the files of all parts; generated data may need none. A file, or later a block, that cannot be read
+    raises `DatasetError`.
     """
     opener = _OPENERS[dataset.state if dataset.state in _OPENERS else "files"]
     return opener(dataset, paths)

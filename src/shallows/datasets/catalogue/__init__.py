@@ -65,13 +65,7 @@ class File:
 class Form:
     """One form of a dataset: its files, and how they are read.
 
-    Attributes
-    ----------
-    files : tuple of File
-    format : str
-        The reader in `shallows.datasets.formats`.
-    options : mapping
-        Parameters of the reader.
+    The format is a reader in `shallows.datasets.formats`, and the options are its parameters.
     """
 
     files: tuple[File, ...]

@@ -49,11 +49,6 @@ def download(url: str, target: Path, label: str, progress: bool) -> None:
     A failure that may pass is tried again after a wait: from where it broke off if the server can do that and its file
     is still the same, else from the beginning. Tries that bring the file further are not counted; three in a row that
     do not are the end. The content is not checked here.
-
-    Raises
-    ------
-    TransferError
-        When it cannot be had.
     """
     retries = RETRIES
     with closing(progress_bar(label, urlsplit(url).netloc, progress)) as bar:

@@ -77,13 +77,7 @@ def absent(dataset: Dataset, folder: Path) -> SuppliedDataError:
 
 
 def check(dataset: Dataset, form: Form, folder: Path) -> None:
-    """Check supplied files of a form: shapes, rows that belong together, finite values, ranges, classes.
-
-    Raises
-    ------
-    SuppliedDataError
-        When they have another form; the message says which file, what is wrong, and what is expected.
-    """
+    """Refuse supplied files of another form: shapes, rows that belong together, finite values, ranges and classes."""
     from shallows.datasets.formats.source import open_source
 
     paths = {file.part: folder / file.name for file in form.files}

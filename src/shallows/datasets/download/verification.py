@@ -21,11 +21,7 @@ LOCK_NAME = "checksums.lock.json"
 def verify(path: Path, file: File) -> tuple[str | None, str]:
     """Compare a file with its catalogue entry, by every checksum that the entry knows.
 
-    Returns
-    -------
-    problem : str or None
-        What is wrong with it, in words.
-    sha256 : str
+    Returns what is wrong with it in words, or None, and its sha256.
     """
     known = {name: getattr(file, name) for name in ("sha256", "md5", "git_sha1") if getattr(file, name) is not None}
     found = {name: digest(path, name) for name in ("sha256", *known)}

@@ -53,21 +53,8 @@ class CsvRows(io.TextIOBase):
     liac-arff resolves quotes, escapes and sparse rows. It takes seven times as long as pandas, so a row that is CSV
     already is passed on as it is. A missing value becomes an empty field.
 
-    Parameters
-    ----------
-    text : iterable of str
-        The lines of the file.
-
-    Attributes
-    ----------
-    attributes : list of (str, str or list of str)
-        Names of the columns, with "REAL", "NUMERIC", "INTEGER", "STRING" or the words that a column may hold.
-
-    Raises
-    ------
-    ValueError
-        When the header is none of ARFF, or names a type that is not read; while rows are read: when a line breaks the
-        grammar or holds a word that the header does not list.
+    `attributes` are the names of the columns, each with its type or the words that it may hold. Lines that break the
+    grammar, and words that the header does not list, are a `ValueError` while rows are read.
     """
 
     def __init__(self, text: Iterable[str]):

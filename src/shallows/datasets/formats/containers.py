@@ -79,10 +79,7 @@ def _open_zipped(path: Path) -> BinaryIO:
 def tar_members(path: Path) -> Iterator[dict[str, BinaryIO]]:
     """Open the files of a tar archive as streams, by their base names; nothing is unpacked.
 
-    Raises
-    ------
-    ValueError
-        When a member's name leads out of the archive's folder, or two files share a base name.
+    A name that leads out of the archive's folder, or a base name that comes twice, is a `ValueError`.
     """
     with tarfile.open(path) as archive:
         streams: dict[str, BinaryIO] = {}

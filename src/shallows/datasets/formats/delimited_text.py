@@ -17,25 +17,7 @@ from shallows.datasets.sources import Block, Part
 
 @dataclass(frozen=True)
 class TextLayout:
-    """How a table of text is written.
-
-    Attributes
-    ----------
-    separator : str
-        The sign between two columns; a blank means any number of blanks and tabs.
-    skipped : int
-        Lines before the first row.
-    comment : str or None
-        How a line begins that is left out.
-    spaces : bool
-        Whether blanks after a separator are left out.
-    decimal, encoding : str
-        The decimal sign and the encoding.
-    missing : sequence of str
-        Words for a missing value, which becomes NaN.
-    only_these_missing : bool
-        Whether pandas' own words for a missing value are none here.
-    """
+    """How a table of text is written; a blank as separator means any number of blanks and tabs."""
 
     separator: str = ","
     skipped: int = 0
@@ -51,20 +33,8 @@ class TextLayout:
 class Columns:
     """The columns of a table of the catalogue.
 
-    Attributes
-    ----------
-    target : int
-        Column of the target, counted from 0, or from the end when negative.
-    n_targets : int
-        More than 1: as many of the last columns are targets.
-    dtype : str
-        Type of the features.
-    categories : mapping of int to sequence of str
-        Columns of words, each with the words it may hold. A word becomes its place in the list.
-    label_end : str
-        Letters that are cut off the end of a label.
-    regression : bool
-        Whether targets are numbers; otherwise they are labels, in the type that pandas chooses.
+    The target is counted from 0, or from the end when negative; with several targets, as many of the last columns. A
+    word of `categories` becomes its place in the column's list of words, and `label_end` is cut off the end of a label.
     """
 
     target: int = -1

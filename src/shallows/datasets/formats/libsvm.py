@@ -40,20 +40,8 @@ def libsvm_blocks(
 ) -> Iterator[Block]:
     """Read a LIBSVM file in blocks, in bounded memory.
 
-    Parameters
-    ----------
-    path : Path
-        The file, compressed or not.
-    n_features : int or None
-        Columns of the result; stated, since a file need not show the last ones. None: as many as each piece shows.
-    rows : int
-        Rows of a block at most.
-    dtype : str
-        Type of the features. A whole type refuses values that it cannot hold.
-    dense : bool
-        Whether rows are given with their zeros, as an ndarray.
-    zero_based : bool
-        Whether the first column has the index 0; otherwise 1.
+    Without `n_features` a block has as many columns as its piece of the file shows. A whole `dtype` refuses values that
+    it cannot hold; `dense` rows are given with their zeros; columns count from 1 unless they are `zero_based`.
     """
     from sklearn.datasets import load_svmlight_file
 

@@ -110,17 +110,7 @@ class TwoClasses:
 
 @dataclass(frozen=True)
 class Checked:
-    """A part whose rows, columns and classes are compared with the catalogue while they are read.
-
-    Attributes
-    ----------
-    part : Part
-    dataset : Dataset
-    name : str
-        "training" or "test", for the words of an error.
-    n : int or None
-        Rows that it must have; None where the number is not known.
-    """
+    """A part whose rows, columns and classes are compared with the catalogue while they are read."""
 
     part: Part
     dataset: Dataset
@@ -128,13 +118,7 @@ class Checked:
     n: int | None
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`.
-
-        Raises
-        ------
-        DatasetError
-            When a block has another number of features, or the end is reached with another number of rows.
-        """
+        """See `shallows.datasets.sources.Part.blocks`."""
         counts: Counter = Counter()
         counted = bool(self.dataset.class_counts) and self.name == "training"
         n = 0

@@ -21,14 +21,6 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
 
     The names of the parts in `paths` say which of the dataset's forms the files are. See
     `shallows.datasets.sources.open_source`.
-
-    Raises
-    ------
-    UnknownNameError
-        When there is no reader of the format.
-    DatasetError
-        When the parts are of no form of the dataset. While blocks are read: when a file cannot be read, or does not
-        have the rows, columns and classes that the catalogue states.
     """
     READERS[dataset.format]
     form = dataset.form_with(paths)

@@ -38,21 +38,7 @@ def count(n: int | None, exact: bool = True) -> str:
 
 @dataclass
 class Contents:
-    """The contents of a dataset's files.
-
-    Attributes
-    ----------
-    n : dict of str to int
-        Rows of "training" and "test".
-    n_features : int
-    low, high : float or None
-        Range of all features of the training part; None where they are text.
-    classes : dict of str to int
-        Training rows of every class.
-    target_range : (float, float) or None
-    images : list
-        The first rows, for a picture.
-    """
+    """The contents of a dataset's files: sizes, ranges, rows of each class, and the first images."""
 
     n_features: int
     n: dict[str, int] = field(default_factory=dict)

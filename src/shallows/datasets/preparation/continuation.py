@@ -26,18 +26,10 @@ from shallows.datasets.sources import ArrayPart, NpyRows, Source
 
 @dataclass(frozen=True)
 class Beginning:
-    """The rows that a preparation begins with.
+    """The rows that a preparation begins with, and what its record says of the way to them.
 
-    Attributes
-    ----------
-    read : callable
-        (`Allowance`, folder for the rows beyond it) -> `Table`.
-    sources : sequence of mappings
-        ``name``, ``size`` and ``sha256`` of the files that the rows come from.
-    steps, statistics : sequence of mappings
-        Of the earlier preparation, as its record has them.
-    after : mapping or None
-        For the record: the number of the earlier steps and the checksum of the earlier arrays.
+    `read` makes a `Table` of an `Allowance` and a folder for the rows beyond it; `after` is the number of the earlier
+    steps and the checksum of the earlier arrays.
     """
 
     read: Callable[[Allowance, Path], Table]
@@ -52,17 +44,7 @@ def begin(
 ) -> tuple[Beginning, list[Step]]:
     """Begin from the arrays beside an earlier ``prepared.json`` of a dataset.
 
-    Returns
-    -------
-    beginning : Beginning
-    todo : list of Step
-        The further steps, checked as the rest of one list that the earlier ones began.
-
-    Raises
-    ------
-    DatasetError
-        When the earlier preparation is not finished or is of another dataset, when `out` is its folder, or when a step
-        cannot follow its steps.
+    The further steps are checked as the rest of one list that the earlier ones began.
     """
     folder = record.parent
     if folder.resolve() == out.resolve():

@@ -14,21 +14,8 @@ def draw_rows(n_rows: int, n_drawn: int, seed: int, purpose: str, labels: np.nda
     smallest keys (of every class) are drawn. The draw is thus the same on every machine, and a smaller draw
     is a part of a larger one, up to the rounding of the class shares.
 
-    Parameters
-    ----------
-    n_rows, n_drawn : int
-        How many there are, and how many to take.
-    seed : int
-        What the user gave.
-    purpose : str
-        What the draw is for; draws of one seed for two purposes are independent.
-    labels : ndarray of shape (n_rows,), optional
-        Classes. Each keeps its share to within one row, and at least one row where `n_drawn` allows it.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_drawn,)
-        Row numbers in ascending order.
+    Each class keeps its share to within one row, and at least one row where `n_drawn` allows it. Draws of one seed for
+    two purposes are independent. Row numbers are ascending.
     """
     if not 0 <= n_drawn <= n_rows:
         raise ValueError(f"{n_drawn} rows cannot be drawn out of {n_rows}")
@@ -50,21 +37,7 @@ def draw_fold(
 
     Rows are sorted by class and then by their keys, see `draw_rows`, and dealt out to the parts in turn.
 
-    Parameters
-    ----------
-    n_rows, n_folds : int
-        How many rows and parts there are.
-    fold : int
-        Which part, from 1.
-    seed, purpose
-        As for `draw_rows`.
-    labels : ndarray of shape (n_rows,), optional
-        Classes. The numbers of a class in two parts differ by one at most, as those of all rows do.
-
-    Returns
-    -------
-    ndarray of int64
-        Row numbers in ascending order.
+    The folds count from 1. The numbers of a class in two parts differ by one at most, as those of all rows do.
     """
     keys = streams.integers(seed, f"rows/{purpose}", 0, n_rows)
     order = np.argsort(keys, kind="stable") if labels is None else np.lexsort((keys, labels))

@@ -36,14 +36,7 @@ class RowStore:
     Blocks beyond the allowance are pickled into a file in `folder`, and not into a memory map: a map needs the number
     of rows beforehand, its touched pages count as memory of the process, and a full disk kills the process.
 
-    Attributes
-    ----------
-    n_rows : int
-    width : int
-        Number of columns; 1 for a store of single numbers, 0 for an empty one.
-    n_values : int
-        Stored numbers: all of them when dense, those that are stated when sparse.
-    sparse : bool
+    The width of single numbers is 1; `n_values` counts those that are stated when sparse.
     """
 
     def __init__(self, allowance: Allowance, folder: Path):

@@ -43,22 +43,15 @@ class Size:
 class Step:
     """A step: a dataclass of its parameters, each with its rule (`shallows.datasets.parameter_rules`) as metadata.
 
-    Attributes
-    ----------
-    name : str
-        Its name in configurations.
-    learns, holds_out, fills_missing : bool
-        Whether it takes statistics from the training part, whether it makes training rows the test part, and whether
-        it takes features that may be NaN.
-    extra : str or None
-        The optional packages that it needs.
+    ``learns, holds_out, fills_missing``: whether it takes statistics from the training part, whether it makes training
+    rows the test part, and whether it takes features that may be NaN.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # Its name in configurations
     learns: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
     fills_missing: ClassVar[bool] = False
-    extra: ClassVar[str | None] = None
+    extra: ClassVar[str | None] = None  # The optional packages that it needs
 
     def check(self) -> str | None:
         """Return what is wrong with the parameters, or None."""
@@ -73,25 +66,15 @@ class Step:
         return size
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """Do the step to a table, in place; return what was learned or drawn, for the record.
-
-        Raises
-        ------
-        DatasetError
-            When the step cannot be done on this data.
-        """
+        """Do the step to a table, in place; return what was learned or drawn, for the record."""
         raise NotImplementedError
 
 
 class FeatureStep(Step):
     """A step that changes the features.
 
-    Attributes
-    ----------
-    keeps_sparse : bool
-        Whether `transform` takes CSR blocks; others are made dense before it.
-    transformer_ : transformer of scikit-learn
-        Made by `fit`, where the step does not define `transform` itself.
+    ``keeps_sparse``: whether `transform` takes CSR blocks; others are made dense before it. ``transformer_``: made by
+    `fit`, where the step does not define `transform` itself.
     """
 
     keeps_sparse = False

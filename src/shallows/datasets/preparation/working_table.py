@@ -28,72 +28,34 @@ Transform = Callable[[Any], Any]
 class Table:
     """A dataset while it is prepared.
 
-    Attributes
-    ----------
-    dataset : Dataset
-    x : dict of str to RowStore
-        Raw features of "train" and "test", in the type of the files or CSR.
-    y : dict of str to RowStore
-        Raw targets, where they are numbers; empty where they are classes.
-    codes : dict of str to ndarray
-        Class indices of the raw rows; empty where the targets are numbers.
-    rows : dict of str to (str, ndarray)
-        For the parts "train" and "test": the raw part and the row numbers in it, ascending.
-    n_features : int
-        Columns after all transforms so far.
-    value_range : (float, float) or None
-        The range of every feature as it is now, where that is known.
-    classes : list of str or None
-        Names of the classes by index; None in regression.
-    target_coding : {"class indices", "signs", "indicators", "values"}
-    target_shape : tuple of int
-        Of one row's target: empty for a number.
-    target_dtype : dtype
-    sparse : bool
-        Whether blocks are CSR after all transforms so far.
-    image : mapping or None
-        Height, width, channels and order of the images whose pixels the features are now.
-    views : list of two (int, int), or None
-        Columns of the two views, where the features fall into views.
-    categorical : tuple of int
-        Columns whose numbers are codes.
-    classes_coded : bool
-        Whether the targets were class indices before they became signs or indicators.
-    transforms, target_transforms : list of callables
-        Each takes a block of rows, in float64, and returns one.
-    may_miss : bool
-        Whether a raw value may be NaN, since a step to come fills it in.
+    ``transforms, target_transforms``: each takes a block of rows, in float64, and returns one.
     """
 
     dataset: Dataset
-    x: dict[str, RowStore]
-    y: dict[str, RowStore]
-    codes: dict[str, np.ndarray]
+    x: dict[str, RowStore]  # Raw features of "train" and "test", in the type of the files or CSR
+    y: dict[str, RowStore]  # Raw targets, where they are numbers; empty where they are classes
+    codes: dict[str, np.ndarray]  # Class indices of the raw rows; empty where the targets are numbers
+    # For the parts "train" and "test": the raw part and the row numbers in it, ascending
     rows: dict[str, tuple[str, np.ndarray]]
-    n_features: int
-    value_range: tuple[float, float] | None
-    classes: list[str] | None
-    target_coding: str
-    target_shape: tuple[int, ...]
+    n_features: int  # Columns after all transforms so far
+    value_range: tuple[float, float] | None  # The range of every feature as it is now, where that is known
+    classes: list[str] | None  # Names of the classes by index; None in regression
+    target_coding: str  # {"class indices", "signs", "indicators", "values"}
+    target_shape: tuple[int, ...]  # Of one row's target: empty for a number
     target_dtype: np.dtype
-    sparse: bool
+    sparse: bool  # Whether blocks are CSR after all transforms so far
+    # Height, width, channels and order of the images whose pixels the features are now
     image: Mapping[str, Any] | None = None
-    views: list[tuple[int, int]] | None = None
-    categorical: tuple[int, ...] = ()
-    classes_coded: bool = False
+    views: list[tuple[int, int]] | None = None  # Columns of the two views, where the features fall into views
+    categorical: tuple[int, ...] = ()  # Columns whose numbers are codes
+    classes_coded: bool = False  # Whether the targets were class indices before they became signs or indicators
     transforms: list[Transform] = field(default_factory=list)
     target_transforms: list[Transform] = field(default_factory=list)
-    may_miss: bool = False
+    may_miss: bool = False  # Whether a raw value may be NaN, since a step to come fills it in
 
     @classmethod
     def read(cls, dataset: Dataset, source: Source, allowance: Allowance, folder: Path) -> Table:
-        """Read a source, each part once, and code its targets; rows beyond the allowance go to a file in `folder`.
-
-        Raises
-        ------
-        DatasetError
-            When the rows and columns are not those of the dataset's entry, or a target is no number or no class.
-        """
+        """Read a source, each part once, and code its targets; rows beyond the allowance go to a file in `folder`."""
         is_class = dataset.task == "classification"
         x, y, labels, shapes = {}, {}, {}, {}
         for part, rows in (("train", source.train), ("test", source.test)):
@@ -139,10 +101,7 @@ class Table:
     def class_codes(self, part: str) -> np.ndarray | None:
         """Return the class indices of a part's rows, however their targets are coded; None where there are none.
 
-        Raises
-        ------
-        DatasetError
-            When an earlier preparation coded the targets, whose arrays do not hold the classes.
+        Where an earlier preparation coded the targets, its arrays do not hold the classes, which is an error.
         """
         if self.classes_coded and not self.codes:
             raise DatasetError(

@@ -19,7 +19,7 @@ from shallows.utils.lazy_tables import LazyTable
 if TYPE_CHECKING:
     from shallows.datasets.synthetic.generator import Generator
 
-__all__ = ["GENERATORS", "generator_class", "make", "names"]
+__all__ = ["GENERATORS", "make"]
 
 #: Every generator by its name.
 GENERATORS = LazyTable(
@@ -42,52 +42,17 @@ GENERATORS = LazyTable(
 )
 
 
-def names() -> tuple[str, ...]:
-    """Return the names of all generators."""
-    return tuple(GENERATORS)
-
-
-def generator_class(name: str) -> type[Generator]:
-    """Return the class of a generator by its name, or raise `UnknownNameError`."""
-    return GENERATORS[name]
-
-
-def make(name: str, seed: int = 0, label_noise: float = 0.0, **parameters: Any) -> Generator:
+def make(name: str, seed: int = 0, **parameters: Any) -> Generator:
     """Make a generator.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-    seed : int, default=0
-        Another seed gives other examples of the same problem (and another teacher, where there is one).
-    label_noise : float, default=0.0
-        Share of wrong labels, see `shallows.datasets.synthetic.generator.LabelNoise`. In regression, the standard
-        deviation of noise that is added.
-    **parameters
-        Of the generator; see its class.
-
-    Returns
-    -------
-    Generator
-
-    Raises
-    ------
-    UnknownNameError
-        When there is no such generator, or it has no such parameter.
-    ShallowsError
-        When a parameter has a value that makes no sense, or one that is needed is missing.
+    Another seed gives other examples of the same problem (and another teacher, where there is one). The other
+    parameters are those of the generator's class; unknown, missing and senseless ones are errors.
     """
-    kind = generator_class(name)
+    kind = GENERATORS[name]
     for parameter in parameters:
         if parameter not in kind.parameter_names():
             raise UnknownNameError(f"parameter of the generator '{name}'", parameter, kind.parameter_names())
     missing = [parameter for parameter in kind.needed_names() if parameter not in parameters]
     if missing:
         raise ShallowsError(f"The generator '{name}' needs {', '.join(missing)}: make({name!r}, {missing[0]}=...).")
-    generator = kind(seed=seed, **parameters)
-    if not label_noise:
-        return generator
-    from shallows.datasets.synthetic.generator import LabelNoise
-
-    return LabelNoise(generator, label_noise, seed=seed)
+    return kind(seed=seed, **parameters)

@@ -22,8 +22,8 @@ class CircleFunction(Generator):
     task = "regression"
     d = 1
 
-    width: float = field(default=0.5, metadata=POSITIVE)
-    noise: float = field(default=0.0, metadata=NOT_NEGATIVE)
+    width: float = field(default=0.5, metadata=POSITIVE)  # Time s of the heat kernel
+    noise: float = field(default=0.0, metadata=NOT_NEGATIVE)  # Standard deviation of normal noise on the targets
 
     @abstractmethod
     def energies(self, j: np.ndarray) -> np.ndarray:
@@ -54,13 +54,6 @@ class CircleFunction(Generator):
 
         A step :math:`f \leftarrow f - \eta K (f - f^*)` multiplies what is missing at the frequency j by
         :math:`1 - \eta e^{-j^2 s}`.
-
-        Parameters
-        ----------
-        t : float
-            Number of steps.
-        step_size : float, default=1.0
-            :math:`\eta`. The largest eigenvalue is 1: the steps diverge above 2.
         """
         if t == 0:
             return 1.0
@@ -98,14 +91,6 @@ class HeavisideCircle(CircleFunction):
     eigenvalues as :math:`e^{-j^2 s}`, so an error :math:`\epsilon` takes about :math:`\exp(0.164\, s/\epsilon^4)` steps
     of gradient descent, where the Fourier series takes :math:`4/(\pi^2\epsilon^2)` terms.
 
-    Parameters
-    ----------
-    seed : int, default=0
-    width : float, default=0.5
-        Time s of the heat kernel.
-    noise : float, default=0.0
-        Standard deviation of normal noise on the targets.
-
     References
     ----------
     S. Ma and M. Belkin. Diving into the shallows. NIPS 2017, section 2.
@@ -131,21 +116,6 @@ class HeavisideCircle(CircleFunction):
 class SmoothCircle(CircleFunction):
     r"""A periodic function of chosen smoothness: :math:`\sum_{j=1}^{J} a_j \sin(jx)`, of norm 1.
 
-    Parameters
-    ----------
-    seed : int, default=0
-    decay : {"exponential", "power"}, default="exponential"
-        How the coefficients fall: :math:`a_j \propto e^{-rj}` (an analytic function, which gradient descent reaches) or
-        :math:`j^{-r}` (a function of finitely many derivatives, which it does not).
-    rate : float, default=1.0
-        r.
-    n_frequencies : int, default=64
-        J.
-    width : float, default=0.5
-        Time s of the heat kernel.
-    noise : float, default=0.0
-        Standard deviation of normal noise on the targets.
-
     References
     ----------
     S. Ma and M. Belkin. Diving into the shallows. NIPS 2017, section 2, theorem 2.
@@ -153,9 +123,11 @@ class SmoothCircle(CircleFunction):
 
     name = "smooth_circle"
 
+    # How the coefficients fall: "exponential" as exp(-rj) (an analytic function, which gradient descent reaches), or
+    # "power" as j^(-r) (a function of finitely many derivatives, which it does not reach)
     decay: str = field(default="exponential", metadata=one_of("exponential", "power"))
-    rate: float = field(default=1.0, metadata=POSITIVE)
-    n_frequencies: int = field(default=64, metadata=COUNT)
+    rate: float = field(default=1.0, metadata=POSITIVE)  # r
+    n_frequencies: int = field(default=64, metadata=COUNT)  # J
 
     def energies(self, j: np.ndarray) -> np.ndarray:
         """Return the shares of the frequencies `j`, 0 above the last."""

@@ -18,14 +18,6 @@ class DSGRegression(Generator):
 
     The points are uniform in the cube :math:`[-5, 5]^d`.
 
-    Parameters
-    ----------
-    seed : int, default=0
-    dimension : int, default=2
-        d.
-    noise : float, default=0.1
-        Standard deviation of the noise.
-
     Notes
     -----
     Dai et al. (2014) compare solvers on a synthetic regression that their text does not define; it points to an
@@ -41,8 +33,8 @@ class DSGRegression(Generator):
     name = "dsg_regression"
     task = "regression"
 
-    dimension: int = field(default=2, metadata=COUNT)
-    noise: float = field(default=0.1, metadata=NOT_NEGATIVE)
+    dimension: int = field(default=2, metadata=COUNT)  # d
+    noise: float = field(default=0.1, metadata=NOT_NEGATIVE)  # Standard deviation of the noise
 
     @property
     def d(self) -> int:

@@ -30,24 +30,6 @@ _KERNEL_SUM = 1 << 12  # what the whole numbers of the smoothing kernel sum to, 
 class Deformation:
     r"""The sizes of the deformations; all but the elastic field are uniform in plus or minus the stated number.
 
-    Parameters
-    ----------
-    translation : float, default=0.5
-        Pixels, in both directions.
-    rotation : float, default=7.5
-        Degrees.
-    scaling : float, default=0.08
-        Relative change of size, the same in both directions.
-    stretch : float, default=0.05
-        Relative change of the width, and the opposite one of the height.
-    shear : float, default=0.08
-        Pixels to the side for every pixel of height.
-    displacement : float, default=0.45
-        Root mean square of the elastic displacement, in pixels and in each direction. The field is white noise,
-        smoothed by a Gaussian.
-    smoothness : float, default=4.0
-        Standard deviation of that Gaussian, in pixels.
-
     Notes
     -----
     Loosli, Canu and Bottou (2007) deform digits by translations of about a pixel and by random smooth fields whose
@@ -60,13 +42,17 @@ class Deformation:
     although a person still reads them.
     """
 
-    translation: float = field(default=0.5, metadata=between(0, 14))
-    rotation: float = field(default=7.5, metadata=between(0, 90))
+    translation: float = field(default=0.5, metadata=between(0, 14))  # Pixels, in both directions
+    rotation: float = field(default=7.5, metadata=between(0, 90))  # Degrees
+    # Relative change of size, the same in both directions
     scaling: float = field(default=0.08, metadata=between(0, 0.5))
+    # Relative change of the width, and the opposite one of the height
     stretch: float = field(default=0.05, metadata=between(0, 0.5))
-    shear: float = field(default=0.08, metadata=between(0, 1))
+    shear: float = field(default=0.08, metadata=between(0, 1))  # Pixels to the side for every pixel of height
+    # Root mean square of the elastic displacement, in pixels and in each direction. The field is white noise, smoothed
+    # by a Gaussian.
     displacement: float = field(default=0.45, metadata=between(0, 14))
-    smoothness: float = field(default=4.0, metadata=between(1, 28))
+    smoothness: float = field(default=4.0, metadata=between(1, 28))  # Standard deviation of that Gaussian, in pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +61,6 @@ class EndlessDigits(Generator):
 
     Example i is the digit ``i % n_digits``. The first pass has the digits themselves, as the published MNIST-8M;
     each later one deforms them by a function of the seed and of i.
-
-    Parameters
-    ----------
-    seed : int, default=0
-    digits : path or (images, labels)
-        The folder of the idx files, or the arrays: uint8 of shape (n, 28, 28) or (n, 784), and labels.
-    deformation : Deformation or mapping, optional
-        How far they are deformed.
-    plain_first : bool, default=True
-        Whether the first pass leaves the digits as they are.
 
     References
     ----------
@@ -98,9 +74,10 @@ class EndlessDigits(Generator):
     made_of = "digits"
     n_classes = 10
 
+    # The folder of the idx files, or the arrays: uint8 of shape (n, 28, 28) or (n, 784), and labels
     digits: str | Path | tuple[np.ndarray, np.ndarray] = None
-    deformation: Deformation = Deformation()
-    plain_first: bool = True
+    deformation: Deformation = Deformation()  # How far they are deformed
+    plain_first: bool = True  # Whether the first pass leaves the digits as they are
 
     def __post_init__(self) -> None:
         if self.digits is None:
@@ -181,15 +158,7 @@ class EndlessDigits(Generator):
 def deform(images: np.ndarray, words: np.ndarray, deformation: Deformation) -> np.ndarray:
     """Deform every image by the random words of its row.
 
-    Parameters
-    ----------
-    images : ndarray of uint8, shape (n, side, side)
-    words : ndarray of uint64, shape (n, 6 + ceil(side^2 / 4))
-    deformation : Deformation
-
-    Returns
-    -------
-    ndarray of uint8, shape (n, side, side)
+    Images are uint8 of shape (n, side, side), and words uint64 of shape (n, 6 + ceil(side^2 / 4)).
     """
     side = images.shape[1]
     xx, xy, yx, yy, move_x, move_y = _affine(words[:, :_N_AFFINE], deformation)

@@ -25,15 +25,6 @@ class Gaussian1D(Generator):
 
     the factor in front being the one that makes :math:`E[e_i(x)^2] = 1`.
 
-    Parameters
-    ----------
-    seed : int, default=0
-    scale : float, default=1.0
-        Standard deviation s of the points.
-    bandwidth : float, default=0.5
-        :math:`\sigma` of the kernel. Xie et al. (2015) name neither number. With these the first eigenvalues are 0.39,
-        0.24 and 0.15: three that stand apart from the rest and from each other.
-
     References
     ----------
     C. K. I. Williams and M. Seeger. The effect of the input density distribution on kernel-based classifiers. ICML
@@ -45,7 +36,9 @@ class Gaussian1D(Generator):
     task = "none"
     d = 1
 
-    scale: float = field(default=1.0, metadata=POSITIVE)
+    scale: float = field(default=1.0, metadata=POSITIVE)  # Standard deviation s of the points
+    # :math:`\sigma` of the kernel. Xie et al. (2015) name neither number. With these the first eigenvalues are 0.39,
+    # 0.24 and 0.15: three that stand apart from the rest and from each other.
     bandwidth: float = field(default=0.5, metadata=POSITIVE)
 
     def eigenvalues(self, k: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Base class of the generators: examples by their number, in blocks of any size, without a state; and label noise."""
+"""Base class of the generators: examples by their number, in blocks of any size, without a state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shallows import streams
 from shallows.datasets.parameter_rules import broken_rule
 from shallows.errors import ShallowsError
 
@@ -31,28 +30,16 @@ class Generator(ABC):
     ----------
     seed : int
         The examples are a function of it and of their numbers.
-
-    Attributes
-    ----------
-    name : str
-        The name that `make` knows it by.
-    task : {"classification", "regression", "none"}
-        The targets are class indices, numbers, or nothing (``y`` then has no columns).
-    n : int or None
-        Number of examples; None: no end.
-    d : int
-        Features of an example.
-    n_classes : int
-        0 in other tasks than classification.
-    made_of : str or None
-        The parameter that takes the rows of another dataset, for data that are made of some.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # The name that `make` knows it by
+    # {"classification", "regression", "none"}: The targets are class indices, numbers, or nothing (``y`` then has no
+    # columns)
     task: ClassVar[str]
-    d: ClassVar[int]
-    n: ClassVar[int | None] = None
-    n_classes: ClassVar[int] = 0
+    d: ClassVar[int]  # Features of an example
+    n: ClassVar[int | None] = None  # Number of examples; None: no end
+    n_classes: ClassVar[int] = 0  # 0 in other tasks than classification
+    # The parameter that takes the rows of another dataset, for data that are made of some
     made_of: ClassVar[str | None] = None
 
     seed: int = 0
@@ -75,20 +62,7 @@ class Generator(ABC):
         return tuple(field.name for field in fields(cls) if field.default is MISSING and field.init)
 
     def block(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the examples ``start``, ..., ``stop - 1``.
-
-        Returns
-        -------
-        x : ndarray of shape (stop - start, d)
-            float64, or uint8 for pixels.
-        y : ndarray of shape (stop - start,)
-            int64 class indices, or float64; of shape (stop - start, 0) where the task is ``"none"``.
-
-        Raises
-        ------
-        ShallowsError
-            When the bounds are not ``0 <= start <= stop <= n``.
-        """
+        """Return the examples ``start``, ..., ``stop - 1``."""
         for bound in (start, stop):
             if isinstance(bound, bool) or not isinstance(bound, int | np.integer):
                 raise ShallowsError(f"A block of '{self.name}' has whole numbers as bounds, not {bound!r}.")
@@ -119,13 +93,7 @@ class Generator(ABC):
             start = end
 
     def truth(self, x: np.ndarray) -> np.ndarray:
-        """Return the target at `x` of shape (n, d) without noise, or the scores or probabilities of the classes.
-
-        Raises
-        ------
-        ShallowsError
-            When this data has no such truth.
-        """
+        """Return the target at `x` of shape (n, d) without noise, or the scores or probabilities of the classes."""
         raise ShallowsError(f"The data of '{self.name}' have no truth in closed form.")
 
     def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -169,75 +137,3 @@ def points(x: Any, d: int) -> np.ndarray:
     if x.ndim != 2 or x.shape[1] != d:
         raise ShallowsError(f"Points of {d} features are wanted, as an array of shape (n, {d}), not {x.shape}.")
     return x
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class LabelNoise(Generator):
-    """A generator whose targets are partly wrong.
-
-    In classification, every label is replaced with the given probability by one of the other classes, each as likely.
-    In regression, normal noise is added.
-
-    Parameters
-    ----------
-    of : Generator
-        Its features stay as they are.
-    amount : float
-        Probability of a wrong label, at most ``1 - 1 / n_classes`` (where nothing is left to learn); in regression, the
-        standard deviation of the noise.
-    seed : int, default=0
-        Of the noise alone.
-    """
-
-    name = "label_noise"
-
-    of: Generator = None
-    amount: float = 0.0
-
-    def __init__(self, of: Generator, amount: float, seed: int = 0):
-        for name, value in {"of": of, "amount": amount, "seed": seed}.items():
-            object.__setattr__(self, name, value)
-        for name in ("task", "n", "d", "n_classes"):
-            object.__setattr__(self, name, getattr(of, name))
-        self.__post_init__()
-
-    def truth(self, x: np.ndarray) -> np.ndarray:
-        """Return the truth of the generator without noise."""
-        return self.of.truth(x)
-
-    def clean(self, start: int, stop: int) -> np.ndarray:
-        """Return the targets of a block before the noise."""
-        return self.of.block(start, stop)[1]
-
-    def parameters(self) -> dict:
-        """Return the parameters of the generator without noise, and the amount of noise."""
-        return {**self.of.parameters(), "label_noise": self.amount}
-
-    def _problem(self) -> str | None:
-        if self.task == "none":
-            return f"'{self.of.name}' has no targets to put noise on"
-        most = 1 - 1 / self.n_classes if self.n_classes else np.inf
-        if not 0 <= self.amount <= most:
-            return f"the noise must lie between 0 and {most:.3g}, not {self.amount!r}"
-        return None
-
-    def block(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a block as `Generator.block` does."""
-        x, clean = self.of.block(start, stop)
-        _, y = super().block(start, stop)
-        return x, (clean + y) % self.n_classes if self.task == "classification" else clean + y
-
-    def _numbers_per_row(self) -> int:
-        return 2
-
-    def _empty(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-        return np.empty((n_rows, 0)), super()._empty(n_rows)[1]
-
-    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is added to the targets of a chunk."""
-        nothing = np.empty((n_rows, 0))
-        if self.task == "regression":
-            return nothing, self.amount * streams.normal(self.seed, "label_noise", chunk, (n_rows,))
-        wrong, other = streams.uniform(self.seed, "label_noise", chunk, (n_rows, 2)).T
-        step = 1 + (other * (self.n_classes - 1)).astype(np.int64)
-        return nothing, np.where(wrong < self.amount, step, 0)

@@ -21,17 +21,7 @@ class LatentViews(Generator):
     see). The covariance operator of two views, :math:`E[k(x, \cdot) \otimes k(x', \cdot)]`, has rank 2: it is
     :math:`\sum_h w_h \mu_h \otimes \mu_h` with the mean embeddings :math:`\mu_h` of the two laws.
 
-    Parameters
-    ----------
-    seed : int, default=0
-    n_views : int, default=2
-        Two for the SVD; a third separates the laws themselves from their mixtures.
-    weight : float, default=0.5
-        Probability of the normal component.
-    mean, deviation : float, default=-4.0, 2.0
-        Of the normal component.
-    shape, scale : float, default=1.2, 3.0
-        Of the Gamma component.
+    ``mean, deviation``: of the normal component. ``shape, scale``: of the Gamma component.
 
     Notes
     -----
@@ -50,8 +40,9 @@ class LatentViews(Generator):
     task = "classification"
     n_classes = 2
 
+    # Two for the SVD; a third separates the laws themselves from their mixtures
     n_views: int = field(default=2, metadata=COUNT)
-    weight: float = field(default=0.5, metadata=between(0, 1))
+    weight: float = field(default=0.5, metadata=between(0, 1))  # Probability of the normal component
     mean: float = -4.0
     deviation: float = field(default=2.0, metadata=POSITIVE)
     shape: float = field(default=1.2, metadata=POSITIVE)

@@ -37,19 +37,7 @@ _NORM_STEP = 2.0**-20
 def coulomb_matrix(charges: Any, positions: Any, size: int | None = None) -> np.ndarray:
     """Return the Coulomb matrix of a molecule, shape (size, size), filled up with zeros.
 
-    Parameters
-    ----------
-    charges : array-like of shape (n_atoms,)
-        Nuclear charges.
-    positions : array-like of shape (n_atoms, 3)
-        In Bohr radii.
-    size : int, optional
-        ``n_atoms`` if absent.
-
-    Raises
-    ------
-    DatasetError
-        When there are more atoms than rows, or two atoms are at one place.
+    Positions are in Bohr radii, shape (n_atoms, 3); `size` is the number of atoms if absent.
     """
     charges, positions = np.asarray(charges, dtype=np.float64), np.asarray(positions, dtype=np.float64)
     n = len(charges)
@@ -71,17 +59,8 @@ def coulomb_matrix(charges: Any, positions: Any, size: int | None = None) -> np.
 def sort_rows(matrices: Any, noise: Any = 0.0) -> np.ndarray:
     """Order the atoms of every molecule by the norms of their rows, largest first.
 
-    Parameters
-    ----------
-    matrices : array-like of shape (n, size, size)
-    noise : array-like of shape (n, size), default=0.0
-        Added to the norms before. The zeros that fill up a matrix stay last.
-
-    Returns
-    -------
-    ndarray of shape (n, size, size)
-        Rows and columns in the same order. Without noise it does not depend on the order of the input, but for atoms
-        whose rows have one norm.
+    The noise, of shape (n, size), is added to the norms before; the zeros that fill up a matrix stay last. Without
+    noise the result does not depend on the order of the input, but for atoms whose rows have one norm.
     """
     matrices = np.asarray(matrices)
     norms = np.sqrt((matrices.astype(np.float64) ** 2).sum(axis=2))
@@ -122,25 +101,18 @@ class VirtualMolecules(Generator):
 
     Example i is the molecule ``i % n_molecules`` in draw ``i // n_molecules``. Draw 0 is sorted by the norms alone; in
     every later one, normal noise is added to the norms first, so that atoms of similar rows change places.
-
-    Parameters
-    ----------
-    seed : int, default=0
-    molecules : (matrices, targets)
-        Coulomb matrices of shape (n, size, size) or (n, size^2) in any order of the atoms, and a number each.
-    noise : float, default=1.0
-        Standard deviation of the noise, as in Montavon et al. (2012): about the difference between the rows of a
-        hydrogen at one place of a molecule and at another, and far below that between two elements.
-    representation : {"sorted", "eigenspectrum"}, default="sorted"
-        What the features are. The eigenspectrum is the same in every draw.
     """
 
     name = "virtual_molecules"
     task = "regression"
     made_of = "molecules"
 
+    # Coulomb matrices of shape (n, size, size) or (n, size^2) in any order of the atoms, and a number each
     molecules: tuple[Any, Any] = None
+    # Standard deviation of the noise, as in Montavon et al. (2012): about the difference between the rows of a hydrogen
+    # at one place of a molecule and at another, and far below that between two elements.
     noise: float = field(default=1.0, metadata=NOT_NEGATIVE)
+    # {"sorted", "eigenspectrum"}: What the features are. The eigenspectrum is the same in every draw.
     representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
 
     def __post_init__(self) -> None:
@@ -161,10 +133,6 @@ class VirtualMolecules(Generator):
         """Numbers of a triangle, or eigenvalues."""
         size = self.matrices.shape[1]
         return size if self.representation == "eigenspectrum" else size * (size + 1) // 2
-
-    def number(self, index: int, draw: int) -> int:
-        """Return the number of the example that is molecule `index` in draw `draw`."""
-        return draw * len(self.targets) + index
 
     def _numbers_per_row(self) -> int:
         return self.matrices[0].size

@@ -23,14 +23,6 @@ class PlanarArm(Generator):
 
     with the inertias of two links whose masses sit at their ends, and normal noise.
 
-    Parameters
-    ----------
-    seed : int, default=0
-    first_mass, second_mass, first_length, second_length : float, default=1.0
-    gravity : float, default=2.0
-    noise : float, default=0.05
-        Standard deviation of the noise.
-
     References
     ----------
     M. W. Spong, S. Hutchinson and M. Vidyasagar. Robot Modeling and Control. Wiley, 2006, section 7.3.
@@ -45,7 +37,7 @@ class PlanarArm(Generator):
     first_length: float = field(default=1.0, metadata=POSITIVE)
     second_length: float = field(default=1.0, metadata=POSITIVE)
     gravity: float = field(default=2.0, metadata=NOT_NEGATIVE)
-    noise: float = field(default=0.05, metadata=NOT_NEGATIVE)
+    noise: float = field(default=0.05, metadata=NOT_NEGATIVE)  # Standard deviation of the noise
 
     def truth(self, x: np.ndarray) -> np.ndarray:
         """Return the torque at `x`, without noise."""

@@ -20,15 +20,7 @@ from shallows.errors import MissingExtraError, ShallowsError
 class SmilesMolecules(Generator):
     """Coulomb matrices of molecules given by SMILES strings, with computed geometries.
 
-    Parameters
-    ----------
-    seed : int, default=0
-        Of the conformers.
-    molecules : (smiles, targets)
-        Strings, and a number each.
-    size : int, default=75
-        Rows of the matrices, that is, the largest number of atoms with hydrogens.
-    representation : {"sorted", "eigenspectrum"}, default="sorted"
+    ``seed``: of the conformers.
 
     Notes
     -----
@@ -39,9 +31,10 @@ class SmilesMolecules(Generator):
     task = "regression"
     made_of = "molecules"
 
-    molecules: tuple[Sequence[str], Any] = None
+    molecules: tuple[Sequence[str], Any] = None  # Strings, and a number each
+    # Rows of the matrices, that is, the largest number of atoms with hydrogens
     size: int = field(default=75, metadata=COUNT)
-    representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
+    representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))  # {"sorted", "eigenspectrum"}
 
     def __post_init__(self) -> None:
         if self.molecules is None:
@@ -86,25 +79,7 @@ def geometry(smiles: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray, str]:
     MMFF94, or in UFF where MMFF94 lacks parameters for an atom, or not at all where both do: the selenium that 3 of 10
     molecules of the Clean Energy Project hold.
 
-    Parameters
-    ----------
-    smiles : str
-    seed : int, default=0
-
-    Returns
-    -------
-    charges : ndarray of shape (n_atoms,)
-    positions : ndarray of shape (n_atoms, 3)
-        In Bohr radii.
-    force_field : {"MMFF94", "UFF", "none"}
-        By what it was relaxed.
-
-    Raises
-    ------
-    MissingExtraError
-        When RDKit is not installed.
-    DatasetError
-        When the string is no molecule, or no geometry was found.
+    Returns charges, positions in Bohr radii, and the force field that relaxed them, or "none".
 
     Notes
     -----

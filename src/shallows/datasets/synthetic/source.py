@@ -12,7 +12,7 @@ import numpy as np
 from shallows.datasets import sources
 from shallows.datasets.catalogue import Dataset, get
 from shallows.datasets.files import DatasetError
-from shallows.datasets.synthetic import generator_class, make
+from shallows.datasets.synthetic import GENERATORS, make
 from shallows.datasets.synthetic.generator import Generator
 
 _READ_ROWS = 8192
@@ -47,7 +47,7 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> sources.Source:
         generator = make(name, **parameters)
         test = Rows(generator, n_train, n_train + n_test) if n_test else None
         return sources.Source(Rows(generator, 0, n_train), test)
-    parameter = generator_class(name).made_of
+    parameter = GENERATORS[name].made_of
     if parameter is None:
         raise DatasetError(f"'{dataset.name}' cannot be made from '{made_from}': the generator '{name}' takes no data.")
     if not paths:

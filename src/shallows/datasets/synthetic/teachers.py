@@ -18,13 +18,17 @@ from shallows.datasets.synthetic.generator import Generator, points
 class KernelTeacher(Generator):
     """Normal points, and a sum of `n_units` random functions of them with mean 0 and variance 1 over all points."""
 
-    dimension: int = field(metadata=COUNT)
+    dimension: int = field(metadata=COUNT)  # d
+    # 0 is regression. Otherwise every class has a function, and an example belongs to the one with the largest value.
     classes: int = field(
         default=0, metadata=rule(lambda n: is_whole(n) and n != 1, "0 (regression) or at least 2: one class is no task")
     )
-    n_units: int = field(default=512, metadata=COUNT)
+    n_units: int = field(default=512, metadata=COUNT)  # m
+    # Of the Gaussian kernel; by default the root of d, near the median distance of two points over that of 2
     bandwidth: float | None = field(default=None, metadata=rule(lambda b: b is None or b > 0, "above 0 or None"))
+    # Standard deviation of the noise on the target, or on the functions before the class is chosen
     noise: float = field(default=0.1, metadata=NOT_NEGATIVE)
+    # Of the teacher alone: with one teacher, another `seed` gives another sample of the same problem
     teacher_seed: int | None = None
 
     @property
@@ -94,23 +98,6 @@ class FourierTeacher(KernelTeacher):
     The function is :math:`f(x) \propto \sum_{j=1}^m w_j \cos(\omega_j^\top x + b_j)` with normal weights, frequencies
     of the Gaussian kernel's spectral density and uniform phases, less its mean and scaled to variance 1, both in closed
     form. It is as rough as the kernel allows, so that the error falls slowly with the number of examples.
-
-    Parameters
-    ----------
-    seed : int, default=0
-    dimension : int
-        d.
-    classes : int, default=0
-        0: regression. Otherwise every class has a function, and an example belongs to the one with the largest value.
-    n_units : int, default=512
-        m.
-    bandwidth : float, optional
-        Of the Gaussian kernel; by default :math:`\sqrt d`, near the median distance of two points over
-        :math:`\sqrt 2`.
-    noise : float, default=0.1
-        Standard deviation of the noise on the target, or on the functions before the class is chosen.
-    teacher_seed : int, optional
-        Of the teacher alone: with one teacher, another `seed` gives another sample of the same problem.
     """
 
     name = "fourier_teacher"
@@ -145,22 +132,6 @@ class RBFTeacher(KernelTeacher):
     law, less its mean and scaled to variance 1, both in closed form. Before the mean, a constant, is taken off, its
     norm in the kernel's space is finite and known (`squared_norm`), so that the error falls fast with the number of
     examples.
-
-    Parameters
-    ----------
-    seed : int, default=0
-    dimension : int
-        d.
-    classes : int, default=0
-        0: regression. Otherwise every class has a function, and an example belongs to the one with the largest value.
-    n_units : int, default=512
-        m.
-    bandwidth : float, optional
-        Of the Gaussian kernel; by default :math:`\sqrt d`.
-    noise : float, default=0.1
-        Standard deviation of the noise on the target, or on the functions before the class is chosen.
-    teacher_seed : int, optional
-        Of the teacher alone: with one teacher, another `seed` gives another sample of the same problem.
     """
 
     name = "rbf_teacher"

@@ -13,19 +13,12 @@ from shallows.datasets.synthetic.generator import Generator
 
 @dataclass(frozen=True, eq=False)
 class UniformCube(Generator):
-    """Points without targets, uniform in [0, 1)^d.
-
-    Parameters
-    ----------
-    seed : int, default=0
-    dimension : int, default=2
-        Features d.
-    """
+    """Points without targets, uniform in [0, 1)^d."""
 
     name = "uniform_cube"
     task = "none"
 
-    dimension: int = field(default=2, metadata=COUNT)
+    dimension: int = field(default=2, metadata=COUNT)  # Features d
 
     @property
     def d(self) -> int:

@@ -47,16 +47,9 @@ class _Unread:
 def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
     """Find the arrays of a file that are the features and the target.
 
-    Returns
-    -------
-    dict
-        ``x`` and ``y``, names of arrays, and where it is so ``x_test`` and ``y_test``; ``y`` is None where the target
-        is among the columns of ``x``.
-
-    Raises
-    ------
-    DatasetError
-        When several arrays could be the features or the target, or the one that is cannot be read.
+    The result names ``x`` and ``y``, and where it is so ``x_test`` and ``y_test``; ``y`` is None where the target is
+    among the columns of ``x``. Where several arrays could be meant, or the right one cannot be read, a `DatasetError`
+    says so.
     """
     found = _named_arrays(path)
     by_lower = {name.lower(): name for name, array in found.items() if array.shape != ()}
@@ -242,12 +235,9 @@ def libsvm_layout(path: Path, request: Request) -> dict[str, Any]:
 class LibsvmPart:
     """Rows of a LIBSVM file, as CSR.
 
-    Attributes
-    ----------
-    path : Path
-    options : mapping
-        Of the training file: ``width``, the largest index plus 1; ``first_index``, 0 or 1, where its indices start; and
-        ``first_share``, the share of its rows that have the index 0. Until that is known, index 0 is a column.
+    The options are those of the training file: ``width``, the largest index plus 1; ``first_index``, 0 or 1, where its
+    indices start; and ``first_share``, the share of its rows that have the index 0. Until that is known, index 0 is a
+    column.
     """
 
     path: Path

@@ -40,16 +40,9 @@ _WORDS = (
 def describe(request: Request) -> dict[str, Any]:
     """Read the files of a request and describe them.
 
-    Returns
-    -------
-    dict
-        ``request``, ``told`` (a paragraph, and lines on what was dropped or taken for missing), ``scaling``,
-        ``missing`` (how many values), ``range`` and ``entry`` (the fields of a `Dataset`).
-
-    Raises
-    ------
-    DatasetError
-        When the data cannot be used; it says what to do.
+    The result has ``request``, ``told`` (a paragraph, and lines on what was dropped or taken for missing), ``scaling``,
+    ``missing`` (how many values), ``range`` and ``entry`` (the fields of a `Dataset`). Data that cannot be used are a
+    `DatasetError` that says what to do.
     """
     form = request.form or form_of(request.file)
     if form == "table" and request.form is None:
@@ -110,13 +103,7 @@ def describe(request: Request) -> dict[str, Any]:
 
 
 def write(request: Request, out: str | Path) -> dict[str, Any]:
-    """Write the description and the checksums of the files to `out`, the stamp that `shallows.datasets.prepare` takes.
-
-    Returns
-    -------
-    dict
-        Its content.
-    """
+    """Write the description and the checksums of the files to `out`, the stamp that `datasets.prepare` takes."""
     files = []
     for part, path in zip(("train", "test"), request.files, strict=False):
         place = Path(path).resolve()

@@ -14,18 +14,9 @@ from shallows.datasets.user_data import array_files, table_files, table_layouts
 
 @dataclass(frozen=True)
 class FileForm:
-    """One form of file.
+    """One form of file: its name in a sentence, and the functions that read its layout and its rows.
 
-    Attributes
-    ----------
-    title : str
-        Its name in a sentence.
-    layout : callable
-        (path, request) -> the layout of the data in the file.
-    part : callable
-        (path, description) -> `shallows.datasets.sources.Part`.
-    count, frames : callable or None
-        For tables: the number of rows, and the rows as data frames.
+    Tables also have their number of rows (`count`) and their rows as data frames (`frames`).
     """
 
     title: str

@@ -26,17 +26,9 @@ if TYPE_CHECKING:
 class FittedPreparation:
     """A fitted preparation of a user's rows.
 
-    Attributes
-    ----------
-    features : Pipeline
-        Of an imputer ``impute``, a scaler ``zscore`` or ``unit``, and the encoder ``one_hot`` (a ``ColumnTransformer``)
-        of the categories, as far as the data need them.
-    sparse : bool
-        Whether the prepared features are CSR matrices.
-    classes : list of str or None
-        Names of the classes by their numbers; None in regression.
-    target : (ndarray, ndarray) or None
-        Mean and standard deviation of the target in regression.
+    The pipeline has an imputer ``impute``, a scaler ``zscore`` or ``unit``, and the encoder ``one_hot`` (a
+    ``ColumnTransformer``) of the categories, as far as the data need them; in regression, `target` has the mean and the
+    standard deviation of the target.
     """
 
     features: Pipeline
@@ -50,17 +42,7 @@ class FittedPreparation:
         return "impute" in self.features.named_steps
 
     def transform(self, block: Any) -> Any:
-        """Make features of raw rows.
-
-        Parameters
-        ----------
-        block : ndarray or csr_matrix, shape (m, d)
-            The columns as numbers: categories by their codes, missing values as NaN.
-
-        Returns
-        -------
-        ndarray or csr_matrix of float32, shape (m, n_features)
-        """
+        """Make features, float32, of raw rows: categories by their codes, missing values as NaN."""
         features = self.features.transform(self._numbers(block))
         with np.errstate(over="ignore"):  # the estimator refuses what is infinite then
             return features.astype(np.float32)
@@ -90,28 +72,9 @@ def fit_preparation(
 ) -> tuple[FittedPreparation, Any, np.ndarray]:
     """Learn a preparation from all training rows of a user's file.
 
-    Parameters
-    ----------
-    description : mapping
-        As `shallows.datasets.user_data.describe.write` returns it.
-    steps : sequence of mappings
-        Steps that hold no rows out.
-    sparse : bool
-        Whether sparse features stay CSR matrices.
-    folder : Path
-        For rows that do not fit into memory meanwhile.
-
-    Returns
-    -------
-    preparation : FittedPreparation
-    x : ndarray or csr_matrix of float32, shape (n, n_features)
-    y : ndarray, shape (n,) or (n, k)
-        Numbers of classes, or targets.
-
-    Raises
-    ------
-    DatasetError
-        When a file has changed since it was described.
+    The steps hold no rows out, and sparse features stay CSR if asked for. Rows that do not fit into memory go to
+    `folder`. Returns the preparation, the features in float32, and numbers of classes or targets; a file that has
+    changed since it was described is refused.
     """
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import FunctionTransformer

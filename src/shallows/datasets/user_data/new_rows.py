@@ -54,26 +54,9 @@ def column_name(columns: Mapping[str, Any], column: int) -> str:
 def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: bool) -> Iterator[Any]:
     """Give the rows of a file as numbers, in blocks: categories by their codes, missing values as NaN.
 
-    Parameters
-    ----------
-    path : path
-        A file of the form of the one that the preparation was fitted to; tables may be text, ARFF or Parquet. Columns
-        are found by their names, in any order, and further ones are left alone; without names they must be the same
-        in number and order, where the target may be left out.
-    columns : mapping
-        What `columns_of` gave.
-    fills_missing : bool
-        Whether missing values are let through as NaN.
-
-    Yields
-    ------
-    ndarray or csr_matrix, shape (m, n_features)
-
-    Raises
-    ------
-    DatasetError
-        For a missing column, text in place of a number, a category that the training rows did not have, or a missing or
-        infinite value: it names the column and the row.
+    Tables may be text, ARFF or Parquet. Columns are found by their names, in any order, and further ones are left
+    alone; without names they must be the same in number and order, where the target may be left out. What does not fit
+    is a `DatasetError` that names the column and the row.
     """
     path = Path(path)
     if not path.is_file():

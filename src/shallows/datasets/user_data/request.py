@@ -52,53 +52,31 @@ _NOT_READ = (".xlsx", ".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feath
 class Request:
     """A user's file and the settings for reading it; a setting that is None is guessed.
 
-    Attributes
-    ----------
-    name : str
-        Its name in paths.
-    file : str
-        The data.
-    test_file : str or None
-        Rows to test on; None: a fifth of the rows of `file` is held out.
-    form : str or None
-        One of the values of `ENDINGS`.
-    target : str, int, list of them, or None
-        Column of the target by its name or its number (from 0, or from the end when negative), several of them, a
-        range such as ``"21:28"``, or the name of a variable in a NumPy or MATLAB file.
-    features : str or None
-        Name of the variable that holds the features, in a NumPy or MATLAB file.
-    task : {"classification", "regression"} or None
-    header : bool or None
-        Whether the first line of a table names the columns.
-    separator, decimal : str or None
-        The separator of columns, and the decimal sign ("." or ","), of a text table.
-    na_values : tuple of str or None
-        The words of a text table that stand for a missing value, as an empty cell always does. None: `NA_VALUES` in a
-        table, "?" in an ARFF file.
-    missing : str, number or None
-        How missing values are filled in: "mean", "median", "most_frequent" or a number. None: they are an error.
-    categorical, ignore : tuple of str or int
-        Columns to be taken as categories, and to be left out.
-    scaling : {"zscore", "unit", "none"} or None
-    title, licence, citation : str
-        What the report says of the data.
+    ``separator, decimal``: the separator of columns, and the decimal sign ("." or ","), of a text table. ``categorical,
+    ignore``: columns to be taken as categories, and to be left out. ``title, licence, citation``: what the report says
+    of the data.
     """
 
-    name: str
-    file: str
-    test_file: str | None = None
-    form: str | None = None
+    name: str  # Its name in paths
+    file: str  # The data
+    test_file: str | None = None  # Rows to test on; None: a fifth of the rows of `file` is held out
+    form: str | None = None  # One of the values of `ENDINGS`
+    # Column of the target by its name or its number (from 0, or from the end when negative), several of them, a range
+    # such as ``"21:28"``, or the name of a variable in a NumPy or MATLAB file
     target: Any = None
-    features: str | None = None
-    task: str | None = None
-    header: bool | None = None
+    features: str | None = None  # Name of the variable that holds the features, in a NumPy or MATLAB file
+    task: str | None = None  # {"classification", "regression"}
+    header: bool | None = None  # Whether the first line of a table names the columns
     separator: str | None = None
     decimal: str | None = None
+    # The words of a text table that stand for a missing value, as an empty cell always does. None: `NA_VALUES` in a
+    # table, "?" in an ARFF file.
     na_values: tuple[str, ...] | None = None
+    # How missing values are filled in: "mean", "median", "most_frequent" or a number. None: they are an error.
     missing: str | float | None = None
     categorical: tuple[Any, ...] = ()
     ignore: tuple[Any, ...] = ()
-    scaling: str | None = None
+    scaling: str | None = None  # {"zscore", "unit", "none"}
     title: str = ""
     licence: str = "the user's own"
     citation: str = ""
@@ -126,19 +104,8 @@ SETTINGS = ("target", "task", "missing", "na_values", "test_file")
 def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> Request | None:
     """Return the request that the configuration makes, or None where it makes none.
 
-    Parameters
-    ----------
-    settings : mapping
-        ``config.yaml`` with what a person overrides: ``dataset`` and `SETTINGS`.
-    root : path
-        Folder that holds ``config/datasets/``.
-
-    Raises
-    ------
-    DatasetError
-        A file that is not there, or of no known form.
-    UnknownNameError
-        A key or a choice that does not exist.
+    The settings are ``config.yaml`` with what a person overrides: ``dataset`` and `SETTINGS`; `root` is the folder that
+    holds ``config/datasets/``.
     """
     wanted = settings.get("dataset")
     given = {key: settings.get(key) for key in SETTINGS if settings.get(key) is not None}

@@ -119,14 +119,7 @@ def targets_of(table: Any, targets: Sequence[int], *, text: bool) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TextTablePart:
-    """The rows of a table as numbers: categories by their codes, missing values as NaN.
-
-    Attributes
-    ----------
-    path : Path
-    options : mapping
-        Of the description of the file, see `shallows.datasets.user_data.describe`.
-    """
+    """The rows of a table as numbers: categories by their codes, missing values as NaN."""
 
     path: Path
     options: Mapping[str, Any]

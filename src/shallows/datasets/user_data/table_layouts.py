@@ -38,26 +38,11 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__|__null_dask_index__")
 
 @dataclass(frozen=True)
 class TableLayout:
-    """The columns of a table.
+    """The columns of a table, and how its text is written.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of all columns; "column 0" and so on where the file has none.
-    named : bool
-        Whether the file names them.
-    separator, decimal, encoding, skipped
-        As in `shallows.datasets.formats.delimited_text.TextLayout`.
-    na_values : tuple of str
-        The words that stand for a missing value, as an empty cell does.
-    index : int
-        How many of the first columns are the index of a data frame, and no data.
-    declared : tuple of int
-        Columns that the file declares to be categories.
-    arff : bool
-        Whether it is an ARFF file.
-    guesses : tuple of str
-        What was guessed, in words.
+    Without names in the file they are "column 0" and so on. The first `index` columns are the index of a data frame,
+    and no data; `declared` columns are categories by the file's own word; `na_values` stand for a missing value, as an
+    empty cell does.
     """
 
     names: tuple[str, ...]

@@ -22,17 +22,12 @@ _MEDIAN_BYTES = 64 << 20
 
 @dataclass
 class Impute(FeatureStep):
-    """Fill in missing values (NaN) by a statistic of their column in the training part.
-
-    Attributes
-    ----------
-    strategy : {"mean", "median", "most_frequent"} or number
-        Columns of codes of categories always take the most frequent value.
-    """
+    """Fill in missing values (NaN) by a statistic of their column in the training part."""
 
     name: ClassVar[str] = "impute"
     learns: ClassVar[bool] = True
     fills_missing: ClassVar[bool] = True
+    # {"mean", "median", "most_frequent"}: Columns of codes of categories always take the most frequent value
     strategy: str | float = field(
         default="mean",
         metadata=rule(
@@ -97,15 +92,11 @@ class OneHot(FeatureStep):
     """Replace every categorical column by one 0/1 column for each value of the training part.
 
     The new columns come after the others. A value that only the test part has becomes a row of zeros.
-
-    Attributes
-    ----------
-    columns : list of int or None
-        Numbers of the columns; None: those that the catalogue calls categorical.
     """
 
     name: ClassVar[str] = "one_hot"
     learns: ClassVar[bool] = True
+    # Numbers of the columns; None: those that the catalogue calls categorical
     columns: Sequence[int] | None = field(
         default=None,
         metadata=rule(lambda columns: columns is None or all(map(is_whole, columns)), "column numbers from 0"),

@@ -46,21 +46,17 @@ class _ImageStep(FeatureStep):
 class Grayscale(_ImageStep):
     """Make one grey channel of the three of RGB images.
 
-    Attributes
-    ----------
-    weights : list of three numbers
-        Shares of red, green and blue. The defaults are those of luma in ITU-R BT.601, which Pillow's mode "L" and
-        MATLAB's rgb2gray use; they add up to 1, so the range of the values stays.
-    height, width : int or None
-        Of the images; None: as the catalogue says.
-    order : {"planar", "interleaved"} or None
-        Whether all red values come before the green ones, or the three of a pixel stand together.
+    ``height, width``: of the images; None: as the catalogue says.
     """
 
     name: ClassVar[str] = "grayscale"
+    # Shares of red, green and blue. The defaults are those of luma in ITU-R BT.601, which Pillow's mode "L" and
+    # MATLAB's rgb2gray use; they add up to 1, so the range of the values stays.
     weights: Sequence[float] = field(default=(0.299, 0.587, 0.114), metadata=rule(_are_weights, "three numbers"))
     height: int | None = field(default=None, metadata=_PIXELS)
     width: int | None = field(default=None, metadata=_PIXELS)
+    # {"planar", "interleaved"}: Whether all red values come before the green ones, or the three of a pixel stand
+    # together
     order: str | None = field(default=None, metadata=_ORDER)
 
     def size_after(self, size: Size) -> Size:
@@ -98,18 +94,14 @@ class Halves(_ImageStep):
 
     The record has the columns of each under ``views``. With an odd width the middle column goes to the right.
 
-    Attributes
-    ----------
-    height, width : int or None
-        Of the images; None: as the catalogue says.
-    order : {"planar", "interleaved"} or None
-        See `Grayscale`; of no matter with one channel.
+    ``height, width``: of the images; None: as the catalogue says.
     """
 
     name: ClassVar[str] = "halves"
     keeps_sparse = True
     height: int | None = field(default=None, metadata=_PIXELS)
     width: int | None = field(default=None, metadata=_PIXELS)
+    # {"planar", "interleaved"}: See `Grayscale`; of no matter with one channel
     order: str | None = field(default=None, metadata=_ORDER)
 
     def fit(self, table: Table) -> dict[str, Any]:
@@ -134,16 +126,10 @@ class Halves(_ImageStep):
 
 @dataclass
 class Views(Step):
-    """Take the first features for one view and the others for another; the arrays are then written apart.
-
-    Attributes
-    ----------
-    n_first : int
-        Features of the first view.
-    """
+    """Take the first features for one view and the others for another; the arrays are then written apart."""
 
     name: ClassVar[str] = "views"
-    n_first: int = field(metadata=COUNT)
+    n_first: int = field(metadata=COUNT)  # Features of the first view
 
     def apply(self, table: Table) -> dict[str, Any]:
         if self.n_first >= table.n_features:

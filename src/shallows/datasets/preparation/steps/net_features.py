@@ -34,31 +34,19 @@ class NetFeatures(FeatureStep):
     The features are the outputs of the net's last pooling layer, or of its last hidden layer where none pools. The
     record says how the net was trained. On a CPU the features are a function of the files and of this step, for one
     version of PyTorch; on a GPU they differ in their last digits, which training enlarges.
-
-    Attributes
-    ----------
-    architecture : str
-        A name of `shallows.nets.ARCHITECTURES`.
-    epochs, batch_size : int
-    step_size : float or None
-        None: that of `shallows.nets`.
-    rows : int or None
-        The net is trained on a seeded draw of so many training rows, which must fit into memory; None: all.
-    seed : int
-    device : str
-        ``"auto"``, ``"cpu"`` or ``"gpu"``.
     """
 
     name: ClassVar[str] = "net_features"
     learns: ClassVar[bool] = True
     extra: ClassVar[str | None] = "nets"
-    architecture: str
+    architecture: str  # A name of `shallows.nets.ARCHITECTURES`
     epochs: int = field(default=10, metadata=COUNT)
     batch_size: int = field(default=128, metadata=COUNT)
-    step_size: float | None = field(default=None, metadata=_STEP_SIZE)
+    step_size: float | None = field(default=None, metadata=_STEP_SIZE)  # None: that of `shallows.nets`
+    # The net is trained on a seeded draw of so many training rows, which must fit into memory; None: all
     rows: int | None = field(default=None, metadata=COUNT_OR_NULL)
     seed: int = field(default=0, metadata=SEED)
-    device: str = field(default="auto", metadata=_DEVICE)
+    device: str = field(default="auto", metadata=_DEVICE)  # ``"auto"``, ``"cpu"`` or ``"gpu"``
 
     def check(self) -> str | None:
         architectures.find(self.architecture)

@@ -21,30 +21,20 @@ class PCA(FeatureStep):
     """Project on the leading principal components of the training part.
 
     By hand, since scikit-learn's PCA wants all rows at once; its IncrementalPCA is the method ``incremental``.
-
-    Attributes
-    ----------
-    n_components : int
-    whiten : bool
-        Whether each component is scaled to variance 1.
-    method : {"auto", "covariance", "randomised", "incremental"}
-        ``covariance`` is exact and holds d x d numbers; ``randomised`` holds d times the components and goes over the
-        data once for each of `iterations`, whose start it draws; ``incremental`` goes over them once, and what it
-        gives depends on their order. ``auto`` takes the first up to 4,096 features and the second beyond.
-    iterations : int
-        Of the randomised method.
-    seed : int
-        Of the randomised method.
     """
 
     name: ClassVar[str] = "pca"
     learns: ClassVar[bool] = True
     keeps_sparse = True
     n_components: int = field(metadata=COUNT)
-    whiten: bool = False
+    whiten: bool = False  # Whether each component is scaled to variance 1
+    # {"auto", "covariance", "randomised", "incremental"}: ``covariance`` is exact and holds d x d numbers;
+    # ``randomised`` holds d times the components and goes over the data once for each of `iterations`, whose start it
+    # draws; ``incremental`` goes over them once, and what it gives depends on their order. ``auto`` takes the first up
+    # to 4,096 features and the second beyond.
     method: str = "auto"
-    iterations: int = field(default=4, metadata=COUNT)
-    seed: int = field(default=0, metadata=SEED)
+    iterations: int = field(default=4, metadata=COUNT)  # Of the randomised method
+    seed: int = field(default=0, metadata=SEED)  # Of the randomised method
 
     def check(self) -> str | None:
         if self.method not in METHODS:

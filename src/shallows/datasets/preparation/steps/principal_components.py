@@ -25,23 +25,9 @@ def principal(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the leading principal components.
 
-    Parameters
-    ----------
-    blocks : callable
-        Gives the rows anew at each call, in float64 blocks, dense or CSR.
-    n, d, k : int
-        Rows, features and components.
-    method : {"auto", "covariance", "randomised", "incremental"}
-    iterations, seed : int
-        Of the randomised method.
-
-    Returns
-    -------
-    mean : ndarray, shape (d,)
-    variances : ndarray, shape (k,)
-        Descending, with the divisor n - 1.
-    vectors : ndarray, shape (d, k)
-        Orthonormal columns. The largest entry of each is positive, since its sign is arbitrary.
+    `blocks` gives the rows anew at each call, in float64, dense or CSR. Returns the mean, the variances (descending,
+    with the divisor n - 1), and orthonormal columns, shape (d, k); the largest entry of each is positive, since its
+    sign is arbitrary.
     """
     if method == "auto":
         method = "covariance" if d <= MOST_FOR_COVARIANCE else "randomised"

@@ -21,20 +21,14 @@ if TYPE_CHECKING:
 class Subset(Step):
     """Keep a seeded draw of the rows.
 
-    Attributes
-    ----------
-    n_train, n_test : int or None
-        Rows to keep of each part; None keeps them all.
-    seed : int
-    stratify : bool or None
-        Whether every class keeps its share; None: in classification.
+    ``n_train, n_test``: rows to keep of each part; None keeps them all.
     """
 
     name: ClassVar[str] = "subset"
     n_train: int | None = field(default=None, metadata=COUNT_OR_NULL)
     n_test: int | None = field(default=None, metadata=COUNT_OR_NULL)
     seed: int = field(default=0, metadata=SEED)
-    stratify: bool | None = None
+    stratify: bool | None = None  # Whether every class keeps its share; None: in classification
 
     def size_after(self, size: Size) -> Size:
         return replace(size, n_train=self.n_train or size.n_train, n_test=self.n_test or size.n_test)
@@ -84,19 +78,10 @@ class Split(_HoldOut):
 
     For data without a test part, and for choosing parameters without the test part, which is then left out. With
     ``pooled`` the rows of both parts are divided anew.
-
-    Attributes
-    ----------
-    n : int or float
-        Rows to hold out: a number of them, or a share between 0 and 1.
-    seed : int
-    stratify : bool or None
-        Whether every class keeps its share; None: in classification.
-    pooled : bool
-        Whether the publisher's test rows are drawn from as well.
     """
 
     name: ClassVar[str] = "split"
+    # Rows to hold out: a number of them, or a share between 0 and 1
     n: int | float = field(
         metadata=rule(
             lambda n: is_whole(n, 1) or (isinstance(n, float) and 0 < n < 1),
@@ -104,8 +89,8 @@ class Split(_HoldOut):
         )
     )
     seed: int = field(default=0, metadata=SEED)
-    stratify: bool | None = None
-    pooled: bool = False
+    stratify: bool | None = None  # Whether every class keeps its share; None: in classification
+    pooled: bool = False  # Whether the publisher's test rows are drawn from as well
 
     def size_after(self, size: Size) -> Size:
         return super().size_after(replace(size, n_train=size.n_train + size.n_test) if self.pooled else size)
@@ -135,23 +120,13 @@ class Fold(_HoldOut):
 
     The parts of one seed have no row in common and are together all rows. Their sizes differ by one row at most, in
     every class as in all.
-
-    Attributes
-    ----------
-    fold : int
-        Number of the part, from 1.
-    of : int
-        Number of parts.
-    seed : int
-    stratify : bool or None
-        Whether every class keeps its share; None: in classification.
     """
 
     name: ClassVar[str] = "fold"
-    fold: int
-    of: int = field(metadata=rule(lambda of: is_whole(of, 2), "a whole number above 1"))
+    fold: int  # Number of the part, from 1
+    of: int = field(metadata=rule(lambda of: is_whole(of, 2), "a whole number above 1"))  # Number of parts
     seed: int = field(default=0, metadata=SEED)
-    stratify: bool | None = None
+    stratify: bool | None = None  # Whether every class keeps its share; None: in classification
 
     def check(self) -> str | None:
         if is_whole(self.of, 2) and not (is_whole(self.fold, 1) and self.fold <= self.of):
@@ -199,15 +174,10 @@ def _are_names(names: Any) -> bool:
 
 @dataclass
 class KeepClasses(Step):
-    """Keep the rows of some classes: a pair of digits, say.
-
-    Attributes
-    ----------
-    classes : list of str
-        Their names, in the order that they are to have: with ``[6, 8]`` and the step signs, 8 becomes +1.
-    """
+    """Keep the rows of some classes: a pair of digits, say."""
 
     name: ClassVar[str] = "keep_classes"
+    # Their names, in the order that they are to have: with ``[6, 8]`` and the step signs, 8 becomes +1
     classes: Sequence[str | int] = field(metadata=rule(_are_names, "two or more different names"))
 
     def size_after(self, size: Size) -> Size:

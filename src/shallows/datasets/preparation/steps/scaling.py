@@ -28,10 +28,6 @@ class Unit(FeatureStep):
 
     By their known range where the catalogue or `range` gives one, the same for all (pixels); otherwise each
     by its smallest and largest value in the training part, so that test values may lie outside.
-
-    Attributes
-    ----------
-    range : (float, float) or None
     """
 
     name: ClassVar[str] = "unit"
@@ -63,19 +59,12 @@ class Unit(FeatureStep):
 
 @dataclass
 class ZScore(FeatureStep):
-    """Give every feature mean 0 and standard deviation 1 over the training part; constant ones become 0.
-
-    Attributes
-    ----------
-    center : bool
-        Whether the mean is subtracted. Without that, sparse data stay sparse.
-    numeric_only : bool
-        Whether columns that hold codes of categories are left as they are, for a one_hot that follows.
-    """
+    """Give every feature mean 0 and standard deviation 1 over the training part; constant ones become 0."""
 
     name: ClassVar[str] = "zscore"
     learns: ClassVar[bool] = True
-    center: bool = True
+    center: bool = True  # Whether the mean is subtracted. Without that, sparse data stay sparse.
+    # Whether columns that hold codes of categories are left as they are, for a one_hot that follows
     numeric_only: bool = False
 
     def fit(self, table: Table) -> dict[str, Any]:
@@ -119,18 +108,11 @@ class Logarithm(Step):
     """Replace numbers v by sign(v) log(1 + |v|): counts, times and prices that spread over many sizes.
 
     It learns nothing, so that it may stand before rows are held out.
-
-    Attributes
-    ----------
-    features : bool
-        Whether those of all columns but categories are replaced.
-    target : bool
-        Whether the target of a regression is. Errors are then those of the logarithm.
     """
 
     name: ClassVar[str] = "logarithm"
-    features: bool = True
-    target: bool = False
+    features: bool = True  # Whether those of all columns but categories are replaced
+    target: bool = False  # Whether the target of a regression is. Errors are then those of the logarithm.
 
     def check(self) -> str | None:
         if not (self.features or self.target):

@@ -38,15 +38,10 @@ class Signs(_ClassCoding):
 
     With two classes the second one is +1. With more, `positive` names the classes that are +1 (one against
     the rest); without it the targets become a matrix of one column a class.
-
-    Attributes
-    ----------
-    positive : list of str or None
-        Names of classes.
     """
 
     name: ClassVar[str] = "signs"
-    positive: Sequence[str] | None = None
+    positive: Sequence[str] | None = None  # Names of classes
 
     def codes(self, table: Table) -> np.ndarray:
         import numpy as np
@@ -85,16 +80,10 @@ class Indicators(_ClassCoding):
 
 @dataclass
 class CenterTarget(Step):
-    """Subtract the training mean from a regression target.
-
-    Attributes
-    ----------
-    scale : bool
-        Whether to divide by the training standard deviation too, which standardises the target.
-    """
+    """Subtract the training mean from a regression target."""
 
     name: ClassVar[str] = "center_target"
-    scale: bool = False
+    scale: bool = False  # Whether to divide by the training standard deviation too, which standardises the target
 
     def apply(self, table: Table) -> dict[str, Any]:
         import numpy as np
