@@ -20,13 +20,7 @@ def torch() -> Any:
 
 
 def resolve_device(device: str) -> Any:
-    """PyTorch's device for ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"gpu:1"``.
-
-    Raises
-    ------
-    ShallowsError
-        For any other name, and for a GPU that PyTorch cannot use.
-    """
+    """PyTorch's device for ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"gpu:1"``."""
     library = torch()
     match = re.fullmatch(r"(auto|cpu)|gpu(?::(\d+))?", str(device))
     if match is None:

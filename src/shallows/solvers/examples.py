@@ -9,21 +9,13 @@ from ..arrays import Array
 
 @dataclass(frozen=True)
 class Examples:
-    """A batch that is handed in as it is.
+    """A batch that is handed in as it is."""
 
-    Attributes
-    ----------
-    points : array, shape (m, d)
-    targets : array, shape (m, c), or None for losses without targets
-    weights : array, shape (m, 1), optional
-    second_view : array, shape (m, d'), optional
-        The same examples as another instrument sees them, for methods that relate two views, such as canonical
-        correlation analysis.
-    """
-
-    points: Array
-    targets: Array | None = None
-    weights: Array | None = None
+    points: Array  # (m, d)
+    targets: Array | None = None  # (m, c)
+    weights: Array | None = None  # (m, 1)
+    # (m, d'): The same examples as another instrument sees them, for methods that relate two views, such as canonical
+    # correlation analysis
     second_view: Array | None = None
 
 

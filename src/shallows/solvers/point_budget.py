@@ -22,26 +22,14 @@ class PointBudget:
 
     Whose room is used up must make some before a point is added: by `remove`, which costs `removal_costs`, or by
     `merge`. Which of them, and of which points, is the solver's to say.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    points : array, shape (capacity, d + 2)
-        z, augmented (`kernels.augmented`); the first ``n_points`` are in use.
-    buffer : array, shape (capacity, c)
-        b.
-    n_points : int
-        Points in use.
-    scale : float
-        s, so that weight decay costs nothing.
     """
 
     kernel: Kernel
-    points: Array
-    buffer: Array
+    points: Array  # (capacity, d + 2): z, augmented (`kernels.augmented`); the first ``n_points`` are in use
+    buffer: Array  # (capacity, c): b
     _: KW_ONLY
-    n_points: int = 0
-    scale: float = 1.0
+    n_points: int = 0  # Points in use
+    scale: float = 1.0  # s, so that weight decay costs nothing
 
     @classmethod
     def empty(cls, kernel: Kernel, capacity: int, n_outputs: int, like: Array, **others: Any) -> Self:
@@ -93,13 +81,7 @@ class PointBudget:
             self.scale = 1.0
 
     def add(self, points: Array, coefficients: Array) -> None:
-        """Add Σ aᵢ k(xᵢ, ·) for points of shape (m, d) and coefficients of shape (m, c).
-
-        Raises
-        ------
-        ShallowsError
-            If there is room for fewer.
-        """
+        """Add Σ aᵢ k(xᵢ, ·) for points of shape (m, d) and coefficients of shape (m, c)."""
         m = points.shape[0]
         if m > self.n_free:
             raise ShallowsError(f"{m} points do not fit: {self.n_points} of a budget of {self.capacity} are in use.")
@@ -119,12 +101,7 @@ class PointBudget:
         """Put one point, shape (d,), in the place of two, with the coefficients that change f least.
 
         They are a = (aᵢ k(zᵢ, z) + aⱼ k(zⱼ, z)) / k(z, z). The new point takes the number of the first, the last point
-        that of the second.
-
-        Returns
-        -------
-        float
-            The squared norm of the change of f.
+        that of the second. Returns the squared norm of the change of f.
         """
         xp = arrays.namespace(self.points)
         both = xp.stack([self.points[i, :], self.points[j, :]])

@@ -14,20 +14,11 @@ from ..errors import ShallowsError, UnknownNameError
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a solver.
-
-    Attributes
-    ----------
-    default : object
-    expected : str
-        The values that it may have, in words.
-    allows : callable
-        Whether it may have a value.
-    """
+    """A parameter of a solver."""
 
     default: Any
-    expected: str
-    allows: Callable[[Any], bool]
+    expected: str  # The values that it may have, in words
+    allows: Callable[[Any], bool]  # Whether it may have a value
 
 
 def positive(default: float | None = None) -> Parameter:
@@ -73,22 +64,7 @@ def size(default: str) -> Parameter:
 
 
 def complete(solvers: Mapping[str, Any], solver: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The parameters of a solver, with its defaults where none is given.
-
-    Parameters
-    ----------
-    solvers : mapping of str to object
-        Every solver by its name; each has ``parameters``, a mapping of str to `Parameter`.
-    solver : str
-    given : mapping, optional
-
-    Raises
-    ------
-    UnknownNameError
-        For a parameter that no solver has.
-    ShallowsError
-        For a parameter of another solver, and for a value that a parameter cannot have.
-    """
+    """The parameters of a solver, with its defaults where none is given; refuse unknown ones and impossible values."""
     known = solvers[solver].parameters
     for name, value in (given or {}).items():
         if name not in known:

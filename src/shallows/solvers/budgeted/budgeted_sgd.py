@@ -32,16 +32,8 @@ TABLE_SIZE = 400
 class BudgetedState(PointBudget):
     """A `PointBudget` with its counts; the points lie in columns.
 
-    Attributes
-    ----------
-    n_steps, n_violations : int
-        Examples that were visited, and those of them with a loss.
-    loss, zero_loss : float
-        Sums over the last batch of the losses, each before its own step, and of those of the zero function.
-    lost : float
-        Sum of the squared norms of what f lost to the budget.
-    gram : ndarray, shape (capacity, capacity)
-        Kernel values of the points, where these are projected; else of shape (0, 0).
+    ``n_steps, n_violations``: examples that were visited, and those of them with a loss. ``loss, zero_loss``: sums over
+    the last batch of the losses, each before its own step, and of those of the zero function.
     """
 
     _: KW_ONLY
@@ -49,7 +41,8 @@ class BudgetedState(PointBudget):
     n_violations: int = 0
     loss: float = 0.0
     zero_loss: float = 0.0
-    lost: float = 0.0
+    lost: float = 0.0  # Sum of the squared norms of what f lost to the budget
+    # (capacity, capacity): Kernel values of the points, where these are projected; else of shape (0, 0)
     gram: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def add(self, points: np.ndarray, coefficients: np.ndarray) -> None:
@@ -77,10 +70,7 @@ class BudgetedState(PointBudget):
 def table_of_losses() -> np.ndarray:
     """‖a k(z, ·) + b k(z', ·) − best single term‖² with a + b = 1, over a in [0, 1] and κ = k(z, z') in [0, 1].
 
-    Returns
-    -------
-    ndarray, shape (TABLE_SIZE + 1, TABLE_SIZE + 1)
-        Row i has a = i/TABLE_SIZE, column j κ = j/TABLE_SIZE.
+    Row i has a = i/TABLE_SIZE, column j κ = j/TABLE_SIZE.
     """
     from . import budgeted_steps
 

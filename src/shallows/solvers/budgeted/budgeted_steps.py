@@ -26,14 +26,7 @@ CONJUGATE_STEPS = 20
 def kept_of_merging(h, log_k, a, b, g):
     """‖f‖² that is kept when two points meet at h z + (1 − h) z': A κ^{2(1−h)²} + B κ^{2h²} + 2G κ^{(1−h)²+h²}.
 
-    Parameters
-    ----------
-    h : float
-        Share of the first.
-    log_k : float
-        Logarithm of the kernel value κ of the two.
-    a, b, g : float
-        Squared norms of their coefficients, and the product.
+    a, b and g are the squared norms of both coefficients, and their product.
     """
     first, second = math.exp((1.0 - h) * (1.0 - h) * log_k), math.exp(h * h * log_k)
     return a * first * first + b * second * second + 2.0 * g * first * second
@@ -196,23 +189,10 @@ def merge(n_points, columns, buffer, gram, gamma, table, precision):
 def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, table):
     """Visit rows one by one.
 
-    Parameters
-    ----------
-    rows : ndarray of int64
-    problem : tuple of arrays
-        `SparseRows.arrays`.
-    columns : ndarray, shape (d + 2, capacity)
-    buffer : ndarray, shape (capacity, n_outputs)
-    gram : ndarray, shape (capacity, capacity)
-        Kernel values of the points for projections, else of shape (0, 0).
-    counts : ndarray of int64
-        Points, steps, violations; changed.
-    numbers : ndarray
-        Scale, loss, loss of the zero function, squared norm of what was lost; changed.
-    settings : tuple
-        Way to make room, γ, λ, precision of the search, the value below which the scale is multiplied in.
-    table : ndarray
-        Losses of merging, or of shape (0, 0).
+    ``problem`` is `SparseRows.arrays`; ``gram`` holds kernel values of the points for projections, ``table`` the losses
+    of merging, each of shape (0, 0) where there is none. Changed are ``counts`` (points, steps, violations) and
+    ``numbers`` (scale, loss, loss of the zero function, squared norm of what was lost). ``settings`` are the way to
+    make room, γ, λ, the precision of the search, and the value below which the scale is multiplied in.
     """
     indptr, indices, values, labels, weights = problem
     way, gamma, regularisation, precision, fold_below = settings

@@ -17,11 +17,7 @@ UNSEEN = -1
 def prune(n_weights, columns, classes, names, threshold):
     """Take out the smallest hyperplanes, up to a sum of squared norms; the largest of each class stays.
 
-    Returns
-    -------
-    n_weights : int
-    lost : float
-        Their squared norms, summed.
+    Returns how many are left, and the sum of the squared norms of those taken out.
     """
     norms = np.zeros(n_weights)
     for k in range(columns.shape[0]):
@@ -64,23 +60,12 @@ def prune(n_weights, columns, classes, names, threshold):
 def go_through(rows, problem, columns, classes, names, assigned, counts, numbers, settings):
     """Visit rows one by one.
 
-    Parameters
-    ----------
-    rows : ndarray of int64
-    problem : tuple of arrays
-        `SparseRows.arrays`.
-    columns : ndarray, shape (d + 1, capacity)
-    classes, names : ndarrays of int64, shape (capacity,)
-        Of each hyperplane its class, and a number that no other ever has.
-    assigned : ndarray of int64, shape (n,)
-        The name of the hyperplane of each row; of length 0 where a row takes the best one at each visit.
-    counts : ndarray of int64
-        Hyperplanes, steps, violations, names given; changed.
-    numbers : ndarray
-        Scale, loss, loss of the zero function, squared norm of what was pruned; changed.
-    settings : tuple
-        λ, hyperplanes of a class at most, steps from one pruning to the next, c, the constant, the value below which
-        the scale is multiplied in, and whether other classes have a zero vector in reserve as well.
+    ``problem`` is `SparseRows.arrays`; each hyperplane has its class and a name that no other ever has. ``assigned``
+    has the name for each row, or length 0 where a row takes the best one at each visit. Changed are ``counts``
+    (hyperplanes, steps, violations, names given) and ``numbers`` (scale, loss, loss of the zero function, squared norm
+    of what was pruned). ``settings`` are λ, hyperplanes of a class at most, steps from one pruning to the next, c, the
+    constant, the value below which the scale is multiplied in, and whether other classes have a zero vector in reserve
+    as well.
     """
     indptr, indices, values, labels, weights = problem
     regularisation, most, prune_every, aggressiveness, constant, fold_below, reserve = settings

@@ -17,35 +17,25 @@ from .sparse_rows import SparseRows
 class HyperplaneState:
     """Hyperplanes of classes, their counts, and the assignments of rows to them.
 
-    Attributes
-    ----------
-    weights : ndarray, shape (capacity, d + 1)
-        The first ``n_weights`` are in use, each without the common factor; the last column belongs to the constant.
-    classes, names : ndarrays of int64, shape (capacity,)
-        Of each hyperplane its class, and a number that no other ever has.
-    assigned : ndarray of int64, shape (n,)
-        The name of the hyperplane that each row was assigned to; of length 0 where the best at each visit is taken.
-    scale : float
-        The common factor.
-    n_weights, n_steps, n_violations, n_names : int
-    loss, zero_loss : float
-        Sums over the last batch of the losses, each before its own step, and of those of the zero function.
-    pruned : float
-        Sum of the squared norms of the hyperplanes that were taken out.
+    ``classes, names`` (capacity,): of each hyperplane its class, and a number that no other ever has. ``loss,
+    zero_loss``: sums over the last batch of the losses, each before its own step, and of those of the zero function.
     """
 
+    # (capacity, d + 1): The first ``n_weights`` are in use, each without the common factor; the last column belongs to
+    # the constant
     weights: np.ndarray
     classes: np.ndarray
     names: np.ndarray
+    # (n,): The name of the hyperplane that each row was assigned to; of length 0 where the best at each visit is taken
     assigned: np.ndarray
-    scale: float = 1.0
+    scale: float = 1.0  # The common factor
     n_weights: int = 0
     n_steps: int = 0
     n_violations: int = 0
     n_names: int = 0
     loss: float = 0.0
     zero_loss: float = 0.0
-    pruned: float = 0.0
+    pruned: float = 0.0  # Sum of the squared norms of the hyperplanes that were taken out
 
     @property
     def hyperplanes(self) -> np.ndarray:

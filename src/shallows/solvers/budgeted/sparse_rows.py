@@ -10,21 +10,11 @@ import scipy.sparse
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Examples of classes; a batch is an array of the numbers of the rows, which are visited in its order.
+    """Examples of classes; a batch is an array of the numbers of the rows, which are visited in its order."""
 
-    Attributes
-    ----------
-    points : CSR array of float64, shape (n, d)
-    labels : ndarray of int64, shape (n,)
-        Numbers of the classes, from 0.
-    weights : ndarray of float64, shape (n,)
-        Factors of the losses.
-    n_classes : int
-    """
-
-    points: scipy.sparse.csr_array
-    labels: np.ndarray
-    weights: np.ndarray
+    points: scipy.sparse.csr_array  # (n, d)
+    labels: np.ndarray  # (n,): Numbers of the classes, from 0
+    weights: np.ndarray  # (n,): Factors of the losses
     n_classes: int
 
     @property

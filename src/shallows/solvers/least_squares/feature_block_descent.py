@@ -14,13 +14,7 @@ from ..array_state import ArrayState
 
 
 class Columns(Protocol):
-    """The matrix Z of features by blocks of columns, each of which is handed out in strips of rows.
-
-    Attributes
-    ----------
-    spans : sequence of slice
-        The columns of each block.
-    """
+    """The matrix Z of features by blocks of columns, each of which is handed out in strips of rows."""
 
     spans: list[slice]
 

@@ -14,72 +14,37 @@ from ..solver_parameters import Parameter
 class RidgePlan:
     """What a solver decides before any large array is made.
 
-    Attributes
-    ----------
-    batch_size : int
-        Rows of a step.
-    step_bytes : callable
-        ``step_bytes(batch_size, n_outputs)`` are the bytes of a step.
-    rank, n_subsample : int
-        Of a preconditioner; 0 without one.
+    ``rank, n_subsample``: of a preconditioner; 0 without one.
     """
 
-    batch_size: int
-    step_bytes: Callable[[int, int], float]
+    batch_size: int  # Rows of a step
+    step_bytes: Callable[[int, int], float]  # ``step_bytes(batch_size, n_outputs)`` are the bytes of a step
     rank: int = 0
     n_subsample: int = 0
 
 
 @dataclass(frozen=True)
 class RidgeTask:
-    """What a solver is made for.
-
-    Attributes
-    ----------
-    plan : RidgePlan
-    regularisation : float
-        λ, for the sum of the losses over all points.
-    rounding : float
-        A bound of the norm of the rounding errors of the matrix.
-    n_left_out : int
-        How many of the last points leave-one-out outputs are wanted for.
-    seed : int
-    start : array, shape (n, c), optional
-        Coefficients to begin with; None is zero.
-    """
+    """What a solver is made for."""
 
     plan: RidgePlan
-    regularisation: float
-    rounding: float
-    n_left_out: int
+    regularisation: float  # λ, for the sum of the losses over all points
+    rounding: float  # A bound of the norm of the rounding errors of the matrix
+    n_left_out: int  # How many of the last points leave-one-out outputs are wanted for
     seed: int
-    start: Array | None
+    start: Array | None  # (n, c): Coefficients to begin with; None is zero
 
 
 @dataclass(frozen=True)
 class RidgeSolver:
-    """A solver of kernel ridge regression, as an entry of `shallows.solvers.least_squares.RIDGE_SOLVERS`.
-
-    Attributes
-    ----------
-    name : str
-    plan : callable
-        ``plan(n, itemsize, budget, **parameters)`` gives the `RidgePlan` for n points.
-    make : callable
-        ``make(task)`` gives the solver for a `RidgeTask`.
-    parameters : mapping of str to Parameter
-    is_direct : bool
-        Whether one step in double precision is the solution.
-    max_iterations : int
-        Where the user says nothing.
-    """
+    """A solver of kernel ridge regression, as an entry of `shallows.solvers.least_squares.RIDGE_SOLVERS`."""
 
     name: str
-    plan: Callable[..., RidgePlan]
-    make: Callable[[RidgeTask], Any]
+    plan: Callable[..., RidgePlan]  # ``plan(n, itemsize, budget, **parameters)`` gives the `RidgePlan` for n points
+    make: Callable[[RidgeTask], Any]  # ``make(task)`` gives the solver for a `RidgeTask`
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    is_direct: bool = False
-    max_iterations: int = 1000
+    is_direct: bool = False  # Whether one step in double precision is the solution
+    max_iterations: int = 1000  # Where the user says nothing
 
     def for_size(self, n: int, budget: int) -> RidgeSolver:
         """The solver of a problem of n points in so many bytes."""

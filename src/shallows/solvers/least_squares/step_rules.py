@@ -143,13 +143,7 @@ class Exact:
     """The reciprocal of the largest eigenvalue, which is known where subsample and batch are all points."""
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
-        """η for a sum over the batch.
-
-        Raises
-        ------
-        ShallowsError
-            If the batch or the subsample is smaller than the data.
-        """
+        """η for a sum over the batch."""
         if not batch_size == n == p.n_subsample:
             raise ShallowsError(
                 f"step_rule='exact' needs all {n} training points in the subsample and in the batch; here they are "

@@ -46,13 +46,7 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class OneVersusRest:
-    """The same solver for a machine of each class; a step is one of every machine that is not at its end.
-
-    Parameters
-    ----------
-    solver
-        One of this folder.
-    """
+    """The same solver for a machine of each class; a step is one of every machine that is not at its end."""
 
     solver: Any
 

@@ -16,21 +16,11 @@ DENSE_FROM = 0.4
 
 
 class Rows(NamedTuple):
-    """A matrix row by row: compressed sparse rows, or dense ones without ``columns``.
+    """A matrix row by row: compressed sparse rows, or dense ones without ``columns``."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (n_values,)
-        Row after row, float32 or float64.
-    columns : ndarray of uint32, shape (n_values,), or empty
-        The column of each value; empty for dense rows.
-    starts : ndarray of int64, shape (n + 1,)
-        Where in ``values`` each row begins, and the end of the last.
-    """
-
-    values: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
+    values: np.ndarray  # (n_values,): Row after row, float32 or float64
+    columns: np.ndarray  # (n_values,): The column of each value; empty for dense rows
+    starts: np.ndarray  # (n + 1,): Where in ``values`` each row begins, and the end of the last
 
     @property
     def mean_length(self) -> float:

@@ -18,17 +18,8 @@ OF_SIGNS = (HINGE, SQUARED_HINGE, LOGISTIC)
 def best(loss: int, parameter: float, v: float, q: float, y: float) -> float:
     """The a that solves a = −ℓ'(v + q a), for q > 0.
 
-    Parameters
-    ----------
-    loss : int
-        One of the numbers above.
-    parameter : float
-        ε, δ or τ of the loss that has one.
-    v : float
-        The score of the example without its own part.
-    q : float
-        k(x, x)/(λn).
-    y : float
+    v is the score of the example without its own part, q is k(x, x)/(λn), and the parameter ε, δ or τ of the loss that
+    has one.
     """
     if loss == SQUARE:
         return (y - v) / (1.0 + q)
@@ -90,23 +81,8 @@ def ascend(
 ) -> np.ndarray:
     """Dual variables after each of a batch was set to its best value in turn, in float64.
 
-    Parameters
-    ----------
-    loss, parameter
-        As for `best`.
-    scores : array, shape (m, c)
-        f on the batch.
-    products : array, shape (m, m)
-        k(xᵢ, xⱼ) within the batch.
-    scale : float
-        1/(λn).
-    a, targets : arrays, shape (m, c)
-    weights : array, shape (m,)
-        With the loss wℓ, a/w is the variable of ℓ with q w in place of q.
-
-    Returns
-    -------
-    array, shape (m, c)
+    f on the batch and dual variables have the shape (m, c), products within it (m, m); the scale is 1/(λn). With the
+    loss wℓ, a/w is the variable of ℓ with q w in place of q.
     """
     m, c = scores.shape
     after, f = np.empty((m, c)), np.empty(m)

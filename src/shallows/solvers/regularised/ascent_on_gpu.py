@@ -28,17 +28,8 @@ def change_of(
 ) -> Array | None:
     """Set the dual variables of a batch to their best values in turn, or give None where the kernel cannot be had.
 
-    Parameters
-    ----------
-    loss, parameter, scores, products, scale, targets, weights
-        As for `ascent.ascend`, on a GPU; weights that are None are ones.
-    dual : array, shape (m, c)
-        In one piece, row by row; overwritten.
-
-    Returns
-    -------
-    array, shape (m, c)
-        What the coefficients of f change by.
+    Arguments are those of `ascent.ascend`, on a GPU; weights that are None are ones. ``dual``, in one piece row by row,
+    is overwritten; what the coefficients of f change by is returned.
     """
     dtype = str(dual.dtype)
     if not cuda.wanted(dual) or dtype not in ("float32", "float64") or not dual.shape[0]:

@@ -21,19 +21,7 @@ from . import ascent
 
 
 class Dual:
-    """The dual side of a loss.
-
-    Parameters
-    ----------
-    loss : Loss
-
-    Attributes
-    ----------
-    number : int
-        By which `ascent` knows the loss.
-    parameter : float
-        Of the loss, 0 where it has none.
-    """
+    """The dual side of a loss: the number by which `ascent` knows it, and its parameter, 0 where it has none."""
 
     number: int
     parameter = 0.0
@@ -118,13 +106,7 @@ DUALS: dict[type, type[Dual]] = {
 
 
 def dual_of(loss: Any) -> Dual:
-    """The dual side of a loss.
-
-    Raises
-    ------
-    ShallowsError
-        If the loss is none of a single score.
-    """
+    """The dual side of a loss of a single score."""
     if type(loss) not in DUALS:
         known = ", ".join(sorted(repr(known.name) for known in DUALS))
         raise ShallowsError(f"Dual coordinate ascent takes one of the losses {known}, not {loss.name!r}.")

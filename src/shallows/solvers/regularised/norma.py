@@ -20,14 +20,9 @@ GROWTH = 10.0
 
 @dataclass
 class NORMAState(RiskState):
-    """A `RiskState` that knows when rows were visited.
+    """A `RiskState` that knows when rows were visited."""
 
-    Attributes
-    ----------
-    visited : array, shape (n, 1)
-        The number of the step that visited a row last; 0 if none did. None is kept without truncation.
-    """
-
+    # (n, 1): The number of the step that visited a row last; 0 if none did. None is kept without truncation.
     visited: Array | None = None
 
 
@@ -84,16 +79,7 @@ class NORMA:
 
 
 def default_step(problem: RiskProblem, batch_size: int, schedule: str, n_epochs: int) -> float:
-    """The first step η₁ where none is given.
-
-    Parameters
-    ----------
-    problem : RiskProblem
-    batch_size : int
-    schedule : {"root", "constant", "inverse"}
-    n_epochs : int
-        Of the whole training, which decides a constant step.
-    """
+    """The first step η₁ where none is given."""
     loss, reg = problem.loss, problem.regularisation
     if schedule == "inverse":
         return 1.0 / reg

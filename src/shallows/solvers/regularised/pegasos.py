@@ -17,21 +17,12 @@ from .risk_solver import RiskSolver
 
 @dataclass
 class PegasosState(RiskState):
-    """A `RiskState` with the norms of its functions.
+    """A `RiskState` with the norms of its functions."""
 
-    Attributes
-    ----------
-    norms_squared : ndarray of float64, shape (c,) or (1,)
-        ‖f‖² of each output, or of all of them together, kept up to date where steps are projected.
-    largest : float
-        What these may be.
-    iterate : array, shape of the coefficients
-        f itself, where the coefficients are those of its average.
-    """
-
+    # (c,) or (1,): ‖f‖² of each output, or of all of them together, kept up to date where steps are projected
     norms_squared: np.ndarray = field(default_factory=lambda: np.zeros(1))
-    largest: float = np.inf
-    iterate: Array | None = None
+    largest: float = np.inf  # What these may be
+    iterate: Array | None = None  # f itself, where the coefficients are those of its average
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """As `RiskState`; the norms are among the numbers, which keep their precision."""

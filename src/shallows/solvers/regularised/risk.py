@@ -47,15 +47,9 @@ class Span(Protocol):
 
 @dataclass(frozen=True)
 class KernelSpan:
-    """f = Σⱼ aⱼ k(xⱼ, ·) over the n training points; coefficients of shape (n, c).
+    """f = Σⱼ aⱼ k(xⱼ, ·) over the n training points; coefficients of shape (n, c)."""
 
-    Parameters
-    ----------
-    gram : LazyGram
-        The kernel matrix, as far as it is kept.
-    """
-
-    gram: LazyGram
+    gram: LazyGram  # The kernel matrix, as far as it is kept
 
     @property
     def n(self) -> int:
@@ -84,18 +78,11 @@ class KernelSpan:
 
 @dataclass(frozen=True)
 class FeatureSpan:
-    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c).
+    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c)."""
 
-    Parameters
-    ----------
-    design : Design
-        The features of the training points.
-    budget : int
-        Bytes. Where ``design`` keeps nothing, rows are made when they are first asked for, and kept if all of them fit;
-        if they do not, those of the last batch are.
-    """
-
-    design: Design
+    design: Design  # The features of the training points
+    # Bytes. Where ``design`` keeps nothing, rows are made when they are first asked for, and kept if all of them fit;
+    # if they do not, those of the last batch are.
     budget: int = 0
     _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -153,32 +140,17 @@ class FeatureSpan:
 
 @dataclass(frozen=True)
 class RiskProblem:
-    """Minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ).
-
-    Attributes
-    ----------
-    span : KernelSpan or FeatureSpan
-    targets : array, shape (n, c)
-        In the coding of the loss.
-    loss : Loss
-    regularisation : float
-        λ > 0.
-    weights : array, shape (n, 1), optional
-        Of mean one.
-    growth : float
-        A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for steps
-        1/(λt), whose first ones are long by design.
-    intercept : array, shape (c,), optional
-        b, which is given; scores are those of f without it. None is 0.
-    """
+    """Minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ)."""
 
     span: Any
-    targets: Array
+    targets: Array  # (n, c): In the coding of the loss
     loss: Any
-    regularisation: float
-    weights: Array | None = None
+    regularisation: float  # λ > 0
+    weights: Array | None = None  # (n, 1): Of mean one
+    # A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for steps 1/(λt),
+    # whose first ones are long by design.
     growth: float = math.inf
-    intercept: Array | None = None
+    intercept: Array | None = None  # (c,): b, which is given; scores are those of f without it. None is 0.
 
     def shifted(self, scores: Array) -> Array:
         """f(x) + b, from f(x)."""
@@ -217,23 +189,13 @@ class RiskProblem:
 class RiskState:
     """Where a solver of a regularised risk stands.
 
-    Attributes
-    ----------
-    coefficients : array, shape (n, c) or (D, c)
-        Of f in its span.
-    step_size : float
-        The solver's own; what it stands for is the solver's to say.
-    n_steps : int
-    n_visited : int
-        Rows from here on have not been visited.
-    loss, zero_loss : float
-        Σ wᵢ ℓ over the last batch before its step, of f and of the zero function.
+    ``loss, zero_loss``: Σ wᵢ ℓ over the last batch before its step, of f and of the zero function.
     """
 
-    coefficients: Array
-    step_size: float = math.nan
+    coefficients: Array  # (n, c) or (D, c): Of f in its span
+    step_size: float = math.nan  # The solver's own; what it stands for is the solver's to say
     n_steps: int = 0
-    n_visited: int = 0
+    n_visited: int = 0  # Rows from here on have not been visited
     loss: float = 0.0
     zero_loss: float = 0.0
 

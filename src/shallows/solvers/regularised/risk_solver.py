@@ -14,31 +14,16 @@ from ..solver_parameters import Parameter
 
 @dataclass(frozen=True)
 class RiskSolver:
-    """A solver of regularised risks, as an entry of `shallows.solvers.regularised.SOLVERS`.
+    """A solver of regularised risks, as an entry of `shallows.solvers.regularised.SOLVERS`."""
 
-    Attributes
-    ----------
-    make : callable
-        ``make(problem, batch_size, n_epochs, **parameters)`` gives the solver.
-    parameters : mapping of str to Parameter
-    takes : {"kernels and features", "kernels", "features"}
-    loss : Loss
-        That of a classifier whose loss is "auto".
-    why_not : callable
-        ``why_not(loss)`` gives the reason why it cannot minimise a loss, or an empty string.
-    draws_batches : bool
-        Whether batches are drawn with replacement after the first epoch; else each epoch has all of them, shuffled.
-    growth : callable
-        ``growth(loss, **parameters)`` is the multiple of the zero function's loss at which a training is given up.
-    least_ridge : float
-        The smallest nλ that may be chosen for regression.
-    """
-
-    make: Callable[..., Any]
+    make: Callable[..., Any]  # ``make(problem, batch_size, n_epochs, **parameters)`` gives the solver
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    takes: str = "kernels and features"
-    loss: Loss = field(default_factory=Hinge)
+    takes: str = "kernels and features"  # {"kernels and features", "kernels", "features"}
+    loss: Loss = field(default_factory=Hinge)  # That of a classifier whose loss is "auto"
+    # ``why_not(loss)`` gives the reason why it cannot minimise a loss, or an empty string
     why_not: Callable[[Loss], str] = lambda loss: ""
+    # Whether batches are drawn with replacement after the first epoch; else each epoch has all of them, shuffled
     draws_batches: bool = False
+    # ``growth(loss, **parameters)`` is the multiple of the zero function's loss at which a training is given up
     growth: Callable[..., float] = lambda loss, **parameters: math.inf
-    least_ridge: float = 0.0
+    least_ridge: float = 0.0  # The smallest nλ that may be chosen for regression

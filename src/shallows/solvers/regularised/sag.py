@@ -15,21 +15,12 @@ from .risk_solver import RiskSolver
 
 @dataclass
 class SAGState(RiskState):
-    """A `RiskState` with a table.
+    """A `RiskState` with a table."""
 
-    Attributes
-    ----------
-    slopes : array, shape (n, c)
-        ℓ' of each example when it was last seen; 0 before. Of a linear model it stands for the gradient.
-    total : array, shape (D, c)
-        Σ slopesᵢ φ(xᵢ).
-    n_seen : int
-        Examples that came so far, n at most.
-    """
-
+    # (n, c): ℓ' of each example when it was last seen; 0 before. Of a linear model it stands for the gradient.
     slopes: Array | None = None
-    total: Array | None = None
-    n_seen: int = 0
+    total: Array | None = None  # (D, c): Σ slopesᵢ φ(xᵢ)
+    n_seen: int = 0  # Examples that came so far, n at most
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,9 @@ PIECE = 32
 
 @dataclass
 class SDCAState(RiskState):
-    """A `RiskState` with its dual variables.
+    """A `RiskState` with its dual variables."""
 
-    Attributes
-    ----------
-    dual : array, shape (n, c)
-        a, with f = (1/(λn)) Σ aᵢ k(xᵢ, ·).
-    """
-
-    dual: Array | None = None
+    dual: Array | None = None  # (n, c): a, with f = (1/(λn)) Σ aᵢ k(xᵢ, ·)
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,6 @@ def batch_smoothness(problem: RiskProblem, m: int, n_batches: int = 8, n_iterati
 
     The batches are fixed slices of the rows, so that the objective is a mean of their risks, each as smooth as
     ℓ''·λ_max(Φ_SᵀΦ_S/m) + λ. Measured on some of them.
-
-    Raises
-    ------
-    ShallowsError
-        If the slope of the loss jumps, so that no step is safe.
     """
     bound = problem.loss.smoothness
     if reason := why_not(problem.loss):

@@ -18,21 +18,11 @@ ROWS = 4096
 
 @dataclass
 class SVRGState(RiskState):
-    """A `RiskState` with a snapshot.
+    """A `RiskState` with a snapshot."""
 
-    Attributes
-    ----------
-    snapshot : array, shape (D, c)
-        w̃.
-    mean_gradient : array, shape (D, c)
-        (1/n) Σ wᵢ ℓ'(φ(xᵢ)ᵀw̃) φ(xᵢ), without the regulariser.
-    left : int
-        Examples until the next snapshot.
-    """
-
-    snapshot: Array | None = None
-    mean_gradient: Array | None = None
-    left: int = 0
+    snapshot: Array | None = None  # (D, c): w̃
+    mean_gradient: Array | None = None  # (D, c): (1/n) Σ wᵢ ℓ'(φ(xᵢ)ᵀw̃) φ(xᵢ), without the regulariser
+    left: int = 0  # Examples until the next snapshot
 
 
 @dataclass(frozen=True)

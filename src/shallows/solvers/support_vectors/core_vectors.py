@@ -32,33 +32,18 @@ class CoreProblem:
     square of each distance counts 2tᵢ + η − K̃ᵢᵢ more. With t = 0 and rᵢ = 1/C it is that of the squared hinge with a
     penalised intercept.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented points.
-    row_of : ndarray of int, shape (N,)
-        The point of each i; regression has each point twice.
-    signs : ndarray of ±1.0, shape (N,)
-        s.
-    linear, ridge : ndarray of float64, shape (N,)
-        t and r.
-    seed : int
-        Of the samples.
-    most : int
-        Core points that memory allows.
-    budget : int
-        Bytes for kernel values of core points with all points, beside the matrix of the core; with 0 none are kept.
+    ``linear, ridge`` (N,): t and r.
     """
 
     kernel: Kernel
-    points: Array
-    row_of: np.ndarray
-    signs: np.ndarray
+    points: Array  # (n, d + 2): Augmented points
+    row_of: np.ndarray  # (N,): The point of each i; regression has each point twice
+    signs: np.ndarray  # (N,), ±1: s
     linear: np.ndarray
     ridge: np.ndarray
-    seed: int
-    most: int
+    seed: int  # Of the samples
+    most: int  # Core points that memory allows
+    # Bytes for kernel values of core points with all points, beside the matrix of the core; with 0 none are kept
     budget: int = 0
 
     def keeps_rows(self, m: int, sample_size: int | None) -> bool:
@@ -82,49 +67,27 @@ class CoreProblem:
 class CoreState:
     """The core points and the ball of them.
 
-    Attributes
-    ----------
-    core : ndarray of int, shape (m,)
-        Numbers i in the order in which they came.
-    coefficients : ndarray of float64, shape (m,)
-        λ of the core; all others are zero.
-    gradient : ndarray of float64, shape (m,)
-        t − K̃λ on the core.
-    matrix : ndarray, shape (capacity, capacity)
-        K̃ of the core in its first m rows and columns.
-    radius_squared, excess : float
-        R², and by how much the square of the largest distance that was seen last exceeds it, as a share.
-    n_looks : int
-        Samples that were drawn.
-    n_misses : int
-        Samples since the last with a point outside.
-    outside : ndarray of int
-        Points that the last look at all of them found outside, the furthest first.
-    n_steps, n_evaluations : int
-        Steps on two variables within the core; kernel values that were computed.
-    exhausted : bool
-        Whether no point is outside the enlarged ball, or there is no memory for more, or too many steps were taken.
-    enclosed : bool
-        Whether no point is outside.
-    kept : ndarray, shape (n, capacity), optional
-        Kernel values of all points with the first ``n_kept`` core points, where it pays to keep them. They are made
-        anew in a run that goes on from a checkpoint, by the same products.
-    n_kept : int
+    ``radius_squared, excess``: R², and by how much the square of the largest distance that was seen last exceeds it, as
+    a share. ``n_steps, n_evaluations``: steps on two variables within the core; kernel values that were computed.
     """
 
-    core: np.ndarray
-    coefficients: np.ndarray
-    gradient: np.ndarray
-    matrix: np.ndarray = field(repr=False)
+    core: np.ndarray  # (m,): Numbers i in the order in which they came
+    coefficients: np.ndarray  # (m,): λ of the core; all others are zero
+    gradient: np.ndarray  # (m,): t − K̃λ on the core
+    matrix: np.ndarray = field(repr=False)  # (capacity, capacity): K̃ of the core in its first m rows and columns
     radius_squared: float = 0.0
     excess: float = np.inf
-    n_looks: int = 0
-    n_misses: int = 0
+    n_looks: int = 0  # Samples that were drawn
+    n_misses: int = 0  # Samples since the last with a point outside
+    # Points that the last look at all of them found outside, the furthest first
     outside: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_steps: int = 0
     n_evaluations: int = 0
+    # Whether no point is outside the enlarged ball, or there is no memory for more, or too many steps were taken
     exhausted: bool = False
-    enclosed: bool = False
+    enclosed: bool = False  # Whether no point is outside
+    # (n, capacity): Kernel values of all points with the first ``n_kept`` core points, where it pays to keep them. They
+    # are made anew in a run that goes on from a checkpoint, by the same products.
     kept: np.ndarray | None = field(default=None, repr=False)
     n_kept: int = 0
 

@@ -21,14 +21,9 @@ MOST_RECONSTRUCTIONS = 10
 
 @dataclass
 class DecompositionState(DualState):
-    """The state of a decomposition; ``n_steps`` counts working sets.
+    """The state of a decomposition; ``n_steps`` counts working sets."""
 
-    Attributes
-    ----------
-    settled : ndarray of int, shape (n,)
-        For how many working sets running each variable has been at a bound, held there by its gradient.
-    """
-
+    # (n,): For how many working sets running each variable has been at a bound, held there by its gradient
     settled: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def remember(self) -> tuple[dict, dict]:

@@ -14,36 +14,18 @@ from ..array_state import ArrayState
 
 @dataclass(frozen=True)
 class DenseProblem:
-    """Minimise ½ ‖f‖² + Σ Cᵢ ℓ(yᵢ(f(xᵢ) + b)) over f = Σ βᵢ k(xᵢ, ·) and b.
+    """Minimise ½ ‖f‖² + Σ Cᵢ ℓ(yᵢ(f(xᵢ) + b)) over f = Σ βᵢ k(xᵢ, ·) and b."""
 
-    Attributes
-    ----------
-    matrix : ndarray of float64, shape (n, n)
-        K, kernel values of the points with each other.
-    signs : ndarray of ±1.0, shape (n,)
-        yᵢ.
-    C : ndarray of float64, shape (n,)
-        Positive.
-    squared : bool
-        ℓ is the squared hinge, ½ max(0, 1 − z)², in the place of the hinge, max(0, 1 − z).
-    """
-
-    matrix: np.ndarray
-    signs: np.ndarray
-    C: np.ndarray
-    squared: bool = False
+    matrix: np.ndarray  # (n, n): K, kernel values of the points with each other
+    signs: np.ndarray  # (n,), ±1: yᵢ
+    C: np.ndarray  # (n,): Positive
+    squared: bool = False  # ℓ is the squared hinge, ½ max(0, 1 − z)², in the place of the hinge, max(0, 1 − z)
 
     @classmethod
     def of_points(
         cls, kernel: Kernel, points: arrays.Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int
     ) -> DenseProblem:
-        """The problem of augmented points.
-
-        Raises
-        ------
-        ShallowsError
-            If the budget has no room for two matrices.
-        """
+        """The problem of augmented points; the budget must have room for two matrices."""
         n = len(C)
         arrays.check_room(
             f"solver='interior_point' and 'newton' hold the whole kernel matrix of {n:,} rows twice, which takes",
@@ -70,27 +52,13 @@ class DenseProblem:
 
 @dataclass
 class DenseState(ArrayState):
-    """Where a solver of a `DenseProblem` stands.
+    """Where a solver of a `DenseProblem` stands."""
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (n,)
-        β.
-    intercept : float
-        b.
-    gap : float
-        How far the solver is from its end, in its own unit.
-    n_steps : int
-        Iterations, each with a system of equations.
-    exhausted : bool
-        Whether the solver has come to its tolerance.
-    """
-
-    coefficients: np.ndarray
-    intercept: float = 0.0
-    gap: float = np.inf
-    n_steps: int = 0
-    exhausted: bool = False
+    coefficients: np.ndarray  # (n,): β
+    intercept: float = 0.0  # b
+    gap: float = np.inf  # How far the solver is from its end, in its own unit
+    n_steps: int = 0  # Iterations, each with a system of equations
+    exhausted: bool = False  # Whether the solver has come to its tolerance
 
     def monitored(self) -> tuple[float, float]:
         """The gap, held against nothing: it may grow before it falls."""

@@ -21,33 +21,18 @@ class DualProblem:
     β = αy; with Cᵢ = ∞ and 1/Cᵢ on the diagonal of K that of the squared hinge. With t = 0, lower = 0 and Σ βᵢ = 1 it
     is that of the smallest enclosing ball of points of one norm.
 
-    Attributes
-    ----------
-    rows : KernelRowSlab
-        K.
-    linear, lower, upper : ndarray of float64, shape (n,)
-        t and the bounds.
-    start : ndarray of float64, shape (n,), optional
-        A feasible β; None is zero.
+    ``linear, lower, upper`` (n,): t and the bounds.
     """
 
-    rows: KernelRowSlab
+    rows: KernelRowSlab  # K
     linear: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    start: np.ndarray | None = None
+    start: np.ndarray | None = None  # (n,): A feasible β; None is zero
 
     @classmethod
     def of_classes(cls, rows: KernelRowSlab, signs: np.ndarray, C: np.ndarray) -> DualProblem:
-        """The problem of two classes.
-
-        Parameters
-        ----------
-        rows : KernelRowSlab
-        signs : ndarray of ±1.0, shape (n,)
-        C : ndarray, shape (n,)
-            The bound of each row; infinite for the squared hinge.
-        """
+        """The problem of two classes; C is the bound of each row, infinite for the squared hinge."""
         return cls(rows, signs, np.where(signs > 0, 0.0, -C), np.where(signs > 0, C, 0.0))
 
     @classmethod
@@ -92,37 +77,18 @@ class DualProblem:
 
 @dataclass
 class DualState:
-    """β with the gradient of the objective.
+    """β with the gradient of the objective."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of float64, shape (n,)
-        β.
-    gradient : ndarray of float64, shape (n,)
-        t − Kβ; of the rows that are not ``active`` it may be of an earlier β.
-    active : ndarray of int, shape (n_active,)
-        The rows that may take part in a step, ascending.
-    gap : float
-        By how much the conditions of optimality are violated: the largest gradient of a βᵢ that may grow less the
-        smallest of one that may fall.
-    n_steps : int
-        Pairs that were moved.
-    exhausted : bool
-        Whether the gap is within the tolerance.
-    until_shrinking : int
-        Steps that are left before rows are next taken out of ``active``.
-    n_reconstructions : int
-        How often the gradient of all rows was made anew.
-    """
-
-    coefficients: np.ndarray
-    gradient: np.ndarray
-    active: np.ndarray
+    coefficients: np.ndarray  # (n,): β
+    gradient: np.ndarray  # (n,): t − Kβ; of the rows that are not ``active`` it may be of an earlier β
+    active: np.ndarray  # (n_active,): The rows that may take part in a step, ascending
+    # By how much the conditions of optimality are violated: the largest gradient of a βᵢ that may grow less the
+    # smallest of one that may fall
     gap: float = np.inf
-    n_steps: int = 0
-    exhausted: bool = False
-    until_shrinking: int = 0
-    n_reconstructions: int = 0
+    n_steps: int = 0  # Pairs that were moved
+    exhausted: bool = False  # Whether the gap is within the tolerance
+    until_shrinking: int = 0  # Steps that are left before rows are next taken out of ``active``
+    n_reconstructions: int = 0  # How often the gradient of all rows was made anew
     _numbers: tuple[str, ...] = field(
         default=("gap", "n_steps", "exhausted", "until_shrinking", "n_reconstructions"), repr=False
     )
@@ -185,12 +151,7 @@ def intercept(problem: DualProblem, state: DualState) -> float:
 
 
 def refuse_indefinite(problem: DualProblem, state: DualState) -> None:
-    """Raise an error where βᵀKβ is negative: K is then not positive semi-definite.
-
-    Raises
-    ------
-    ShallowsError
-    """
+    """Raise an error where βᵀKβ is negative: K is then not positive semi-definite."""
     beta = state.coefficients
     norm_squared = float(beta @ (problem.linear - state.gradient))
     if norm_squared < -1e-3 * float(np.abs(beta * problem.linear).sum() + problem.rows.diagonal.max()):

@@ -13,31 +13,15 @@ LOSSES = ("hinge", "squared_hinge")
 
 @dataclass(frozen=True)
 class DualSolver:
-    """A solver of support vector machines, as an entry of `shallows.solvers.support_vectors.SOLVERS`.
+    """A solver of support vector machines, as an entry of `shallows.solvers.support_vectors.SOLVERS`."""
 
-    Attributes
-    ----------
-    make : callable
-        ``make(tolerance, seed, **parameters)`` gives the solver.
-    problem : callable
-        ``problem(kernel, points, signs, C, squared, budget, **parameters)`` gives the problem of two classes, which
-        says what a state of the solver comes to (``ending``) and how many kernel values were computed
-        (``n_evaluations``).
-    steps : str
-        What its steps are called.
-    steps_of_a_call : int
-        Steps between two looks of the loop.
-    most_steps : int, optional
-        The limit where the user gives none. None is that of steps on two variables, divided by ``working_set``.
-    parameters : mapping of str to Parameter
-    losses : tuple of str
-        Those that it takes; the first is meant by "auto".
-    """
-
-    make: Callable[..., Any]
+    make: Callable[..., Any]  # ``make(tolerance, seed, **parameters)`` gives the solver
+    # ``problem(kernel, points, signs, C, squared, budget, **parameters)`` gives the problem of two classes, which says
+    # what a state of the solver comes to (``ending``) and how many kernel values were computed (``n_evaluations``)
     problem: Callable[..., Any]
-    steps: str
-    steps_of_a_call: int
+    steps: str  # What its steps are called
+    steps_of_a_call: int  # Steps between two looks of the loop
+    # The limit where the user gives none. None is that of steps on two variables, divided by ``working_set``.
     most_steps: int | None = None
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    losses: tuple[str, ...] = LOSSES
+    losses: tuple[str, ...] = LOSSES  # Those that it takes; the first is meant by "auto"

@@ -26,20 +26,14 @@ NEAREST = 1e-10
 class InteriorPointState(DenseState):
     """The state of an interior-point method.
 
-    Attributes
-    ----------
-    inner : ndarray, shape (n,)
-        α within its bounds, of which ``coefficients`` is yα with those that are at a bound set to it.
-    low, high : ndarray, shape (n,)
-        Multipliers of α ≥ 0 and of α ≤ C.
-    shift : float
-        The multiplier b of Σ yᵢαᵢ = 0.
+    ``low, high`` (n,): multipliers of α ≥ 0 and of α ≤ C.
     """
 
+    # (n,): α within its bounds, of which ``coefficients`` is yα with those that are at a bound set to it
     inner: np.ndarray = field(default_factory=lambda: np.zeros(0))
     low: np.ndarray = field(default_factory=lambda: np.zeros(0))
     high: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    shift: float = 0.0
+    shift: float = 0.0  # The multiplier b of Σ yᵢαᵢ = 0
 
 
 @dataclass(frozen=True)

@@ -19,58 +19,34 @@ MOST_WAITING = 1000
 
 @dataclass(frozen=True)
 class ExampleProblem:
-    """Examples of two classes, of which a solver is shown some at a time.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    points : ndarray, shape (n, d + 2)
-        Augmented points, on the host.
-    signs : ndarray of ±1.0, shape (n,)
-    C : ndarray, shape (n,)
-        The bounds of the dual variables.
-    numbers : ndarray of int, shape (n,)
-        What the examples are known by; one that is at hand already is not taken in again.
-    """
+    """Examples of two classes, of which a solver is shown some at a time."""
 
     kernel: Kernel
-    points: np.ndarray
-    signs: np.ndarray
-    C: np.ndarray
-    numbers: np.ndarray
+    points: np.ndarray  # (n, d + 2): Augmented points, on the host
+    signs: np.ndarray  # (n,), ±1
+    C: np.ndarray  # (n,): The bounds of the dual variables
+    numbers: np.ndarray  # (n,): What the examples are known by; one that is at hand already is not taken in again
 
 
 @dataclass
 class LASVMState:
     """The examples at hand, in slots of arrays that grow, with β and the gradient y − Kβ of each.
 
-    Attributes
-    ----------
-    numbers : ndarray of int, shape (capacity,)
-        Of the examples in the slots, −1 where a slot is free.
-    points : ndarray, shape (capacity, d + 2)
-    coefficients, gradient, lower, upper : ndarray of float64, shape (capacity,)
-    matrix : ndarray, shape (capacity, capacity)
-        Kernel values of the examples at hand.
-    gap : float
-        By how much the examples at hand violate the conditions of optimality.
-    n_steps, n_evaluations : int
-        Pairs that were moved, kernel values that were computed.
-    waits : bool
-        Whether examples wait at hand, see `LASVM`.
+    ``coefficients, gradient, lower, upper`` (capacity,). ``n_steps, n_evaluations``: pairs that were moved, kernel
+    values that were computed.
     """
 
-    numbers: np.ndarray
-    points: np.ndarray = field(repr=False)
+    numbers: np.ndarray  # (capacity,): Of the examples in the slots, −1 where a slot is free
+    points: np.ndarray = field(repr=False)  # (capacity, d + 2)
     coefficients: np.ndarray = field(repr=False)
     gradient: np.ndarray = field(repr=False)
     lower: np.ndarray = field(repr=False)
     upper: np.ndarray = field(repr=False)
-    matrix: np.ndarray = field(repr=False)
-    gap: float = 2.0
+    matrix: np.ndarray = field(repr=False)  # (capacity, capacity): Kernel values of the examples at hand
+    gap: float = 2.0  # By how much the examples at hand violate the conditions of optimality
     n_steps: int = 0
     n_evaluations: int = 0
-    waits: bool = False
+    waits: bool = False  # Whether examples wait at hand, see `LASVM`
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         vars(self).update(arrays.writable(attributes))

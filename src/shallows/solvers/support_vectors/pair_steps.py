@@ -68,14 +68,8 @@ def take_steps(
 ):
     """Take steps while rows are at hand, each on the pair of second order (Fan, Chen and Lin 2005).
 
-    Returns
-    -------
-    taken : int
-    status : int
-        `SPENT`, `OPTIMAL`, `MISSING` or `INDEFINITE`.
-    i, j : int
-        With `MISSING` row i is to be made; with `INDEFINITE` the pair.
-    gap : float
+    Returns how many were taken, why they ended, i and j, and the gap. With `MISSING` row i is to be made; with
+    `INDEFINITE` i and j are the pair.
     """
     gap = np.inf
     for taken in range(n_steps):

@@ -21,21 +21,11 @@ LINE_STEPS = 50
 
 @dataclass
 class PrimalNewtonState(DenseState):
-    """The state of Newton's method.
+    """The state of Newton's method."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (n,)
-        Kβ + b.
-    n_used : int
-        Examples of the part that is solved at present, the first of the solver's order.
-    largest_system : int
-        Unknowns of the largest system so far.
-    """
-
-    values: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    n_used: int = 0
-    largest_system: int = 0
+    values: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (n,): Kβ + b
+    n_used: int = 0  # Examples of the part that is solved at present, the first of the solver's order
+    largest_system: int = 0  # Unknowns of the largest system so far
 
 
 @dataclass(frozen=True)

@@ -19,24 +19,9 @@ def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen,
     """The variables of the steepest feasible direction with at most ``size`` entries, all 1 or −1, whose sum is 0.
 
     Those are the size/2 largest gradients of variables that may grow and the size/2 smallest of variables that may
-    fall, as long as the k-th of the first is above the k-th of the second.
-
-    Parameters
-    ----------
-    ordered : ndarray, shape (2, size)
-        Room for the two ordered lists.
-    counted : ndarray of int, shape (2, size)
-        Room for the numbers of their variables.
-    chosen : ndarray of int, shape (size,)
-        Takes the numbers of the variables.
-    is_chosen : ndarray of bool, shape (n,)
-        All False; left so.
-
-    Returns
-    -------
-    n_chosen : int
-    gap, middle : float
-        The largest gradient of a variable that may grow less the smallest of one that may fall, and the middle of both.
+    fall, as long as the k-th of the first is above the k-th of the second. ``ordered`` and ``counted`` are room for the
+    two lists, ``chosen`` takes the numbers, and ``is_chosen`` is all False and left so. Returns how many are chosen,
+    the gap of the largest and the smallest such gradient, and the middle of both.
     """
     half = size // 2
     n_up, n_down = 0, 0
@@ -80,10 +65,7 @@ def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen,
 def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
     """Maximise over a working set alone, by pairs, each of the second order; change ``beta`` and ``gradient`` in place.
 
-    Returns
-    -------
-    bool
-        Whether a pair of negative curvature was met.
+    Returns whether a pair of negative curvature was met.
     """
     q = len(beta)
     for _ in range(MOST_PAIRS_PER_VARIABLE * q):
@@ -146,14 +128,7 @@ def take_working_sets(
 ):
     """Iterations while the rows of their working sets are at hand.
 
-    Returns
-    -------
-    taken : int
-    status : int
-        `SPENT`, `OPTIMAL`, `MISSING` or `INDEFINITE`.
-    row : int
-        With `MISSING` the row that is to be made.
-    gap : float
+    Returns how many were taken, why they ended, the row that is to be made (with `MISSING`), and the gap.
     """
     gap = np.inf
     ordered, counted = np.empty((2, size)), np.empty((2, size), np.int64)
