@@ -1,4 +1,4 @@
-"""The base of states whose fields are NumPy arrays and numbers."""
+"""The base of states whose fields are arrays and numbers."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from .. import arrays
+
 
 class ArrayState:
     """Checkpoints of a dataclass with ``coefficients``; fields with a leading underscore are not kept."""
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of arrays, and numbers, that `recall` takes up again, to the bit."""
+        """Copies of the arrays on the host, and the rest, that `recall` takes up again, to the bit."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if not field.name.startswith("_")}
-        held = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+        held = {name: arrays.to_numpy(value).copy() for name, value in values.items() if getattr(value, "ndim", 0)}
         return held, {name: value for name, value in values.items() if name not in held}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
+        """Take up what `remember` gave, in the library and on the device of this state."""
+        xp = arrays.namespace(self.coefficients)
         for name, value in held.items():
-            setattr(self, name, np.array(value))
+            setattr(self, name, xp.asarray(value.copy()))
         for name, value in numbers.items():
             setattr(self, name, value)
 
     def is_finite(self) -> bool:
         """Whether all coefficients are finite."""
-        return bool(np.isfinite(self.coefficients).all())
+        xp = arrays.namespace(self.coefficients)
+        return bool(xp.all(xp.isfinite(self.coefficients)))

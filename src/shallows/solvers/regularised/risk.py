@@ -12,7 +12,7 @@ rows and how to make such a change in its own coefficients.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +22,7 @@ from ...arrays import Array
 from ...features.design import Design
 from ...features.sparse_rows import inner_products
 from ...gram import LazyGram
+from ..array_state import ArrayState
 
 
 class Span(Protocol):
@@ -186,7 +187,7 @@ class RiskProblem:
 
 
 @dataclass
-class RiskState:
+class RiskState(ArrayState):
     """Where a solver of a regularised risk stands.
 
     ``loss, zero_loss``: Σ wᵢ ℓ over the last batch before its step, of f and of the zero function.
@@ -214,23 +215,3 @@ class RiskState:
         """Count a step over a batch."""
         self.n_steps += 1
         self.n_visited = max(self.n_visited, batch.stop)
-
-    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        values = {name: value for name, value in values.items() if value is not None}
-        numbers = {name: value for name, value in values.items() if isinstance(value, (int, float))}
-        held = {name: arrays.to_numpy(values[name]).copy() for name in values.keys() - numbers.keys()}
-        return held, numbers
-
-    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave, in the library and on the device of this state."""
-        for name, value in held.items():
-            setattr(self, name, arrays.like(value.copy(), self.coefficients))
-        for name, value in numbers.items():
-            setattr(self, name, value)
-
-    def is_finite(self) -> bool:
-        """Whether all coefficients are numbers."""
-        xp = arrays.namespace(self.coefficients)
-        return bool(xp.all(xp.isfinite(self.coefficients)))

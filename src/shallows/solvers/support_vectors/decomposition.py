@@ -26,11 +26,6 @@ class DecompositionState(DualState):
     # (n,): For how many working sets running each variable has been at a bound, held there by its gradient
     settled: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
-    def remember(self) -> tuple[dict, dict]:
-        """As `DualState`."""
-        held, numbers = super().remember()
-        return {**held, "settled": self.settled.copy()}, numbers
-
 
 @dataclass(frozen=True)
 class Decomposition:

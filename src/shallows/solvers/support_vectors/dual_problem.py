@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from ... import arrays
 from ...errors import ShallowsError
 from ...gram.row_slab import KernelRowSlab
 from ...kernels import Kernel
+from ..array_state import ArrayState
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class DualProblem:
 
 
 @dataclass
-class DualState:
+class DualState(ArrayState):
     """β with the gradient of the objective."""
 
     coefficients: np.ndarray  # (n,): β
@@ -89,9 +89,6 @@ class DualState:
     exhausted: bool = False  # Whether the gap is within the tolerance
     until_shrinking: int = 0  # Steps that are left before rows are next taken out of ``active``
     n_reconstructions: int = 0  # How often the gradient of all rows was made anew
-    _numbers: tuple[str, ...] = field(
-        default=("gap", "n_steps", "exhausted", "until_shrinking", "n_reconstructions"), repr=False
-    )
 
     @classmethod
     def start(cls, problem: DualProblem) -> DualState:
@@ -105,18 +102,6 @@ class DualState:
     def monitored(self) -> tuple[float, float]:
         """The gap, held against nothing: from C = 100 on it grows before it falls."""
         return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
-
-    def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Copies of the arrays, and the numbers."""
-        held = {name: getattr(self, name).copy() for name in ("coefficients", "gradient", "active")}
-        return held, {name: getattr(self, name) for name in self._numbers}
-
-    def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
-        """Go back to what `remember` gave."""
-        for name, array in held.items():
-            setattr(self, name, np.array(array))
-        for name, number in numbers.items():
-            setattr(self, name, number)
 
     def is_finite(self) -> bool:
         """Whether the gradient is made of numbers."""

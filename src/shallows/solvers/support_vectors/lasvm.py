@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import arrays, kernels
 from ...kernels import Kernel
+from ..array_state import ArrayState
 from ..pieces import steps_of_a_piece
 from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
 
@@ -29,7 +30,7 @@ class ExampleProblem:
 
 
 @dataclass
-class LASVMState:
+class LASVMState(ArrayState):
     """The examples at hand, in slots of arrays that grow, with β and the gradient y − Kβ of each.
 
     ``coefficients, gradient, lower, upper`` (capacity,). ``n_steps, n_evaluations``: pairs that were moved, kernel
@@ -100,19 +101,6 @@ class LASVMState:
     def monitored(self) -> tuple[float, float]:
         """The gap of the examples at hand, held against nothing."""
         return self.gap, float("nan")
-
-    def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Copies of the arrays, and the numbers."""
-        arrays = ("numbers", "points", "coefficients", "gradient", "lower", "upper", "matrix")
-        numbers = ("gap", "n_steps", "n_evaluations", "waits")
-        return {name: getattr(self, name).copy() for name in arrays}, {name: getattr(self, name) for name in numbers}
-
-    def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
-        """Go back to what `remember` gave."""
-        for name, array in held.items():
-            setattr(self, name, np.array(array))
-        for name, number in numbers.items():
-            setattr(self, name, number)
 
     def is_finite(self) -> bool:
         """Whether the gradients are made of numbers."""
