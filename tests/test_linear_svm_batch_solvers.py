@@ -16,7 +16,7 @@ from shallows.solvers.linear_svm.cutting_planes import (
     minimum_on_line,
 )
 from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
-from shallows.solvers.linear_svm.lbfgs import LBFGS, LogisticProblem, curvatures
+from shallows.solvers.linear_svm.lbfgs import LBFGS, LogisticProblem
 from shallows.solvers.linear_svm.newton import PrimalNewton
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, LinearSVMProblem, dual_objective
 from shallows.solvers.linear_svm.rows import as_rows
@@ -123,7 +123,7 @@ def test_slopes_and_curvatures_are_the_derivatives_of_the_losses(make):
     first = [(problem.risk(margins + h * e) - problem.risk(margins - h * e)) / (2 * h) for e in np.eye(50)]
     np.testing.assert_allclose(-problem.slopes(margins) / 50, first, atol=1e-8)
     second = (problem.slopes(margins - h) - problem.slopes(margins + h)) / (2 * h)
-    np.testing.assert_allclose(curvatures(problem, margins), second, atol=1e-8)
+    np.testing.assert_allclose(problem.curvatures(margins), second, atol=1e-8)
 
 
 @BOTH

@@ -82,7 +82,7 @@ class DoublyStochasticCCA:
             return state  # The loop sees it by what the state offers.
         eta = state.step_size / (1.0 + self.decrease * state.n_steps)
         block = next_block(state.n_blocks, state.n_revisits, self.max_blocks, self.seed)
-        is_new = block == state.n_blocks
+        state.n_revisits += block < state.n_blocks
         W = P + P.T
         if self.newton:
             W = absolute(W)
@@ -102,11 +102,7 @@ class DoublyStochasticCCA:
                 if self.ridge:
                     decay = np.eye(len(W)) - eta * self.ridge * W
                     part.mix(arrays.like(decay, own, arrays.namespace(own).float64))
-            if is_new:
-                part.grow(change)
-            else:
-                part.add(block, change)
-        state.n_revisits += not is_new
+            part.grow_or_add(block, change)
         state.n_steps += 1
         state.last_step = eta
         return state

@@ -82,7 +82,7 @@ class DoublyStochasticSVD:
         if self.guarded:
             eta = safe_step(eta, shrinking)
         block = next_block(state.n_blocks, state.n_revisits, self.max_blocks, self.seed)
-        is_new = block == state.n_blocks
+        state.n_revisits += block < state.n_blocks
         decay = np.eye(len(W)) - eta * shrinking
         for part, features, points, other in (
             (state.first, problem.features, x, v),
@@ -91,11 +91,7 @@ class DoublyStochasticSVD:
             weighted = other @ arrays.like(eta / (n_examples * features.block_size) * S, other, other.dtype)
             change, _ = block_sums.correlate(features, block, points, weighted, budget=problem.budget)
             part.mix(arrays.like(decay, u, xp.float64))
-            if is_new:
-                part.grow(change)
-            else:
-                part.add(block, change)
-        state.n_revisits += not is_new
+            part.grow_or_add(block, change)
         state.n_steps += 1
         state.last_step = eta
         return state

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ... import arrays, streams
@@ -22,15 +20,6 @@ def next_block(n_blocks: int, n_revisits: int, max_blocks: int | None, seed: int
         return n_blocks
     turn, place = divmod(n_revisits, n_blocks)
     return int(streams.permutation(seed, "revisited blocks", turn, n_blocks)[place])
-
-
-def move(state: Any, block: int, change: Any) -> None:
-    """Add a change to a block of an expansion, or make it its next block; shape (width, k)."""
-    if block == state.n_blocks:
-        state.grow(change)
-    else:
-        state.add(block, change)
-        state.n_revisits += 1
 
 
 EXAMPLES_OF_A_COMPONENT = 20

@@ -10,7 +10,7 @@ from ... import arrays
 from ...features import block_sums
 from ..examples import Examples
 from .component_state import ComponentProblem, ComponentState
-from .moments import absolute_inverse, floored, move, next_block, safe_step, second_moment
+from .moments import absolute_inverse, floored, next_block, safe_step, second_moment
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ class DoublyStochasticOja:
         weighted = H @ arrays.like(eta / (B * features.block_size) * S, H, H.dtype)
         change, _ = block_sums.correlate(features, block, x, weighted, budget=problem.budget)
         state.mix(arrays.like(np.eye(len(C)) - eta * shrinking, H, xp.float64))
-        move(state, block, change)
+        state.n_revisits += block < state.n_blocks
+        state.grow_or_add(block, change)
         state.n_steps += 1
         state.last_step = eta
         return state

@@ -134,6 +134,13 @@ class GrowingExpansion:
         """Add ``step`` times ``change`` to the coefficients of a block."""
         self._store(change, step, self.buffer[block, :, :], added=True)
 
+    def grow_or_add(self, block: int, change: Array) -> None:
+        """Add ``change`` to a block, or make it the next one."""
+        if block == self.n_blocks:
+            self.grow(change)
+        else:
+            self.add(block, change)
+
     def _store(self, change: Array, step: float, place: Array, added: bool = False) -> None:
         """Write, or add, what is to be kept into ``place``, so that s and M make ``step`` times ``change`` of it."""
         if self._unmixing is None:

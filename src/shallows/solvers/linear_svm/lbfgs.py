@@ -9,10 +9,9 @@ import numpy as np
 from scipy.special import expit
 
 from ...errors import ShallowsError
+from ..line_search import minimum_along
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import products
-
-LINE_STEPS = 50
 
 
 class LogisticProblem(LinearSVMProblem):
@@ -26,12 +25,9 @@ class LogisticProblem(LinearSVMProblem):
         """−cᵢ ℓ' of given margins, shape (n,)."""
         return self.all_weights * expit(-margins)
 
-
-def curvatures(problem: LinearSVMProblem, margins: np.ndarray) -> np.ndarray:
-    """cᵢ ℓ'' of given margins, shape (n,)."""
-    if isinstance(problem, LogisticProblem):
-        return problem.all_weights * expit(margins) * expit(-margins)
-    return problem.all_weights * (margins < 1.0)
+    def curvatures(self, margins: np.ndarray) -> np.ndarray:
+        """cᵢ ℓ'' of given margins, shape (n,)."""
+        return self.all_weights * expit(margins) * expit(-margins)
 
 
 @dataclass
@@ -96,7 +92,7 @@ class LBFGS:
                 break
             direction = -self._times_inverse_hessian(state)
             slopes = problem.signs * products(problem.rows, direction)
-            length = minimum_along(problem, state, direction, slopes)
+            length = _length(problem, state, direction, slopes)
             row, before = state.n_steps % self.memory, state.gradient
             state.coefficients = state.coefficients + length * direction
             state.margins = state.margins + length * slopes
@@ -122,22 +118,14 @@ class LBFGS:
         return out
 
 
-def minimum_along(problem: LinearSVMProblem, state: LBFGSState, direction: np.ndarray, slopes: np.ndarray) -> float:
-    """The a > 0 that minimises P(w + a d): Newton's method in one variable within a bracket."""
+def _length(problem: LinearSVMProblem, state: LBFGSState, direction: np.ndarray, slopes: np.ndarray) -> float:
+    """The a > 0 that minimises P(w + a d)."""
     own = problem.regularisation * float(direction @ direction)
     mixed = problem.regularisation * float(state.coefficients @ direction)
-    low, high, a = 0.0, math.inf, 1.0
-    for _ in range(LINE_STEPS):
+
+    def derivatives(a: float) -> tuple[float, float]:
         margins = state.margins + a * slopes
         first = mixed + a * own - float(problem.slopes(margins) @ slopes) / problem.n
-        if abs(first) <= 1e-10 * (abs(mixed) + own):
-            break
-        low, high = (low, a) if first > 0 else (a, high)
-        second = own + float(curvatures(problem, margins) @ (slopes * slopes)) / problem.n
-        tried = a - first / second
-        if not low < tried < high:
-            tried = 0.5 * (low + high) if math.isfinite(high) else 2.0 * a
-        if tried == a:
-            break
-        a = tried
-    return a
+        return first, own + float(problem.curvatures(margins) @ (slopes * slopes)) / problem.n
+
+    return minimum_along(derivatives, rounding=1e-10 * (abs(mixed) + own))

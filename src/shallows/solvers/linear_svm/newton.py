@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import ShallowsError
+from ..line_search import minimum_along
 from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem
 from .rows import combination, products
-
-LINE_STEPS = 50
 
 
 @dataclass
@@ -64,7 +63,7 @@ class PrimalNewton:
                 break
             direction = self._direction(problem, state, gradient, size)
             slopes = problem.signs * products(problem.rows, direction)
-            length = minimum_along(problem, state, direction, slopes)
+            length = _length(problem, state, direction, slopes)
             state.coefficients = state.coefficients + length * direction
             state.margins = state.margins + length * slopes
             state.n_steps += 1
@@ -93,22 +92,14 @@ class PrimalNewton:
         return direction
 
 
-def minimum_along(problem: LinearSVMProblem, state: NewtonState, direction: np.ndarray, slopes: np.ndarray) -> float:
-    """The a > 0 that minimises P(w + a d): Newton's method in one variable within a bracket."""
+def _length(problem: LinearSVMProblem, state: NewtonState, direction: np.ndarray, slopes: np.ndarray) -> float:
+    """The a > 0 that minimises P(w + a d)."""
     lam, weights = problem.regularisation, problem.all_weights / problem.n
     own, mixed = lam * float(direction @ direction), lam * float(state.coefficients @ direction)
-    low, high, a = 0.0, math.inf, 1.0
-    for _ in range(LINE_STEPS):
+
+    def derivatives(a: float) -> tuple[float, float]:
         missed = np.maximum(0.0, 1.0 - state.margins - a * slopes)
         first = mixed + a * own - float((weights * missed) @ slopes)
-        second = own + float((weights * (missed > 0)) @ (slopes * slopes))
-        if abs(first) <= 1e-12 * abs(mixed + own):
-            break
-        low, high = (low, a) if first > 0 else (a, high)
-        tried = a - first / second
-        if not low < tried < high:
-            tried = 0.5 * (low + high) if math.isfinite(high) else 2.0 * a
-        if tried == a:
-            break
-        a = tried
-    return a
+        return first, own + float((weights * (missed > 0)) @ (slopes * slopes))
+
+    return minimum_along(derivatives, rounding=1e-12 * abs(mixed + own))

@@ -59,6 +59,10 @@ class LinearSVMProblem:
         missed = np.maximum(0.0, 1.0 - margins)
         return self.all_weights * (missed > 0 if self.loss == HINGE else missed)
 
+    def curvatures(self, margins: np.ndarray) -> np.ndarray:
+        """cᵢ ℓ'' of given margins, shape (n,), for the squared hinge."""
+        return self.all_weights * (margins < 1.0)
+
     def risk_gradient(self, margins: np.ndarray) -> np.ndarray:
         """The (sub)gradient of the risk at given margins, shape (d,)."""
         return combination(self.rows, -self.slopes(margins) * self.signs / self.n, self.n_features)

@@ -7,7 +7,7 @@ examples alone and shrinking costs one multiplication.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numba
 import numpy as np
@@ -16,7 +16,6 @@ from ..pieces import pieces
 from .problem import LinearState, LinearSVMProblem, slope
 from .rows import Rows, add, dot, squared_norms
 
-Averaging = Literal["none", "uniform", "weighted"]
 AVERAGINGS = ("none", "uniform", "weighted")
 """The last iterate; the mean of all; their mean with growing weights, f̄ ← f̄ + 4/(t + 3) (f − f̄)."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numba
 import numpy as np
 
 from ... import streams
 
-Sampling = Literal["uniform", "subsets", "fixed_permutation", "new_permutation", "in_order"]
 SAMPLINGS = ("uniform", "subsets", "fixed_permutation", "new_permutation", "in_order")
 """Independent draws; batches of different rows, drawn independently of each other; one permutation for all passes;
 another one in each pass; the order of the rows."""
@@ -76,7 +75,7 @@ def permutation(seed: int, epoch: int, n: int) -> np.ndarray:
 
 
 def visits(
-    sampling: Sampling, seed: int, first: int, count: int, n: int, held: dict[str, Any], batch_size: int = 1
+    sampling: str, seed: int, first: int, count: int, n: int, held: dict[str, Any], batch_size: int = 1
 ) -> np.ndarray:
     """Row numbers of the visits ``first`` to ``first + count``, shape (count,).
 

@@ -24,10 +24,11 @@ class Dual:
     """The dual side of a loss: the number by which `ascent` knows it, and its parameter, 0 where it has none."""
 
     number: int
-    parameter = 0.0
+    name_of_parameter: str | None = None
 
     def __init__(self, loss: Any):
         self.loss = loss
+        self.parameter = float(getattr(loss, self.name_of_parameter)) if self.name_of_parameter else 0.0
 
     def best(self, v: float, q: float, y: float) -> float:
         """The a that solves a = −ℓ'(v + q a), for q > 0."""
@@ -58,10 +59,7 @@ class _SquaredHinge(_Square):
 
 class _EpsilonInsensitive(Dual):
     number = ascent.EPSILON_INSENSITIVE
-
-    @property
-    def parameter(self) -> float:
-        return float(self.loss.epsilon)
+    name_of_parameter = "epsilon"
 
     def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         return a * y - self.loss.epsilon * np.abs(a)
@@ -69,21 +67,12 @@ class _EpsilonInsensitive(Dual):
 
 class _Huber(_Square):
     number = ascent.HUBER
-
-    @property
-    def parameter(self) -> float:
-        return float(self.loss.delta)
+    name_of_parameter = "delta"
 
 
-class _Quantile(Dual):
+class _Quantile(_Hinge):
     number = ascent.QUANTILE
-
-    @property
-    def parameter(self) -> float:
-        return float(self.loss.quantile)
-
-    def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return a * y
+    name_of_parameter = "quantile"
 
 
 class _Logistic(Dual):

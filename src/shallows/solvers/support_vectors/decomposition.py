@@ -13,7 +13,8 @@ from ..pieces import steps_of_a_piece
 from ..solver_parameters import Parameter, flag, size
 from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
 from .dual_solver import DualSolver
-from .working_set_steps import INDEFINITE, MISSING, OPTIMAL, take_working_sets
+from .pair_steps import INDEFINITE, MISSING, OPTIMAL
+from .working_set_steps import take_working_sets
 
 MOST_RECONSTRUCTIONS = 10
 """After so many nothing is taken out any more: in float32 the gap may be one of rounding alone."""

@@ -114,9 +114,9 @@ class InteriorPoint:
             da = moved - db * of_signs
             dlow = first - low / a * da
             dhigh = np.zeros_like(a) if squared else second + high / room * da
-            step = min(_longest(a, da), _longest(low, dlow))
+            step = min(longest(a, da), longest(low, dlow))
             if not squared:
-                step = min(step, _longest(room, -da), _longest(high, dhigh))
+                step = min(step, longest(room, -da), longest(high, dhigh))
             if not corrected:
                 after = float((low + step * dlow) @ (a + step * da))
                 after += 0.0 if squared else float((high + step * dhigh) @ (room - step * da))
@@ -149,7 +149,7 @@ class InteriorPoint:
         return None
 
 
-def _longest(x: np.ndarray, change: np.ndarray) -> float:
+def longest(x: np.ndarray, change: np.ndarray) -> float:
     """The longest step up to 1 that leaves x + step · change positive."""
     falling = change < 0
     return min(1.0, float(np.min(x[falling] / -change[falling]))) if falling.any() else 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,13 +9,12 @@ import scipy.linalg
 
 from ... import streams
 from ...errors import ShallowsError
+from ..line_search import minimum_along
 from .dense_problem import DenseProblem, DenseState, not_positive
 from .dual_solver import DualSolver
 
 FIRST = 500
 """Examples of the first part."""
-
-LINE_STEPS = 50
 
 
 @dataclass
@@ -98,7 +96,7 @@ class KernelNewton:
         # Where the same examples miss their margins at the goal, it is the minimum. On a line, rounding may hide that:
         # changes of β that K makes nothing of leave P as it is.
         stays = np.array_equal(part[problem.signs[part] * values[part] < 1.0], inside)
-        a = 1.0 if stays else _minimum_along(problem, state, goal, b, values, part)
+        a = 1.0 if stays else _length(problem, state, goal, b, values, part)
         state.coefficients = state.coefficients + a * (goal - state.coefficients)
         state.values = state.values + a * (values - state.values)
         state.intercept += a * (b - state.intercept)
@@ -128,7 +126,7 @@ def _minimum_of(problem: DenseProblem, inside: np.ndarray) -> tuple[np.ndarray, 
     return both[:, 0] - b * both[:, 1], b
 
 
-def _minimum_along(
+def _length(
     problem: DenseProblem,
     state: PrimalNewtonState,
     goal: np.ndarray,
@@ -136,27 +134,19 @@ def _minimum_along(
     values: np.ndarray,
     part: np.ndarray,
 ) -> float:
-    """The a > 0 that minimises P on the line to the goal: Newton's method in one variable within a bracket."""
+    """The a > 0 that minimises P on the line to the goal."""
     y, C = problem.signs[part], problem.C[part]
     change, toward = goal - state.coefficients, values - state.values
     bare = toward - (b - state.intercept)
     own, mixed = float(change @ bare), float(change @ (state.values - state.intercept))
     margins, slopes = y * state.values[part], y * toward[part]
-    low, high, a = 0.0, math.inf, 1.0
-    for _ in range(LINE_STEPS):
+
+    def derivatives(a: float) -> tuple[float, float]:
         missed = np.maximum(0.0, 1.0 - margins - a * slopes)
         first = mixed + a * own - float((C * missed) @ slopes)
-        second = own + float((C * (missed > 0)) @ (slopes * slopes))
-        if second <= 0.0 or abs(first) <= 1e-12 * (abs(mixed) + abs(own)):
-            break
-        low, high = (low, a) if first > 0 else (a, high)
-        tried = a - first / second
-        if not low < tried < high:
-            tried = 0.5 * (low + high) if math.isfinite(high) else 2.0 * a
-        if tried == a:
-            break
-        a = tried
-    return a
+        return first, own + float((C * (missed > 0)) @ (slopes * slopes))
+
+    return minimum_along(derivatives, rounding=1e-12 * (abs(mixed) + abs(own)))
 
 
 NEWTON_SOLVER = DualSolver(

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from .pair_steps import SMALLEST_CURVATURE
-
-SPENT, OPTIMAL, MISSING, INDEFINITE = 0, 1, 2, 3
-"""Why iterations end: all taken; a gap within the tolerance; a row that is to be made; a pair of negative curvature."""
+from .pair_steps import INDEFINITE, MISSING, OPTIMAL, SMALLEST_CURVATURE, SPENT
 
 MOST_PAIRS_PER_VARIABLE = 200
 """Pairs that are moved within a working set, for each of its variables, at most."""

@@ -11,6 +11,7 @@ import scipy.linalg
 from ... import arrays
 from ...errors import UnknownNameError
 from ...solvers.linear_svm.problem import LinearSVMProblem
+from ...solvers.support_vectors.interior_point import longest
 from ..results import AnalysisResult
 from ..timing import repeated_seconds
 from .exact import BY_VISITS, SOLVERS, generated, optimum, problem_of, solver_of
@@ -109,10 +110,8 @@ def _interior_point(X: np.ndarray, y: np.ndarray, lam: float, rho: float, rounds
 def interior_point(Q: np.ndarray, C: float, accuracy: float, most: int = 200) -> tuple[np.ndarray, int]:
     """Minimise ½ aᵀQa − Σ aᵢ over 0 ≤ aᵢ ≤ C, by Newton steps on the conditions of optimality with a falling barrier.
 
-    Each iteration factors an n × n matrix, Q and a diagonal.
-
     Q has yᵢyⱼ k(xᵢ, xⱼ). Each iteration factors an n × n matrix, Q and a diagonal. The end is where primal and dual
-    objective differ by at most a share `accuracy` of the primal one. Returns the variables and the number of
+    objective differ by at most a share ``accuracy`` of the primal one. Returns the variables and the number of
     iterations.
 
     References
@@ -139,16 +138,10 @@ def interior_point(Q: np.ndarray, C: float, accuracy: float, most: int = 200) ->
             second = (barrier - high * (C - a) + (dhigh * da if corrected else 0.0)) / (C - a)
             da = scipy.linalg.cho_solve(factor, -residual + first - second, check_finite=False)
             dlow, dhigh = first - low / a * da, second + high / (C - a) * da
-            step = min(_longest(a, da), _longest(C - a, -da), _longest(low, dlow), _longest(high, dhigh))
+            step = min(longest(a, da), longest(C - a, -da), longest(low, dlow), longest(high, dhigh))
             if not corrected:
                 after = (low + step * dlow) @ (a + step * da) + (high + step * dhigh) @ (C - a - step * da)
                 barrier = (after / gap) ** 3 * gap / (2 * n)
         step *= 0.995
         a, low, high = a + step * da, low + step * dlow, high + step * dhigh
     return a, most
-
-
-def _longest(x: np.ndarray, change: np.ndarray) -> float:
-    """The longest step up to 1 that leaves x + step · change positive."""
-    falling = change < 0
-    return min(1.0, float(np.min(x[falling] / -change[falling]))) if falling.any() else 1.0
