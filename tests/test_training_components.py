@@ -24,7 +24,7 @@ from shallows.solvers.examples import Examples, ExampleSet
 from shallows.solvers.expansions.expansion import ExpansionState
 from shallows.solvers.expansions.growing_expansion import WORST_CONDITION, GrowingExpansion
 from shallows.training import Batches, Curve, Stopping, Stream, train
-from shallows.training.protocols import MonitoredState, TransformingSnapshot
+from shallows.training.protocols import MonitoredState
 
 # ------------------------------------------------------------------------- blocks that are mixed by a matrix
 
@@ -188,7 +188,6 @@ def test_doubly_stochastic_kernel_pca_finds_the_components_of_the_exact_one():
     assert np.abs(found / values[-k:] - 1).max() < 0.1
     # What was measured twice was evaluated once; and there was no loss to tell of.
     assert [one.n_evaluations for one in snapshots] == [1, 1, 1]
-    assert isinstance(snapshots[0], TransformingSnapshot)
     assert not isinstance(run.state, MonitoredState)
     assert np.isnan(run.losses).all()
     assert (run.stopped_by, run.n_rollbacks) == ("max_epochs", 0)

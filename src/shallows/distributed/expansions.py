@@ -14,6 +14,7 @@ from ..features import block_sums
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, KnownValues
+from ..solvers.expansions.growing_expansion import extended
 from .checkpoints import Held
 from .eigenpro import DistributedFit
 from .ranks import Ranks
@@ -89,12 +90,12 @@ class DistributedExpansionState(ExpansionState):
     def grow(self, change: Array, trace: Array, step: float = 1.0) -> int:
         """Add a block, to the coefficients of the process whose it is; returns its number."""
         if self.n_blocks == self.trace_buffer.shape[0]:
-            self.trace_buffer = _extended(self.trace_buffer)
+            self.trace_buffer = extended(self.trace_buffer)
         block = self.n_blocks
         self._store(trace, -step, self.trace_buffer[block, :])
         if self._owns(block):
             if self.n_own == self.buffer.shape[0]:
-                self.buffer = _extended(self.buffer)
+                self.buffer = extended(self.buffer)
             self._store(change, step, self.buffer[self.n_own, :, :])
         self.n_blocks += 1
         return block
@@ -220,10 +221,3 @@ class DistributedExpansionFit(DistributedFit):
     def _in_one_process(self) -> None:
         self._state = self._state.in_one_process(self._problem)
         self._solver = self._solver.in_one_process()
-
-
-def _extended(buffer: Array) -> Array:
-    """A buffer of twice the capacity with the same beginning."""
-    xp = arrays.namespace(buffer)
-    more = xp.zeros((max(8, buffer.shape[0]), *buffer.shape[1:]), dtype=buffer.dtype)
-    return xp.concat([buffer, more])

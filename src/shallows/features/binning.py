@@ -105,18 +105,13 @@ class RandomBinning(FeatureMap):
         return scipy.sparse.csr_array((values, columns.reshape(-1), starts), shape=(len(x), self.n_features))
 
 
-def check_has_bins(kernel: Any) -> None:
-    """Refuse a kernel that no random grids belong to."""
+def bins_of_grids(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RandomBinning:
+    """The map that is called "binning": grids of 1,024 bins, or of fewer where fewer columns are asked for."""
     name = getattr(kernel, "name", kernel)
     if name != "laplace_product":
         raise ShallowsError(
             f"The kernel {name!r} has no random binning here, which is that of 'laplace_product', "
             "exp(−‖x − z‖₁/σ). 'fourier' and 'nystrom' take other kernels."
         )
-
-
-def bins_of_grids(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RandomBinning:
-    """The map that is called "binning": grids of 1,024 bins, or of fewer where fewer columns are asked for."""
-    check_has_bins(kernel)
     n_bins = min(BINS, 1 << (int(n_features).bit_length() - 1))
     return RandomBinning(kernel.bandwidth, x.shape[1], max(1, n_features // n_bins), n_bins, seed)

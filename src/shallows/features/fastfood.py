@@ -13,7 +13,7 @@ import scipy.special
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
-from .fourier import MOST_FREQUENCIES, FourierFeatures
+from .fourier import FourierFeatures, block_of
 
 STRIP_NUMBERS = 2**16
 """Numbers that are transformed at a time on a CPU, so that they are in the cache when the next product reads them."""
@@ -151,7 +151,4 @@ class Fastfood(FourierFeatures):
 
 def fastfood_pairs(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> Fastfood:
     """The map that is called "fastfood": cosines and sines of structured frequencies; see `shallows.features.make`."""
-    block_size, options = -(-n_features // 2), {}
-    if budget is not None:
-        block_size, options = min(MOST_FREQUENCIES, block_size), {"cache_bytes": max(2**20, budget // 8)}
-    return Fastfood(kernel, x.shape[1], block_size, seed, **options)
+    return Fastfood(kernel, x.shape[1], seed=seed, **block_of(-(-n_features // 2), budget))

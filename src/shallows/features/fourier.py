@@ -320,10 +320,15 @@ def _random_fourier(
     if not getattr(kernel, "has_frequencies", False):
         raise ShallowsError(f"{_without_frequencies(kernel)} Every kernel has landmarks: features='nystrom'.")
     # A cosine without its sine would not be unbiased: an odd number of columns becomes the next even one.
-    block_size, options = -(-n_features // COLUMNS_OF_FREQUENCY[form]), {}
-    if budget is not None:
-        block_size, options = min(MOST_FREQUENCIES, block_size), {"cache_bytes": max(2**20, budget // 8)}
-    return FourierFeatures(kernel, x.shape[1], block_size, seed, form=form, orthogonal=orthogonal, **options)
+    block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
+    return FourierFeatures(kernel, x.shape[1], seed=seed, form=form, orthogonal=orthogonal, **block)
+
+
+def block_of(n_frequencies: int, budget: int | None) -> dict[str, int]:
+    """The block of a map of so many frequencies: all of them, or what suits a budget of memory."""
+    if budget is None:
+        return {"block_size": n_frequencies}
+    return {"block_size": min(MOST_FREQUENCIES, n_frequencies), "cache_bytes": max(2**20, budget // 8)}
 
 
 def _without_frequencies(kernel: Any) -> str:

@@ -12,29 +12,12 @@ from ..arrays import Array, Device
 from ..errors import UnknownNameError
 from .base import FeatureMap, check_inputs
 
-
-def _sigmoid(z: Array, xp: Any) -> Array:
-    # By the hyperbolic tangent, which does not overflow.
-    return 0.5 + 0.5 * xp.tanh(0.5 * z)
-
-
-def _tanh(z: Array, xp: Any) -> Array:
-    return xp.tanh(z)
-
-
-def _hard_limit(z: Array, xp: Any) -> Array:
-    return arrays.astype(z >= 0, z.dtype)
-
-
-def _cosine(z: Array, xp: Any) -> Array:
-    return xp.cos(z)
-
-
 OF_PRODUCTS: dict[str, Callable[[Array, Any], Array]] = {
-    "sigmoid": _sigmoid,
-    "tanh": _tanh,
-    "hard_limit": _hard_limit,
-    "cosine": _cosine,
+    # By the hyperbolic tangent, which does not overflow.
+    "sigmoid": lambda z, xp: 0.5 + 0.5 * xp.tanh(0.5 * z),
+    "tanh": lambda z, xp: xp.tanh(z),
+    "hard_limit": lambda z, xp: arrays.astype(z >= 0, z.dtype),
+    "cosine": lambda z, xp: xp.cos(z),
 }
 """Units G(aᵀx + b)."""
 

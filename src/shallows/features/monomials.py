@@ -21,11 +21,6 @@ MOST_BYTES = 2**32
 """Bytes of indices above which a number of monomials is refused."""
 
 
-def number_of_monomials(n_inputs: int, degree: int) -> int:
-    """Monomials of degree up to p in d variables, binomial(p + d, p); the constant is one of them."""
-    return math.comb(degree + n_inputs, degree)
-
-
 @dataclass(frozen=True)
 class Monomials(FeatureMap):
     """The monomials x^α with |α| ≤ p, each times √(p!/(α! (p − |α|)!) s^|α| c^(p − |α|)).
@@ -58,8 +53,8 @@ class Monomials(FeatureMap):
 
     @property
     def n_features(self) -> int:
-        """binomial(p + d, p)."""
-        return number_of_monomials(self.n_inputs, self.kernel.degree)
+        """Monomials of degree up to p in d variables, binomial(p + d, p); the constant is one of them."""
+        return math.comb(self.kernel.degree + self.n_inputs, self.kernel.degree)
 
     def _factors(self, k: int) -> np.ndarray:
         """The inputs that are multiplied in each monomial of degree k, shape (binomial(d + k − 1, k), k)."""

@@ -13,23 +13,10 @@ from scipy.stats import qmc
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
-from .fourier import MOST_FREQUENCIES, FourierFeatures
+from .fourier import FourierFeatures, block_of
 
 FARTHEST = 2.0**-32
 """Uniform numbers stay this far from 0 and 1, where quantiles are infinite."""
-
-
-def _gaussian(u: np.ndarray, kernel: Any) -> np.ndarray:
-    return scipy.special.ndtri(u)
-
-
-def _laplace(u: np.ndarray, kernel: Any) -> np.ndarray:
-    # A normal vector divided by the size of a normal number: the multivariate Cauchy law.
-    return scipy.special.ndtri(u[:, :-1]) / scipy.special.ndtri(0.5 + 0.5 * u[:, -1:])
-
-
-def _cauchy(u: np.ndarray, kernel: Any) -> np.ndarray:
-    return np.sqrt(-2.0 * np.log1p(-u[:, -1:])) * scipy.special.ndtri(u[:, :-1])
 
 
 def _matern(u: np.ndarray, kernel: Any) -> np.ndarray:
@@ -37,21 +24,14 @@ def _matern(u: np.ndarray, kernel: Any) -> np.ndarray:
     return spread * scipy.special.ndtri(u[:, :-1])
 
 
-def _laplace_product(u: np.ndarray, kernel: Any) -> np.ndarray:
-    return np.tan(math.pi * (u - 0.5))
-
-
-def _cauchy_product(u: np.ndarray, kernel: Any) -> np.ndarray:
-    return -np.sign(u - 0.5) * np.log1p(-2.0 * np.abs(u - 0.5))
-
-
 QUANTILES = {
-    "gaussian": (_gaussian, 0),
-    "laplace": (_laplace, 1),
-    "cauchy": (_cauchy, 1),
+    "gaussian": (lambda u, kernel: scipy.special.ndtri(u), 0),
+    # A normal vector divided by the size of a normal number: the multivariate Cauchy law.
+    "laplace": (lambda u, kernel: scipy.special.ndtri(u[:, :-1]) / scipy.special.ndtri(0.5 + 0.5 * u[:, -1:]), 1),
+    "cauchy": (lambda u, kernel: np.sqrt(-2.0 * np.log1p(-u[:, -1:])) * scipy.special.ndtri(u[:, :-1]), 1),
     "matern": (_matern, 1),
-    "laplace_product": (_laplace_product, 0),
-    "cauchy_product": (_cauchy_product, 0),
+    "laplace_product": (lambda u, kernel: np.tan(math.pi * (u - 0.5)), 0),
+    "cauchy_product": (lambda u, kernel: -np.sign(u - 0.5) * np.log1p(-2.0 * np.abs(u - 0.5)), 0),
 }
 """From uniform numbers to frequencies of bandwidth 1, and how many numbers a frequency takes beside its coordinates."""
 
@@ -117,7 +97,4 @@ def quasi_monte_carlo_pairs(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> QuasiMonteCarloFeatures:
     """The map that is called "quasi_monte_carlo": pairs at a Sobol sequence; see `shallows.features.make`."""
-    block_size, options = -(-n_features // 2), {}
-    if budget is not None:
-        block_size, options = min(MOST_FREQUENCIES, block_size), {"cache_bytes": max(2**20, budget // 8)}
-    return QuasiMonteCarloFeatures(kernel, x.shape[1], block_size, seed, **options)
+    return QuasiMonteCarloFeatures(kernel, x.shape[1], seed=seed, **block_of(-(-n_features // 2), budget))

@@ -18,14 +18,12 @@ from typing import Any
 
 from ..errors import ShallowsError
 
-# The names stand in pairs, each a text of its own: a run depends on the kernels that its code names by a whole text
-# (CONTRIBUTING.md), and this module names kernels that most runs have nothing to do with.
-NAMES = dict(pair.split("=") for pair in ["rbf=gaussian", "laplacian=laplace_product", "poly=polynomial"])
+NAMES = {"rbf": "gaussian", "laplacian": "laplace_product", "poly": "polynomial"}
 
-OF_DISTANCE = dict(pair.split("=") for pair in ["gaussian=1/√(2·gamma)", "laplace_product=1/gamma"])
+OF_DISTANCE = {"gaussian": "1/√(2·gamma)", "laplace_product": "1/gamma"}
 """The bandwidth for a gamma, by our name of the kernel."""
 
-OF_PRODUCT = dict(pair.split("=") for pair in ["polynomial=scale", "linear=scale"])
+OF_PRODUCT = {"polynomial": "scale", "linear": "scale"}
 """What gamma is called for kernels of inner products; their coef0 is the offset."""
 
 

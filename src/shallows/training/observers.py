@@ -48,8 +48,7 @@ class Curve(Observer):
     points : sequence of int or float
         After which epochs, iterations or seconds to evaluate.
     evaluate : callable
-        Given the snapshot of the model, which predicts or transforms, returns the metrics by name; see
-        `protocols.PredictingSnapshot` and `protocols.TransformingSnapshot`.
+        Given the snapshot of the model, which predicts or transforms, returns the metrics by name.
     unit : {"epoch", "iteration", "seconds"}
         What the points count. For a point in seconds of training the model is evaluated after the first batch that
         reaches it.
@@ -98,14 +97,18 @@ class Curve(Observer):
         self.rows = list(memory)
 
 
+DELAY = 2.0
+"""Seconds after which a bar is shown."""
+
+
 class Progress(Observer):
     """A bar with the time left, or a plain line now and then where there is no terminal.
 
-    Runs that are done within ``delay`` seconds show nothing.
+    Runs that are done within `DELAY` seconds have no bar.
     """
 
-    def __init__(self, label: str, n_epochs: int | None = None, delay: float = 2.0, every_seconds: float = 15.0):
-        self.label, self.n_epochs, self.delay, self.every_seconds = label, n_epochs, delay, every_seconds
+    def __init__(self, label: str, n_epochs: int | None = None, every_seconds: float = 15.0):
+        self.label, self.n_epochs, self.every_seconds = label, n_epochs, every_seconds
         self._bar: Any = None
         self._last = 0.0
 
@@ -119,7 +122,7 @@ class Progress(Observer):
                 initial=run.iteration,
                 desc=self.label,
                 unit="batch",
-                delay=self.delay,
+                delay=DELAY,
                 leave=False,
             )
 

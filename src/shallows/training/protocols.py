@@ -1,4 +1,4 @@
-"""The protocols by which the loop deals with solvers, their states, batches and snapshots.
+"""The protocols by which the loop deals with solvers, their states and batches.
 
 A solver has `init` and `step` (`Solver`). Its state says in one of three ways how training goes:
 
@@ -16,8 +16,6 @@ divergence is an error. A state that sets ``exhausted`` has nothing left to do.
 from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
-
-import numpy as np
 
 
 class Solver(Protocol):
@@ -86,23 +84,3 @@ class BatchSource(Protocol):
 
     def of_epoch(self, epoch: int) -> list[Any] | Order:
         """The batches of an epoch, in their order."""
-
-
-@runtime_checkable
-class PredictingSnapshot(Protocol):
-    """A model in the middle of its training that predicts."""
-
-    epoch: int
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels or values, shape (m,) or (m, c)."""
-
-
-@runtime_checkable
-class TransformingSnapshot(Protocol):
-    """A model in the middle of its training that maps points to components or canonical variables."""
-
-    epoch: int
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Values of the components, shape (m, k)."""

@@ -124,7 +124,7 @@ class GrowingExpansion:
         """Add a block with coefficients ``step`` times ``change``, shape (width, c); returns its number."""
         if self.n_blocks == self.buffer.shape[0]:
             for name in self._by_block:
-                setattr(self, name, _extended(getattr(self, name)))
+                setattr(self, name, extended(getattr(self, name)))
         self.n_blocks += 1
         # Written, not added: the place may hold what a rolled-back step left.
         self._store(change, step, self.buffer[self.n_blocks - 1, :, :])
@@ -199,7 +199,7 @@ def zeros(features: Any, n_outputs: int, like: Array) -> Array:
     return arrays.namespace(like).zeros((FIRST_CAPACITY, features.width, n_outputs), dtype=like.dtype)
 
 
-def _extended(buffer: Array) -> Array:
+def extended(buffer: Array) -> Array:
     """A buffer of twice the capacity with the same beginning; copying so costs O(1) a block on average."""
     xp, n = arrays.namespace(buffer), buffer.shape[0]
     larger = xp.zeros((max(FIRST_CAPACITY, 2 * n), *buffer.shape[1:]), dtype=buffer.dtype)
