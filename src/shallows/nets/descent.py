@@ -85,26 +85,15 @@ class NetState:
 class MomentumDescent:
     """v ← μ v − ε (g + δ w), w ← w + v, with g the mean gradient over a batch.
 
-    Parameters
-    ----------
-    step_size : float
-        ε.
-    momentum : float
-        μ.
-    weight_decay : float
-        δ; none on biases.
-    smaller_after : tuple of int
-        After so many steps ε is a tenth, after the next so many a hundredth, ...
-
     References
     ----------
     The rule, and steps a tenth near the end, are those of cuda-convnet.
     """
 
-    step_size: float
-    momentum: float = 0.9
-    weight_decay: float = 0.0
-    smaller_after: tuple[int, ...] = ()
+    step_size: float  # ε
+    momentum: float = 0.9  # μ
+    weight_decay: float = 0.0  # δ; none on biases
+    smaller_after: tuple[int, ...] = ()  # After so many steps ε is a tenth, after the next so many a hundredth, ...
 
     def init(self, problem: NetProblem) -> NetState:
         """Weights as they are drawn; no velocity."""

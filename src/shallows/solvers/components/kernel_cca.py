@@ -39,34 +39,19 @@ class DoublyStochasticCCA:
     without bound. They count as zero in the plain rule and by their size in the other, where such a pair shrinks until
     its sign has changed.
 
-    Parameters
-    ----------
-    step_size : float
-        η₁ of the steps η_t = η₁ / (1 + decrease (t − 1)); with ``newton`` a share of a whole step.
-    decrease : float
-    ridge : float
-        ρ ≥ 0, in units of k(x, x) = 1.
-    newton : bool
-    guarded : bool
-        False is the plain rule as printed, whose steps can grow.
-    max_blocks : int, optional
-        The budget of features; None is without end.
-    seed : int
-        Of the order in which old blocks are revisited.
-
     References
     ----------
     B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
     28, Algorithm 4.
     """
 
-    step_size: float
+    step_size: float  # η₁ of the steps η_t = η₁ / (1 + decrease (t − 1)); with ``newton`` a share of a whole step
     decrease: float = 0.0
-    ridge: float = 0.0
+    ridge: float = 0.0  # ρ ≥ 0, in units of k(x, x) = 1
     newton: bool = True
-    guarded: bool = True
-    max_blocks: int | None = None
-    seed: int = 0
+    guarded: bool = True  # False is the plain rule as printed, whose steps can grow
+    max_blocks: int | None = None  # The budget of features; None is without end
+    seed: int = 0  # Of the order in which old blocks are revisited
 
     def init(self, problem: TwoViewProblem) -> TwoViewState:
         """The start that the problem tells, which must not be zero."""

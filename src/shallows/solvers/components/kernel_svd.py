@@ -32,32 +32,18 @@ class DoublyStochasticSVD:
     eigenvalues the printed decay is growth, so they count as zero there; steps are shortened so that none takes a
     direction beyond zero.
 
-    Parameters
-    ----------
-    step_size : float
-        η₁ of the steps η_t = η₁ / (1 + ρ (t − 1)).
-    decrease : float
-        ρ ≥ 0.
-    scaled : bool
-    guarded : bool
-        False is the rule as printed, whose steps can grow.
-    max_blocks : int, optional
-        The budget of features; None is without end.
-    seed : int
-        Of the order in which old blocks are revisited.
-
     References
     ----------
     B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
     28, Algorithm 3.
     """
 
-    step_size: float
-    decrease: float = 0.0
+    step_size: float  # η₁ of the steps η_t = η₁ / (1 + ρ (t − 1))
+    decrease: float = 0.0  # ρ ≥ 0
     scaled: bool = True
-    guarded: bool = True
-    max_blocks: int | None = None
-    seed: int = 0
+    guarded: bool = True  # False is the rule as printed, whose steps can grow
+    max_blocks: int | None = None  # The budget of features; None is without end
+    seed: int = 0  # Of the order in which old blocks are revisited
 
     def init(self, problem: TwoViewProblem) -> TwoViewState:
         """The start that the problem tells, which must not be zero."""

@@ -31,19 +31,6 @@ class DoublyStochasticOja:
     Steps are η_t = η₁ / (1 + ρ (t − 1)). New blocks are added until there are ``max_blocks``; then old ones are
     revisited in turn.
 
-    Parameters
-    ----------
-    step_size : float
-        η₁; in the plain rule in units of one over an eigenvalue.
-    decrease : float
-        ρ ≥ 0.
-    scaled : bool
-    individual : bool
-    max_blocks : int, optional
-        The budget of features; None is without end.
-    seed : int
-        Of the order in which old blocks are revisited.
-
     References
     ----------
     B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
@@ -51,12 +38,12 @@ class DoublyStochasticOja:
     unsupervised learning in a single-layer linear feedforward neural network".
     """
 
-    step_size: float
-    decrease: float = 0.0
+    step_size: float  # η₁; in the plain rule in units of one over an eigenvalue
+    decrease: float = 0.0  # ρ ≥ 0
     scaled: bool = True
     individual: bool = False
-    max_blocks: int | None = None
-    seed: int = 0
+    max_blocks: int | None = None  # The budget of features; None is without end
+    seed: int = 0  # Of the order in which old blocks are revisited
 
     def init(self, problem: ComponentProblem) -> ComponentState:
         """The start that the problem tells, which must not be zero."""

@@ -215,23 +215,12 @@ class LiftedEigenPro:
     them. What is elementwise is one launch for the residual and one for each of α and b; inner products of columns are
     the diagonals of products; the losses stay on the device and are read every ``read_every`` steps and at the end of
     an epoch. With a `gram.WholeGram` a step has twelve launches at most.
-
-    Parameters
-    ----------
-    step_size : float
-        η, for a sum over the batch.
-    cycle : Cycle, optional
-        As for `EigenPro`.
-    n_batches : int
-        In an epoch, after which losses are read.
-    read_every : int
-        Steps after which they are read as well; 1 reads each.
     """
 
-    step_size: float
-    cycle: Cycle | None = None
-    n_batches: int = 1
-    read_every: int = READ_EVERY
+    step_size: float  # η, for a sum over the batch
+    cycle: Cycle | None = None  # As for `EigenPro`
+    n_batches: int = 1  # In an epoch, after which losses are read
+    read_every: int = READ_EVERY  # Steps after which they are read as well; 1 reads each
 
     def init(self, problem: LiftedProblem) -> LiftedState:
         """Coefficients of zero."""

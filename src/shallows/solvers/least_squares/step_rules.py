@@ -78,16 +78,6 @@ class Certified:
     falls from epoch to epoch as one over their number. Nor are v and w taken to be less than (n − m)/((n − 1) m), the
     variance of the mean of a batch's targets: in small batches that is noise whatever the points are.
 
-    Parameters
-    ----------
-    noise : float
-        g, the share of the loss of an iterate that the noise of batches may make up; above 0. The default is for speed:
-        it comes to a training loss soonest. Where labels are noisy and training ends early, a smaller share takes a
-        few epochs more and can predict better; choose it on a validation part. It is without effect where batches are
-        hardly noisy, and in the kernel form where an epoch has at most 16 of them.
-    memory : float
-        How many epochs the average lies behind the iterate once there are some; with 0 nothing is averaged.
-
     References
     ----------
     S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence rate for
@@ -97,7 +87,12 @@ class Certified:
     over a tail with long constant steps).
     """
 
+    # g, the share of the loss of an iterate that the noise of batches may make up; above 0. The default is for speed:
+    # it comes to a training loss soonest. Where labels are noisy and training ends early, a smaller share takes a few
+    # epochs more and can predict better; choose it on a validation part. It is without effect where batches are hardly
+    # noisy, and in the kernel form where an epoch has at most 16 of them.
     noise: float = NOISE
+    # How many epochs the average lies behind the iterate once there are some; with 0 nothing is averaged
     memory: float = MEMORY
 
     def __post_init__(self) -> None:
@@ -158,14 +153,9 @@ class Theorem:
 
     ‖P^½ H_m P^½‖ ≤ λ_{q+1} + 2(λ_{q+1} + κ)/(3m) · L + √(2 λ_{q+1} κ/m · L), with L = ln(2D/δ) for D features
     (Theorem 3) and ln(8d/δ) with the intrinsic dimension d in the space of a kernel (Theorem 4).
-
-    Parameters
-    ----------
-    delta : float
-        δ in (0, 1).
     """
 
-    delta: float = 0.1
+    delta: float = 0.1  # δ in (0, 1)
 
     def bound(self, p: Any, batch_size: int) -> float:
         """The bound on ‖P^½ H_m P^½‖."""
@@ -186,10 +176,6 @@ class Paper:
     The source leaves out κ and the constant. With λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m) below the line it has the shape
     of the theorem's bound without its logarithm, is √(m/(κ λ_{q+1})) where the root is the largest term, and 1/λ_{q+1}
     for large batches.
-
-    Parameters
-    ----------
-    c1, c2 : float
     """
 
     c1: float = 1.0
@@ -207,14 +193,9 @@ class Release2017:
 
     There it goes with the square root in the preconditioner (power ½). The first one (EigenPro-matlab, a406c0e of May
     2017) has η = 5 for every kernel, later ones (from September 2017) 1.5 over the largest eigenvalue.
-
-    Parameters
-    ----------
-    eta : float, optional
-        η, above 0. None takes 1.5/λ₁.
     """
 
-    eta: float | None = None
+    eta: float | None = None  # η, above 0. None takes 1.5/λ₁.
 
     def __post_init__(self) -> None:
         eta = self.eta

@@ -122,18 +122,6 @@ class CuttingPlanes:
     of the points is the model. A step of the protocol is a given number of planes. The end is where P exceeds the
     bound by ``tolerance`` of P.
 
-    Parameters
-    ----------
-    tolerance : float
-    line_search : bool
-        Minimise P between the best point and the model's minimum, and take the next plane a tenth of the way from
-        there to the minimum (OCAS).
-    pair_steps : int
-        Of the smaller problem, at most.
-    active_sets : bool
-        Go on by active sets where so many steps on pairs do not solve the smaller problem, as with columns of different
-        scales.
-
     References
     ----------
     T. Joachims (2006), "Training linear SVMs in linear time", KDD 12. C. H. Teo, S. V. N. Vishwanathan, A. Smola and
@@ -143,8 +131,12 @@ class CuttingPlanes:
     """
 
     tolerance: float = 1e-3
+    # Minimise P between the best point and the model's minimum, and take the next plane a tenth of the way from there
+    # to the minimum (OCAS)
     line_search: bool = False
-    pair_steps: int = 100_000
+    pair_steps: int = 100_000  # Of the smaller problem, at most
+    # Go on by active sets where so many steps on pairs do not solve the smaller problem, as with columns of different
+    # scales
     active_sets: bool = False
 
     def init(self, problem: LinearSVMProblem) -> PlanesState:

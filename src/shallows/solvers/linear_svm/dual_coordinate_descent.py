@@ -35,12 +35,6 @@ class DualCoordinateDescent:
     (shrinking). A step of the protocol is a given number of passes over the variables that are left. The end is where
     projected gradients differ by at most ``tolerance`` over a pass with all variables, which is LIBLINEAR's criterion.
 
-    Parameters
-    ----------
-    tolerance : float
-    shrinking : bool
-    seed : int
-
     References
     ----------
     C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), "A dual coordinate descent method

@@ -16,10 +16,7 @@ class FOLOS:
     Pegasos steps along the subgradient of the regulariser where it stands; this one where it arrives. A step of the
     protocol visits a given number of examples.
 
-    Parameters
-    ----------
-    batch_size, averaging, sampling, seed
-        As for `LinearPegasos`.
+    ``batch_size, averaging, sampling, seed``: as for `LinearPegasos`.
 
     References
     ----------

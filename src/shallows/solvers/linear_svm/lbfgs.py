@@ -53,12 +53,6 @@ class LBFGS:
     the last pair. a is the minimum of P along the line, so that sᵀv > 0. A step of the protocol is a given number of
     iterations. The end is where ‖∇P‖ is ``tolerance`` times that at zero.
 
-    Parameters
-    ----------
-    tolerance : float
-    memory : int
-        m.
-
     References
     ----------
     D. C. Liu and J. Nocedal (1989), "On the limited memory BFGS method for large scale optimization", Mathematical
@@ -66,7 +60,7 @@ class LBFGS:
     """
 
     tolerance: float = 1e-6
-    memory: int = 10
+    memory: int = 10  # m
 
     def init(self, problem: LinearSVMProblem) -> LBFGSState:
         """The zero vector."""

@@ -29,12 +29,6 @@ class PrimalNewton:
     P is piecewise quadratic and differentiable; a is its minimum along d. A step of the protocol is a given number of
     iterations. The end is where ‖∇P‖ is ``tolerance`` times that at zero.
 
-    Parameters
-    ----------
-    tolerance : float
-    most_products : int
-        The most iterations of conjugate gradients for one direction.
-
     References
     ----------
     S. S. Keerthi and D. DeCoste (2005), "A modified finite Newton method for fast solution of large scale linear SVMs",
@@ -43,7 +37,7 @@ class PrimalNewton:
     """
 
     tolerance: float = 1e-6
-    most_products: int = 250
+    most_products: int = 250  # The most iterations of conjugate gradients for one direction
 
     def init(self, problem: LinearSVMProblem) -> NewtonState:
         """The zero vector."""

@@ -15,20 +15,6 @@ class LinearPegasos:
 
     A step of the protocol visits a given number of examples.
 
-    Parameters
-    ----------
-    batch_size : int
-        k. All n rows make it full subgradient descent, except with sampling="uniform", which draws some of them twice
-        and misses others.
-    projection : bool
-        Onto the ball ‖w‖ ≤ 1/√λ, within which the optimum lies.
-    averaging : {"none", "uniform", "weighted"}
-        The model is the last iterate, the mean of all, or their mean with growing weights.
-    sampling : {"uniform", "subsets", "fixed_permutation", "new_permutation", "in_order"}
-        Independent draws, as in the authors' release; for each batch a random subset of k different rows, as the
-        algorithm is printed; one permutation for all passes; a new one in each; the order of the rows.
-    seed : int
-
     References
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal estimated sub-gradient solver for
@@ -36,9 +22,16 @@ class LinearPegasos:
     optimization", ICML 30 (the growing weights).
     """
 
+    # k. All n rows make it full subgradient descent, except with sampling="uniform", which draws some of them twice and
+    # misses others.
     batch_size: int = 1
-    projection: bool = False
+    projection: bool = False  # Onto the ball ‖w‖ ≤ 1/√λ, within which the optimum lies
+    # {"none", "uniform", "weighted"}: The model is the last iterate, the mean of all, or their mean with growing
+    # weights
     averaging: str = "none"
+    # {"uniform", "subsets", "fixed_permutation", "new_permutation", "in_order"}: Independent draws, as in the authors'
+    # release; for each batch a random subset of k different rows, as the algorithm is printed; one permutation for all
+    # passes; a new one in each; the order of the rows
     sampling: str = "uniform"
     seed: int = 0
 

@@ -32,22 +32,14 @@ class SARAH:
     the protocol is a given number of such rounds. At the minimum v is zero and stays it; with ``inner=1`` the method
     is gradient descent.
 
-    Parameters
-    ----------
-    inner : int, optional
-        Steps of a round. None takes n.
-    step_size : float, optional
-        η. None takes 1/(2L) with L = λ + maxᵢ cᵢ ‖xᵢ‖².
-    seed : int
-
     References
     ----------
     L. M. Nguyen, J. Liu, K. Scheinberg and M. Takáč (2017), "SARAH: a novel method for machine learning problems using
     stochastic recursive gradient", ICML 34.
     """
 
-    inner: int | None = None
-    step_size: float | None = None
+    inner: int | None = None  # Steps of a round. None takes n.
+    step_size: float | None = None  # η. None takes 1/(2L) with L = λ + maxᵢ cᵢ ‖xᵢ‖².
     seed: int = 0
 
     def init(self, problem: LinearSVMProblem) -> SARAHState:

@@ -26,12 +26,7 @@ class SVMSGD:
     at most 1,000 examples after a pass over them with these steps. A step of the protocol visits a given number of
     examples.
 
-    Parameters
-    ----------
-    step_size : float, optional
-        η₀; None tries on a sample.
-    averaging, sampling, seed
-        As for `LinearPegasos`.
+    ``averaging, sampling, seed``: as for `LinearPegasos`.
 
     References
     ----------
@@ -39,7 +34,7 @@ class SVMSGD:
     ``svmsgd`` and ``svmasgd`` (version 2: the trial of first steps).
     """
 
-    step_size: float | None = None
+    step_size: float | None = None  # η₀; None tries on a sample
     averaging: str = "none"
     sampling: str = "new_permutation"
     seed: int = 0

@@ -120,14 +120,7 @@ def eigenfunctions(
 
 
 class Law:
-    """The standard normal law at its quantiles, with the eigenfunctions there.
-
-    Attributes
-    ----------
-    places : ndarray, shape (4000,)
-    truth : ndarray, shape (4000, k)
-        Of unit size in L₂ of the law.
-    """
+    """The standard normal law at its quantiles, with the eigenfunctions there, of unit size in L₂ of the law."""
 
     def __init__(self, bandwidth: float, n_components: int):
         from scipy.special import ndtri

@@ -37,8 +37,6 @@ def iteration_cost(
 ) -> AnalysisResult:
     """Time of an iteration of DSG, and what it keeps, against the number of features or of inputs.
 
-    Frequencies are drawn anew in every iteration, as the algorithm is printed.
-
     Points are normal numbers. Frequencies are drawn anew in every iteration, as the algorithm is printed.
 
     Over the sizes: ``time`` in units of that of the first; ``bytes`` that the process holds more after the function was

@@ -38,8 +38,6 @@ def iterations_needed(
 ) -> AnalysisResult:
     """Iterations of Pegasos on single examples until P(w) − P* ≤ ε, against one of n, d, 1/λ and 1/ε.
 
-    Points have unit length, so that n, d and λ can be varied one at a time.
-
     Points of unit length are made by `exact.generated`, so that n, d and λ can be varied one at a time. ε is in units
     of the loss, and the geometric mean over orders of examples counts.
 

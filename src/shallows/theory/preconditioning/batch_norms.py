@@ -154,8 +154,6 @@ def norms_of_kernel_batches(
 def intrinsic_dimension(matrix: Array, eigenvalues: Array, eigenvectors: Array) -> float:
     """The ratio tr V / ‖V‖ of the variance V of one point's part in the operator of a kernel.
 
-    With the features φ of a kernel, V = E (φ ⊗ φ)² − H² = E k(x, x) φ ⊗ φ − H², here over the points of a sample.
-
     With the features φ of a kernel, V = E (φ ⊗ φ)² − H² = E k(x, x) φ ⊗ φ − H², here over the points of a sample. The
     eigenvalues are those of the kernel matrix over n.
     """
