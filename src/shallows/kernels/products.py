@@ -7,6 +7,7 @@ block costs a pass for each feature.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .. import arrays, streams
@@ -38,24 +39,31 @@ class ProductKernel(Kernel):
         """k(xᵢ, xᵢ) = 1, shape (len(x),)."""
         return arrays.namespace(x).ones(x.shape[0], dtype=x.dtype)
 
+    def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
+        right = arrays.contiguous(others[:, :-2].T / self.bandwidth)
+        left = left / self.bandwidth
+
+        def work(strip: slice) -> None:
+            differences = (left[strip, j : j + 1] - right[j : j + 1, :] for j in range(left.shape[1]))
+            self._write(out[strip, :], differences)
+
+        return in_strips(out, work)
+
+    def _write(self, part: Array, differences: Iterator[Array]) -> None:
+        """Write the kernel's values, from (xⱼ − zⱼ)/σ feature by feature, each of the shape of ``part``."""
+        raise NotImplementedError
+
 
 class LaplaceProduct(ProductKernel):
     """exp(−‖x − z‖₁ / σ), also called the Laplacian kernel."""
 
     name = "laplace_product"
 
-    def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
-        right = arrays.contiguous(others[:, :-2].T / self.bandwidth)
-        left = left / self.bandwidth
-
-        def work(strip: slice) -> None:
-            part = out[strip, :]
-            part[...] = 0.0
-            for j in range(left.shape[1]):
-                part += arrays.apply_in_place("abs", left[strip, j : j + 1] - right[j : j + 1, :])
-            arrays.apply_in_place("exp", arrays.apply_in_place("negative", part))
-
-        return in_strips(out, work)
+    def _write(self, part: Array, differences: Iterator[Array]) -> None:
+        part[...] = 0.0
+        for difference in differences:
+            part += arrays.apply_in_place("abs", difference)
+        arrays.apply_in_place("exp", arrays.apply_in_place("negative", part))
 
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):
         """Draws of independent Cauchy laws of scale 1/σ, shape (n, d)."""
@@ -68,21 +76,13 @@ class CauchyProduct(ProductKernel):
 
     name = "cauchy_product"
 
-    def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
-        right = arrays.contiguous(others[:, :-2].T / self.bandwidth)
-        left = left / self.bandwidth
-
-        def work(strip: slice) -> None:
-            part = out[strip, :]
-            part[...] = 1.0
-            for j in range(left.shape[1]):
-                factor = left[strip, j : j + 1] - right[j : j + 1, :]
-                factor *= factor
-                factor += 1.0
-                # Divided one by one: the product of many factors overflows long before its reciprocal underflows.
-                part /= factor
-
-        return in_strips(out, work)
+    def _write(self, part: Array, differences: Iterator[Array]) -> None:
+        part[...] = 1.0
+        for factor in differences:
+            factor *= factor
+            factor += 1.0
+            # Divided one by one: the product of many factors overflows long before its reciprocal underflows.
+            part /= factor
 
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):
         """Draws of independent Laplace laws of scale 1/σ, shape (n, d): differences of two exponential ones."""

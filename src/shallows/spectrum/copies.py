@@ -1,4 +1,4 @@
-"""Rows that are there several times, as one of the sum of their weights: what leave-one-out errors need."""
+"""Repeated rows, each as one row with the sum of their weights, as leave-one-out errors need them."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class FeaturePreconditioner(SpectralPreconditioner):
 # ----------------------------------------------------------------------------------------- eigensystems
 
 
-def nsvd(blocks: Blocks, points: Array, root: Array | None, k: int, *, seed: int, **_: float) -> tuple[Array, Array]:
+def nsvd(blocks: Blocks, points: Array, root: Array | None, k: int, *, seed: int) -> tuple[Array, Array]:
     """The k largest eigenvalues of Φ_Mᵀ Φ_M / M and their eigenvectors, through the M × M matrix of inner products.
 
     With Φ_M Φ_Mᵀ v = σ² v, e ∝ Φ_Mᵀ v (Nyström, SPEC 10.4).
@@ -93,16 +93,7 @@ def nsvd(blocks: Blocks, points: Array, root: Array | None, k: int, *, seed: int
     return values / m, _unit(vectors, values)
 
 
-def rsvd(
-    blocks: Blocks,
-    points: Array,
-    root: Array | None,
-    k: int,
-    *,
-    seed: int,
-    n_iterations: int = 2,
-    oversampling: float = 1.0,
-) -> tuple[Array, Array]:
+def rsvd(blocks: Blocks, points: Array, root: Array | None, k: int, *, seed: int) -> tuple[Array, Array]:
     """The same by a randomised singular value decomposition of Φ_M, which needs products with it only.
 
     The block is twice as wide as k, as in the authors' release. A product with Φ_Mᵀ Φ_M is made in one pass over Φ_M
@@ -121,9 +112,7 @@ def rsvd(
         return out
 
     k = min(k, m, n_features)
-    values, vectors = top_eigensystem(
-        multiply, n_features, k, like=points, seed=seed, n_iterations=n_iterations, oversampling=oversampling
-    )
+    values, vectors = top_eigensystem(multiply, n_features, k, like=points, seed=seed, n_iterations=2, oversampling=1.0)
     return values / m, vectors
 
 
@@ -233,7 +222,7 @@ def make_feature_preconditioner(
     )
 
 
-def _mean_square(blocks: Blocks, points: Array, most: int = 500) -> float:
+def _mean_square(blocks: Blocks, points: Array) -> float:
     """The mean of ‖φ(x)‖² over some points, which is the sum of all eigenvalues."""
-    some = points[: min(most, points.shape[0]), :]
+    some = points[: min(500, points.shape[0]), :]
     return sum(sum_of_squares(blocks.block(some, j)) for j in range(len(blocks.spans))) / some.shape[0]

@@ -144,14 +144,6 @@ def _hyperplanes(size: Size, train: SparseRows, per_class: int) -> tuple[Any, An
     return lambda: solver.step(train, state, np.arange(size.n)), made
 
 
-def _pegasos(size: Size, train: SparseRows) -> tuple[Any, Any]:
-    return _hyperplanes(size, train, 1)
-
-
-def _multi_hyperplane(size: Size, train: SparseRows) -> tuple[Any, Any]:
-    return _hyperplanes(size, train, max(1, size.budget // size.classes))
-
-
 def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
     kernel = kernels.Gaussian(math.sqrt(2.0 * size.nonzeros))
     solver = BudgetedSGD(kernel, size.budget, 1e-3, "removal")
@@ -216,8 +208,8 @@ def _short(points: scipy.sparse.csr_array) -> scipy.sparse.csr_matrix:
 
 
 MACHINES: dict[str, Machine] = {
-    "pegasos": _pegasos,
-    "amm": _multi_hyperplane,
+    "pegasos": lambda size, train: _hyperplanes(size, train, 1),
+    "amm": lambda size, train: _hyperplanes(size, train, max(1, size.budget // size.classes)),
     "llsvm": _low_rank,
     "bsgd": _budgeted,
     "svm": _kernel_machine,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,34 +33,26 @@ N_CENTRES, N_FEATURES = 300, 300
 """Centres, and random features, which stay as they are while the rest grows."""
 
 
-def _eigenpro(**same: Any) -> Any:
-    return EigenProRegressor(rank=20, n_subsample=200, batch_size=BATCH, max_epochs=1, tol=0.0, **same)
-
-
-def _centres(**same: Any) -> Any:
-    return EigenProCentresRegressor(centres=N_CENTRES, rank=20, n_subsample=200, max_epochs=1, tol=0.0, **same)
-
-
-def _doubly_stochastic(**same: Any) -> Any:
-    steps = {"schedule": "constant", "step_size": 1e-3, "preconditioning": None, "max_epochs": 1}
-    return DoublyStochasticRegressor(features="cosine", block_size=BATCH, batch_size=BATCH, **steps, **same)
-
-
-def _features(bandwidth: float, **same: Any) -> Any:
-    given = {"n_features": N_FEATURES, "bandwidth": bandwidth}
-    return FeatureRidgeRegressor(features="fourier", features_params=given, regularisation=1e-3, **same)
-
-
-def _exact(**same: Any) -> Any:
-    return KernelRidgeRegressor(regularisation=1e-3, solver=CHOLESKY_SOLVER.name, **same)
-
-
 METHODS: dict[str, Callable[..., Any]] = {
-    "eigenpro": _eigenpro,
-    "centres": _centres,
-    "doubly_stochastic": _doubly_stochastic,
-    "features": _features,
-    "exact": _exact,
+    "eigenpro": partial(EigenProRegressor, rank=20, n_subsample=200, batch_size=BATCH, max_epochs=1, tol=0.0),
+    "centres": partial(EigenProCentresRegressor, centres=N_CENTRES, rank=20, n_subsample=200, max_epochs=1, tol=0.0),
+    "doubly_stochastic": partial(
+        DoublyStochasticRegressor,
+        features="cosine",
+        block_size=BATCH,
+        batch_size=BATCH,
+        schedule="constant",
+        step_size=1e-3,
+        preconditioning=None,
+        max_epochs=1,
+    ),
+    "features": lambda bandwidth, **same: FeatureRidgeRegressor(
+        features="fourier",
+        features_params={"n_features": N_FEATURES, "bandwidth": bandwidth},
+        regularisation=1e-3,
+        **same,
+    ),
+    "exact": partial(KernelRidgeRegressor, regularisation=1e-3, solver=CHOLESKY_SOLVER.name),
 }
 ALONG = ("n", "d", "outputs")
 
