@@ -76,17 +76,10 @@ class DistributedEigenPro:
     3. change the coefficients of their own centres in S and in the subsample.
 
     Apart from the order of the sums the iterates are those of `EigenPro`.
-
-    Parameters
-    ----------
-    step_size : float
-        η, for a sum over the batch.
-    cycle : Cycle, optional
-        As for `EigenPro`.
     """
 
-    step_size: float
-    cycle: Cycle | None = None
+    step_size: float  # η, for a sum over the batch
+    cycle: Cycle | None = None  # As for `EigenPro`
 
     def init(self, problem: DistributedProblem) -> DistributedState:
         """Coefficients of zero."""

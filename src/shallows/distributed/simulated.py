@@ -84,11 +84,8 @@ def fit(
 ) -> list[SimulatedRanks]:
     """Fit equal estimators by as many threads as there are, each with the share of one process and one BLAS thread.
 
-    Every estimator is the whole fitted model afterwards, as by `shallows.distributed.fit` in as many processes.
-
-    ``estimators``: one for each rank, with the same parameters. ``X`` (n_samples, n_features). ``y`` (n_samples,) or
-    (n_samples, n_outputs). ``observers``: given a rank, returns its observers. Returns: with what each computed
-    (``n_values``) and gave to sums (``n_bytes``).
+    Every estimator is the whole fitted model afterwards, as by `shallows.distributed.fit` in as many processes. The
+    ranks know what each computed (``n_values``) and gave to sums (``n_bytes``).
     """
     size = len(estimators)
     held, barrier = [None] * size, threading.Barrier(size)

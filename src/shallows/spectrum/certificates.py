@@ -107,10 +107,7 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
 
 
 def different(points: Array) -> int:
-    """How many points differ from each other: by a projection onto a random direction, to fourteen digits.
-
-    ``points`` (n, d).
-    """
+    """How many points differ from each other: by a projection onto a random direction, to fourteen digits."""
     xp = arrays.namespace(points)
     n, d = points.shape
     direction = streams.normal(0, "direction", 0, (d, 1), like=points, dtype=xp.float64)

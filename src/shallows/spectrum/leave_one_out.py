@@ -118,9 +118,8 @@ def choose_ridge(
 
     The search begins at the median distance and goes on in factors of two in the direction in which the error falls.
 
-    ``matrix_of``: returns the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to
-    choose. ``targets`` (m, c): without their mean. ``median``: where the search of the bandwidth begins. ``bandwidth,
-    regularisation``: Where given, they stay as they are. ``weights`` (m,).
+    ``matrix_of`` gives the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to choose.
+    ``targets`` (m, c) are without their mean.
 
     References
     ----------

@@ -21,8 +21,7 @@ BLOCK = 4096
 
 def check_eigensystem(name: str) -> None:
     """Refuse a name that is no eigensystem of a kernel's preconditioner."""
-    if name not in EIGENSYSTEMS:
-        raise UnknownNameError("eigensystem", name, EIGENSYSTEMS)
+    UnknownNameError.check("eigensystem", name, EIGENSYSTEMS)
 
 
 def rsvd_of_rows(kernel: Kernel, points: Array, m: int, k: int, seed: int) -> tuple[Array, Array]:
@@ -32,8 +31,7 @@ def rsvd_of_rows(kernel: Kernel, points: Array, m: int, k: int, seed: int) -> tu
     orthonormal basis Q of X G, the singular values s of Qᵀ X and its right singular vectors. The eigenvalues of the
     kernel matrix are about √(n/M) s. A sketch that small underestimates the later ones by a fifth.
 
-    ``points`` (n, d + 2): augmented. ``m, k``: M and k. ``seed``: of G. Returns ``values`` (k,): descending; fewer if M
-    is smaller than k; ``vectors`` (n, k).
+    Points are augmented. There are fewer pairs than k if M is smaller.
     """
     xp, n = arrays.namespace(points), points.shape[0]
     width = min(2 * k, m)

@@ -21,8 +21,7 @@ EPOCH_GROWTH = 2.0
 class Monitor:
     """Watches the number that a state offers, if it offers one, see `protocols.MonitoredState`.
 
-    ``problem``: ``problem.growth``, if there is one, takes the place of `GROWTH`; infinite where long first steps are
-    by design. ``state``: before the first step.
+    A problem's ``growth``, if there is one, takes the place of `GROWTH`; infinite where long first steps are by design.
     """
 
     def __init__(self, problem: Any, state: Any):

@@ -19,12 +19,8 @@ class ResumableLoop:
     """Does pieces of work one after the other; what is finished is not done again.
 
     Used as a context: it reads the checkpoint on entering and keeps its folder locked until it is left. Without a
-    checkpoint it is a plain loop that keeps nothing.
-
-    ``label``: what the work is called in the lines of its progress; without a label no lines are printed.
-    ``checkpoint``: keeps the results of finished pieces. It is written when it is due, and at once when a stop is
-    requested. ``every_seconds``: at most one line of progress in so many seconds. ``seconds_before``: seconds that the
-    work took in processes before this one.
+    checkpoint it is a plain loop that keeps nothing, and without a label no lines of progress are printed.
+    ``seconds_before`` are those that the work took in processes before this one.
     """
 
     def __init__(self, label: str = "", checkpoint: Checkpoint | None = None, every_seconds: float = 15.0):
@@ -53,9 +49,8 @@ class ResumableLoop:
     def map(self, name: str, function: Callable[[Item], Any], items: Sequence[Item]) -> list[Any]:
         """Results of a function for each of some items, in their order.
 
-        ``name``: what the pieces are, in the plural, as in "steps for batches of 64". Calls of one loop that share a
-        name are taken to do the same work. ``function``: its result must be what JSON holds: numbers, texts, lists and
-        dicts of them. Floats keep all their digits.
+        The name says what the pieces are, in the plural, as in "steps for batches of 64"; calls of one loop that share
+        it are taken to do the same work. Results must be what JSON holds; floats keep all their digits.
         """
         results = self._results.setdefault(name, [])
         found = len(results)

@@ -12,10 +12,8 @@ def draw_rows(n_rows: int, n_drawn: int, seed: int, purpose: str, labels: np.nda
 
     Every row has a 64-bit key, the word of its number in the stream of (seed, purpose), and the rows with the
     smallest keys (of every class) are drawn. The draw is thus the same on every machine, and a smaller draw
-    is a part of a larger one, up to the rounding of the class shares.
-
-    Each class keeps its share to within one row, and at least one row where `n_drawn` allows it. Draws of one seed for
-    two purposes are independent. Row numbers are ascending.
+    is a part of a larger one, up to the rounding of the class shares. Each class keeps its share to within one row, and
+    at least one row where `n_drawn` allows it. Draws of one seed for two purposes are independent.
     """
     if not 0 <= n_drawn <= n_rows:
         raise ValueError(f"{n_drawn} rows cannot be drawn out of {n_rows}")
@@ -35,9 +33,8 @@ def draw_fold(
 ) -> np.ndarray:
     """Draw one of several parts that have no row in common and are together all rows.
 
-    Rows are sorted by class and then by their keys, see `draw_rows`, and dealt out to the parts in turn.
-
-    The folds count from 1. The numbers of a class in two parts differ by one at most, as those of all rows do.
+    Rows are sorted by class and then by their keys, see `draw_rows`, and dealt out to the parts in turn, which count
+    from 1. The numbers of a class in two parts differ by one at most, as those of all rows do.
     """
     keys = streams.integers(seed, f"rows/{purpose}", 0, n_rows)
     order = np.argsort(keys, kind="stable") if labels is None else np.lexsort((keys, labels))

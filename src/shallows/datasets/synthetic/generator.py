@@ -25,11 +25,6 @@ class Generator(ABC):
     from `shallows.streams` by the chunk's number. So neither the order nor the bounds of blocks change an example: on
     one machine it is the same to the bit. On another machine integers and pixels are the same to the bit, and other
     numbers agree to the rounding of its mathematical functions.
-
-    Parameters
-    ----------
-    seed : int
-        The examples are a function of it and of their numbers.
     """
 
     name: ClassVar[str]  # The name that `make` knows it by

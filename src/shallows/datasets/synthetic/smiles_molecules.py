@@ -18,14 +18,7 @@ from shallows.errors import MissingExtraError, ShallowsError
 
 @dataclass(frozen=True, eq=False)
 class SmilesMolecules(Generator):
-    """Coulomb matrices of molecules given by SMILES strings, with computed geometries.
-
-    ``seed``: of the conformers.
-
-    Notes
-    -----
-    `geometry` says how the geometries differ from those of the papers.
-    """
+    """Coulomb matrices of molecules given by SMILES strings, with conformers that `geometry` computes by the seed."""
 
     name = "smiles_molecules"
     task = "regression"
@@ -81,8 +74,6 @@ def geometry(smiles: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray, str]:
 
     Returns charges, positions in Bohr radii, and the force field that relaxed them, or "none".
 
-    Notes
-    -----
     The papers' Coulomb matrices of the Clean Energy Project come from geometries that its authors optimised with
     density functional theory, and which are not published with the strings. A force field gives bond lengths that are
     off by some hundredths of an Ångström and, for these flexible molecules, often another conformer. So results on

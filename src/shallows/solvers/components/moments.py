@@ -9,12 +9,9 @@ from ...arrays import Array
 
 
 def next_block(n_blocks: int, n_revisits: int, max_blocks: int | None, seed: int) -> int:
-    """Return the number of the block for the next step; ``n_blocks`` itself is a new one.
+    """The number of the block for the next step; ``n_blocks`` itself is a new one.
 
     Old blocks are revisited in rounds, each round in a new random order, so that all of them are moved equally often.
-
-    ``n_blocks``: blocks in use. ``n_revisits``: steps so far that moved an old block. ``max_blocks``: the budget; None
-    is without end. ``seed``: of the orders.
     """
     if max_blocks is None or n_blocks < max_blocks:
         return n_blocks

@@ -38,9 +38,9 @@ def random_feature_pairs(
 ) -> TwoViewStart:
     """Solve kernel SVD, or kernel CCA with a ridge, on the features of the first blocks.
 
-    ``n_components``: k. ``ridge``: what is added to both covariances before they are whitened, for CCA; None is the
-    SVD. Returns: of half the size at which singular functions are orthonormal and canonical variables have unit
-    variance: the fixed points of the rules are FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
+    The ridge is added to both covariances before they are whitened, for CCA; None is the SVD. The functions have half
+    the size at which singular functions are orthonormal and canonical variables have unit variance: the fixed points of
+    the rules are FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
     """
     xp, n = arrays.namespace(x), x.shape[0]
     Z = [f.map(points, n_blocks) for f, points in zip(features, (x, y), strict=True)]

@@ -28,10 +28,8 @@ MOMENTS = ("first_moment", "second_moment", "cross_moment", "first_mean", "secon
 class TwoViewProblem(ExampleSet):
     """Functions u = F(x) and v = G(y) of two views of the same examples that tell most of each other.
 
-    ``features, second_features``: of the kernel of either view. One set of frequencies for both would need views of one
-    dimension and kernel. ``start, second_start`` (n_blocks, width, k): coefficients of the first blocks; see
-    `two_view_start`. None where a training goes on. ``points, second_view``: a set that batches are slices of; none for
-    a stream.
+    ``start, second_start`` (n_blocks, width, k): coefficients of the first blocks, see `two_view_start`; None where a
+    training goes on. ``points, second_view``: a set that batches are slices of; none for a stream.
     """
 
     features: FourierFeatures

@@ -29,11 +29,9 @@ class WarmStart:
 def random_feature_components(
     features: Any, x: Array, n_components: int, *, n_blocks: int = 1, centred: bool = False, seed: int = 0
 ) -> WarmStart:
-    """Solve kernel PCA on the features of the first blocks.
+    """Solve kernel PCA on the features of the first blocks, for a few thousand points at most.
 
-    ``x`` (n, d): a few thousand points at most: a matrix of n by n, or of the width of all blocks, is decomposed.
-    ``n_components``: k. ``centred``: whether the mean of the features is subtracted first. ``seed``: of the subspace
-    iteration.
+    A matrix of n by n, or of the width of all blocks, is decomposed.
     """
     xp = arrays.namespace(x)
     Z = features.map(x, n_blocks)

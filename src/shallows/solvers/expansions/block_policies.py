@@ -103,8 +103,6 @@ def admitted_steps(traces: Array, g: Array, gamma: float, c: float) -> Array:
     """The longest step that each block admits, 0 where there is none; shape (n_blocks,).
 
     The largest root of (‖g‖² + c) s² − 2⟨β, g⟩ s + ½(‖β‖² − γ²‖g‖²) = 0.
-
-    ``traces`` (n_blocks, c): β. ``g`` (c,).
     """
     xp = arrays.namespace(traces)
     g2 = float(xp.sum(g * g))

@@ -41,8 +41,6 @@ class KnownValues:
     Between two visits a batch's values change with what multiplies the whole function, which is one number, and with
     the blocks that are new. So an epoch costs n values of every new block, where to sum all blocks for every batch
     costs n values of all blocks there are. A change of an old block makes the values that contain it unknown.
-
-    ``n, c``: points of the set and outputs. ``like``: library, device and precision.
     """
 
     def __init__(self, n: int, c: int, like: Array):

@@ -12,8 +12,6 @@ def bounded_step(step_size: float, fitting: Array, energy: Array) -> Array:
 
     With the gradient g of a batch and its residual r, ⟨g, r⟩ / gᵀ K_P(S, S) g is, of all steps along g, the one that
     comes nearest to every function that fits the batch, in the norm that the preconditioner P belongs to.
-
-    ``fitting`` (1, c): ⟨g, r⟩ of each output. ``energy`` (1, c): gᵀ K_P(S, S) g of each output.
     """
     xp = arrays.namespace(energy)
     usual, positive = step_size + xp.zeros_like(energy), energy > 0

@@ -32,8 +32,7 @@ def low_rank(gram: Gram, regularisation: float, *, rank: int, n_subsample: int, 
     eigenpairs (μᵢ, uᵢ), and λ on both sides, the q directions are brought to the level ρ = μ_q + λ of the last one
     (Frangella, Tropp and Udell 2023).
 
-    ``gram``: its first points are a random subsample. ``regularisation``: λ. ``rank, n_subsample``: q and M. ``seed``:
-    Of the start of the eigensystem's iteration.
+    The first points of ``gram`` are a random subsample. ``rank, n_subsample``: q and M.
     """
     points, xp = gram.points, arrays.namespace(gram.points)
     m = min(n_subsample, gram.n)
@@ -69,8 +68,6 @@ class ConjugateGradientState(KernelState):
 
     ``coefficients`` are the smoothed iterates, whose residual never grows. The rest is None before the first step and
     after a resume, and is then made from the coefficients: the iteration begins anew from where they are.
-
-    ``iterate, residual, direction`` (n, c): of the recursion.
     """
 
     iterate: Array | None = None

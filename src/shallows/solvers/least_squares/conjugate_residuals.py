@@ -96,7 +96,7 @@ class ConjugateResidualState:
     """Where conjugate residuals stand; what is None is made by the first step, or by the first one after a resume.
 
     ``directions, images`` (c, k, n): d, along which the last k steps went, and K d. ``checked, checked_residual`` (n,
-    c): The coefficients with which the residual was last computed anew, and that residual.
+    c): the coefficients with which the residual was last computed anew, and that residual.
     """
 
     coefficients: Array  # (n, c): α

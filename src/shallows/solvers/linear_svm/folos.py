@@ -16,8 +16,6 @@ class FOLOS:
     Pegasos steps along the subgradient of the regulariser where it stands; this one where it arrives. A step of the
     protocol visits a given number of examples.
 
-    ``batch_size, averaging, sampling, seed``: as for `LinearPegasos`.
-
     References
     ----------
     J. Duchi and Y. Singer (2009), "Efficient online and batch learning using forward backward splitting", Journal of

@@ -26,8 +26,6 @@ class SVMSGD:
     at most 1,000 examples after a pass over them with these steps. A step of the protocol visits a given number of
     examples.
 
-    ``averaging, sampling, seed``: as for `LinearPegasos`.
-
     References
     ----------
     L. Bottou (2010), "Large-scale machine learning with stochastic gradient descent", COMPSTAT 19, and his programs

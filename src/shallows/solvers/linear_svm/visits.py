@@ -77,10 +77,10 @@ def permutation(seed: int, epoch: int, n: int) -> np.ndarray:
 def visits(
     sampling: str, seed: int, first: int, count: int, n: int, held: dict[str, Any], batch_size: int = 1
 ) -> np.ndarray:
-    """Row numbers of the visits ``first`` to ``first + count``, shape (count,).
+    """Row numbers of the visits ``first`` to ``first + count``, by one of `SAMPLINGS`, shape (count,).
 
-    ``sampling``: one of `SAMPLINGS`. ``n``: number of rows. ``held``: keeps the permutation of the last epoch, for the
-    next call. ``batch_size``: of the subsets, at most n; the first one begins with the visit ``first``.
+    ``held`` keeps the permutation of the last epoch for the next call. Of subsets of at most n rows, the first one
+    begins with the visit ``first``.
     """
     if sampling == "uniform":
         return draws(key_of(seed, "drawn examples", 0), first, count, n)
