@@ -17,9 +17,8 @@ Held = dict[str, np.ndarray]
 class DistributedCheckpoint:
     """A `Checkpoint` that rank 0 reads and writes, with the arrays of all processes.
 
-    ``checkpoint``: the same in all processes; that of rank 0 is used. ``whole, share``: make the arrays of all
-    processes from those of each (a collective operation), and those of this process from the whole ones. Both get the
-    arrays by name and the notes, and return both.
+    ``whole, share``: make the arrays of all processes from those of each (a collective operation), and those of this
+    process from the whole ones. Both get the arrays by name and the notes, and return both.
     """
 
     def __init__(

@@ -57,10 +57,7 @@ class DistributedKnownValues(KnownValues):
 
 @dataclass
 class DistributedExpansionState(ExpansionState):
-    """An `ExpansionState` of which each process holds the coefficients of its own blocks; all else is everywhere.
-
-    ``buffer`` (capacity, width, c): of the own blocks.
-    """
+    """An `ExpansionState` of which each process holds the coefficients of its own blocks; all else is everywhere."""
 
     ranks: Ranks | None = None
 

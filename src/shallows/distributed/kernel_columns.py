@@ -15,11 +15,7 @@ class OwnColumns:
     """The kernel values of all n points with those that belong to this process, in tiles that are kept while they fit.
 
     The point of number i belongs to the process of rank i modulo the number of processes, so that each of them has an
-    equal share of every batch and of the subsample of a preconditioner.
-
-    ``points`` (n, d + 2): all points, augmented (`kernels.augmented`), the same in all processes. ``budget``: bytes
-    that the kept tiles and the scratch space may take. ``n``: number of points. ``own`` (about n / ranks, d + 2): those
-    of this process.
+    equal share of every batch and of the subsample of a preconditioner. All processes have the same augmented points.
     """
 
     def __init__(self, ranks: Ranks, kernel: Kernel, points: Array, *, budget: int):
@@ -42,9 +38,8 @@ class OwnColumns:
     def rows_dot(self, batch: slice, a: Array, head: int = 0, *, keeps: bool = True) -> tuple[Array, Array]:
         """What this process adds to ``K[batch] @ a``, and its first columns.
 
-        ``batch``: some of the n points. ``a`` (own, c): coefficients of the own points. ``head``: how many of the first
-        own columns to hand out as well. ``keeps``: whether tiles may be kept, for the next time that the same batch
-        comes. Returns ``product`` (m, c); ``columns`` (m, head).
+        ``head``: how many of the first own columns to hand out. ``keeps``: whether tiles may be kept, for the next time
+        that the same batch comes.
         """
         xp, m = arrays.namespace(a), batch.stop - batch.start
         columns = xp.empty((m, head), dtype=a.dtype)

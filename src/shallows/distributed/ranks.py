@@ -140,10 +140,7 @@ class Ranks:
         return int(self._comm.allreduce(int(value), op=self._mpi.SUM))
 
     def same(self, value: Hashable, what: str) -> None:
-        """Make sure that a value is the same in all processes.
-
-        ``value``: of this process. ``what``: in the plural, for the message.
-        """
+        """Make sure that a value is the same in all processes; ``what`` says it in the plural, for the message."""
         found = self._comm.allgather(value)
         other = next((rank for rank in range(self.size) if found[rank] != found[0]), None)
         if other is not None:

@@ -25,8 +25,7 @@ class Operations:
 class SimulatedCommunicator:
     """What `Ranks` uses of an MPI communicator, between threads of one process.
 
-    ``held``: a place for each rank, shared by all of them. ``barrier``: of all of them. Where one thread fails it is
-    broken, so that the others fail rather than wait for ever.
+    Where one thread fails their barrier is broken, so that the others fail rather than wait for ever.
     """
 
     def __init__(self, rank: int, held: list[Any], barrier: threading.Barrier):

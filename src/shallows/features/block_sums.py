@@ -34,9 +34,6 @@ def evaluate(
 
     Points go in strips over threads, and every strip passes all blocks in their order, so that the sum does not depend
     on the number of threads. Frequencies that the cache of ``features`` does not hold are drawn once for all threads.
-
-    ``x`` (m, d). ``coefficients`` (n_blocks, width, c). ``first``: number of the block that ``coefficients[0]`` belongs
-    to. ``budget``: bytes for frequencies that are held at a time. Returns (m, c).
     """
     xp = arrays.namespace(x)
     n_blocks, width, c = coefficients.shape
@@ -129,10 +126,7 @@ def correlate(
     weights: Array | None = None,
     budget: int = DEFAULT_BUDGET,
 ) -> tuple[Array, Array | None]:
-    """Φᵀg and, if asked for, Φᵀ diag(weights) Φ, with Φ = block(i, x); points go in strips that fit the budget.
-
-    Returns (width, c); (width, width).
-    """
+    """Φᵀg and, if asked for, Φᵀ diag(weights) Φ, with Φ = block(i, x); points go in strips that fit the budget."""
     xp = arrays.namespace(x)
     rows = max(1, min(x.shape[0], budget // (features.width * arrays.itemsize(x))))
     if rows == x.shape[0] and arrays.device_of(x).kind != "cpu" and hasattr(features, "projector"):

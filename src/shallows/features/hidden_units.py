@@ -142,11 +142,9 @@ class StackedUnits(FeatureMap):
 def stacked(
     activation: str, x: Array, n_units: Sequence[int], bandwidth: float, seed: int = 0
 ) -> HiddenUnits | StackedUnits:
-    """Layers of ``n_units`` units each over training points; one layer is a `HiddenUnits`.
+    """Layers of ``n_units`` units each over training points x; one layer is a `HiddenUnits`.
 
-    ``activation``: a member of `ACTIVATIONS`, for all layers. ``x`` (n, d): training points, from which means and
-    deviations are taken. ``bandwidth``: σ of the first layer; later layers have inputs of variance one and take √d/2
-    for d inputs.
+    The bandwidth is σ of the first layer; later layers have inputs of variance one and take √d/2 for d inputs.
     """
     xp = arrays.namespace(x)
     layers, means, spreads = [], [], []

@@ -209,9 +209,6 @@ def ridge_leverage_scores(kernel: Any, x: Array, pilot: Array, total: float, see
     (k(x, x) − w k_M(x)ᵀ (w K_MM + λI)⁻¹ k_M(x)) / λ, at most 1. λ is the one at which the scores add up to ``total``,
     the effective dimension that so many landmarks are good for, found on at most 2,000 of the points.
 
-    ``x`` (n, d). ``pilot`` (M, d): a uniform sample of ``x``. ``total``: below n. ``seed``: of the points that λ is
-    found on. Returns (n,).
-
     References
     ----------
     A. Alaoui and M. Mahoney (2015), "Fast randomized kernel ridge regression with statistical guarantees", NIPS 28. C.

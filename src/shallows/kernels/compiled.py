@@ -23,8 +23,6 @@ class CompiledKernel(WrappedKernel):
     """A radial kernel in float32 whose product of matrices is followed by one loop in place of several of NumPy's.
 
     Its values, which lie within [0, 1], differ from those of the kernel by at most 4 · 2⁻²³.
-
-    ``kernel``: one of `COMPILED`.
     """
 
     def __init__(self, kernel: RadialKernel):
@@ -49,8 +47,6 @@ def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
 
     It pays for `COMPILED` kernels, float32 on a CPU, and at least `MANY_VALUES` values. The choice follows from the
     problem alone, so that a fit that is done again, or goes on after a break, has the same values.
-
-    ``points`` (n, d + 2): augmented. ``n_values``: how many values will be made, at least once each.
     """
     pays = n_values >= MANY_VALUES and arrays.is_numpy(points) and points.dtype == np.float32
     if not pays or type(kernel) not in COMPILED:

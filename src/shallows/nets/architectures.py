@@ -273,8 +273,7 @@ def find(architecture: str | Architecture) -> Architecture:
 def shape_of_examples(n_inputs: int, of_images: bool, image_shape: Any = None) -> Shape:
     """Shape of one example: what is stated, or square images of one or of three channels.
 
-    ``of_images``: whether the net needs images. ``image_shape``: channels, height and width, in the order of the
-    numbers of a row (all of one channel before the next).
+    ``image_shape``: channels, height and width, in the order of a row (all of one channel before the next).
     """
     if not of_images:
         return (n_inputs,)

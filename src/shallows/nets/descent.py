@@ -16,10 +16,7 @@ from .inputs import Coding
 
 @dataclass(frozen=True)
 class NetProblem:
-    """What a net is trained on.
-
-    ``device, dtype``: PyTorch's.
-    """
+    """What a net is trained on; device and dtype are PyTorch's."""
 
     x: Any  # (n, d): rows as they were given; a memory map is read a batch at a time
     targets: np.ndarray  # (n,) of int64 or (n, c): Class numbers, or values

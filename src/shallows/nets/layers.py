@@ -23,8 +23,6 @@ def first_weights(architecture: Architecture, shape: Shape, n_outputs: int, seed
 
     Normal with variance gain / inputs, where the gain is 2 for rectified units (He et al. 2015) and 1 for others, so
     that activations keep their size from layer to layer; biases 0. Each layer has its own stream.
-
-    ``shape``: of one example, before it is cut.
     """
     shapes, found = architecture.shapes(shape, n_outputs), {}
     for name, layer in architecture.layers(n_outputs).items():

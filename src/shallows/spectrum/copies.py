@@ -23,10 +23,7 @@ class Joined:
 
 
 def join_copies(points: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> Joined:
-    """Join the rows with equal points.
-
-    ``points`` (m, d). ``targets`` (m, c). ``weights`` (m,): positive.
-    """
+    """Join the rows with equal points; weights are positive."""
     m = len(points)
     first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)[1:]
     if len(first) == m:

@@ -29,8 +29,7 @@ class RidgePath:
     The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the coefficients α = (K + λW⁻¹)⁻¹ y. Fitted without the i-th
     point, it misses the target there by αᵢ / [(K + λW⁻¹)⁻¹]ᵢᵢ (Rasmussen and Williams 2006, section 5.4.2; Wahba 1990).
 
-    ``matrix`` (m, m): K. ``targets`` (m, c). ``weights`` (m,). ``values, vectors`` (m,) and (m, m): the eigensystem of
-    W^½ K W^½, from the largest eigenvalue to the smallest.
+    ``values, vectors``: the eigensystem of W^½ K W^½, from the largest eigenvalue to the smallest.
     """
 
     def __init__(self, matrix: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None):

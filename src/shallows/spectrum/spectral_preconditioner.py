@@ -89,10 +89,9 @@ def flattened_top(eigenvalues: Array, damping: float, power: float) -> float:
 
 
 def choose_rank(eigenvalues: Array, *, rank: int, level: float, rounding: float) -> int:
-    """How many directions are flattened.
+    """How many directions are flattened, ``rank`` at most: those above the level, and above rounding.
 
-    ``rank``: the most. ``level``: directions with a smaller eigenvalue are left as they are. ``rounding``: share of the
-    largest eigenvalue below which eigenvalues carry no direction.
+    ``rounding`` is the share of the largest eigenvalue below which eigenvalues carry no direction.
     """
     values = arrays.to_numpy(eigenvalues)
 
@@ -119,8 +118,8 @@ def flatten(
     """The eigenvalues λ₁ to λ_{q+1} that a preconditioner can be made with, and its certificate.
 
     ``functions`` (n, q): values ψᵢ(x) of the eigenfunctions, of norm one in the kernel's space, on the points of the
-    certificate. ``make_matrix``: the kernel matrix of these points, shape (n, n), to be written into. ``q, level``:
-    From `choose_rank`. ``weights`` (n,). ``whole``: the eigenvalues are those of all training points.
+    certificate. ``make_matrix`` gives the kernel matrix of these points, to be written into. ``whole``: the eigenvalues
+    are those of all training points.
     """
     while True:
         kept = arrays.contiguous(eigenvalues[: q + 1])

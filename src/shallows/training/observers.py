@@ -145,11 +145,9 @@ class Progress(Observer):
 
 
 def place_of(run: Run, n_epochs: int | None = None) -> tuple[str, float | None, float | None]:
-    """Where a training is.
+    """Where a training is, in words; its share, and the seconds that are left: None where its end is not known.
 
-    ``n_epochs``: after which it will be ended, if that is fewer than the run knows of. Returns ``place``: the epoch, or
-    the batch where the number of batches is not known; ``share, seconds_left``: None where it is not known when it
-    ends.
+    ``n_epochs``: after which it will be ended, if that is fewer than the run knows of.
     """
     total = _total(run, n_epochs)
     if run.n_batches:

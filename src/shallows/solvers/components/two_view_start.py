@@ -16,12 +16,9 @@ from .warm_start import RESOLUTION
 
 @dataclass(frozen=True)
 class TwoViewStart:
-    """Pairs of functions in the features of the first blocks.
+    """Pairs of functions in the features of the first blocks."""
 
-    ``first, second`` (n_blocks, width, k): coefficients.
-    """
-
-    first: Array
+    first: Array  # (n_blocks, width, k): coefficients, those of the other view in `second`
     second: Array
     values: np.ndarray  # (at most k + 1,): singular values of the cross-covariance, or canonical correlations
 

@@ -41,10 +41,7 @@ class BatchLosses:
 def observe(
     problem: ExpansionProblem, state: ExpansionState, examples: Examples, scores: Array, kappa: float
 ) -> BatchLosses:
-    """The loss on a batch, with one wait of the host for its sums.
-
-    ``scores`` (m, c): f at the batch. ``kappa``: κ, what a step of one shrinks f by.
-    """
+    """The loss on a batch, with one wait of the host for its sums; κ is what a step of one shrinks f by."""
     targets, b = state.targets_for(problem, examples, scores), state.intercept(problem)
     if cuda.wanted(scores) and has_text(problem.loss) and targets.dtype == scores.dtype:
         return _in_one_launch(problem.loss, scores, targets, b, examples.weights, kappa)

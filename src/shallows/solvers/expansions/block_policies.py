@@ -27,10 +27,7 @@ class Fresh:
 
 @dataclass(frozen=True)
 class UniformReuse:
-    """UDSG: G steps with new blocks, then U steps with old ones drawn uniformly, and so on.
-
-    ``fresh, reused``: G ≥ 1 and U ≥ 0.
-    """
+    """UDSG: G ≥ 1 steps with new blocks, then U ≥ 0 steps with old ones drawn uniformly, and so on."""
 
     fresh: int = 1
     reused: int = 1

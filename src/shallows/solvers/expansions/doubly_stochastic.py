@@ -278,10 +278,7 @@ def stable_step(loss: Any, top_eigenvalue: float, batch_size: int, block_size: i
 
 
 def feature_variance(features: Any, x: Array, n_points: int = 512, n_blocks: int = 4) -> float:
-    """σ² = E_ω Var_x[φ_ω(x)φ_ω(z) − k(x, z)] of a block's average product, over points z of the data.
-
-    ``x`` (n, d): training points in random order; the first ``2 n_points`` are used.
-    """
+    """σ² = E_ω Var_x[φ_ω(x)φ_ω(z) − k(x, z)] of a block's average product, over the first points of the data."""
     xp = arrays.namespace(x)
     n = max(1, min(n_points, x.shape[0] // 2))
     left, right = x[:n, :], x[x.shape[0] - n :, :] if x.shape[0] < 2 * n_points else x[n : 2 * n, :]

@@ -29,10 +29,8 @@ SHARE_OF_DIRECTIONS = 0.25
 def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: int, budget: int) -> int:
     """The batch size on a GPU, where that of a CPU would leave it waiting for launches.
 
-    ``batch_size``: what a CPU takes. ``n, n_outputs``: points, and columns of the targets. ``rank``: of the
-    preconditioner. ``itemsize``: bytes of a number. ``budget``: bytes of the device that the fit may take beside its
-    points. Returns: an eighth of the points, unless ``batch_size`` is larger, the directions take too much memory,
-    or there are too many outputs for conjugate residuals.
+    It is an eighth of the points, unless that of a CPU is larger, the directions take more memory than the fit may take
+    beside its points, or there are too many outputs for conjugate residuals.
     """
     larger = -(-n // BATCHES)
     # Outputs for a calibration may be as many again.
@@ -42,11 +40,7 @@ def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: 
 
 
 def gram_on(kernel: Kernel, points: Array, budget: int, beside: int = 0) -> Gram:
-    """The kernel matrix on the device of the points: whole on a GPU where it fits, else in tiles.
-
-    ``points`` (n, d + 2): augmented. ``budget``: bytes. ``beside``: bytes that are to be left over where the matrix is
-    whole.
-    """
+    """The kernel matrix of points on their device: whole on a GPU where it leaves ``beside`` bytes, else in tiles."""
     if arrays.device_of(points).kind != "cpu" and whole_bytes(points, budget) + beside <= budget:
         return WholeGram(kernel, points, budget=budget - beside)
     return Gram(kernel, points, budget=budget)
@@ -55,10 +49,7 @@ def gram_on(kernel: Kernel, points: Array, budget: int, beside: int = 0) -> Gram
 def problem_and_solver(
     problem_on: KernelProblem, solver: EigenPro | ConjugateResiduals, batch_size: int, budget: int
 ) -> tuple[KernelProblem, EigenPro | ConjugateResiduals | LiftedEigenPro]:
-    """The problem and the solver in the form that suits the device, see `LiftedEigenPro`.
-
-    ``problem_on``: with its kernel matrix. ``budget``: bytes that the matrix was given.
-    """
+    """The problem and the solver in the form that suits the device, see `LiftedEigenPro`."""
     gram, targets = problem_on.gram, problem_on.targets
     if not isinstance(solver, EigenPro) or not pays(gram, targets, problem_on.preconditioner, batch_size, budget):
         return problem_on, solver

@@ -86,10 +86,7 @@ class LiftedProblem(KernelProblem):
 
 
 def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
-    """The problem with the flattened directions' values at all points: n q numbers and one product of the matrix.
-
-    ``problem``: with a preconditioner. ``batch_size``: the most rows of a batch.
-    """
+    """The problem with the flattened directions' values at all points: n q numbers and one product of the matrix."""
     p, xp = problem.preconditioner, arrays.namespace(problem.targets)
     directions = p.vectors * xp.sqrt(xp.clip(p.scale, 0.0, None))[None, :]
     functions = problem.gram.columns_dot(0, p.n_subsample, directions)

@@ -203,9 +203,6 @@ def certificate(
     Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is what the preconditioner takes off. What the gradient has
     outside the span is projected away and moves nothing, so that β and λ are smaller than those of the preconditioned
     kernel itself.
-
-    ``kernel, centres, projection, preconditioner``: as in `CentresProblem`. ``fresh`` (N, d + 2): augmented points.
-    ``weights`` (N,): sample weights of the loss. ``seed``: of the start of the iterations.
     """
     xp = arrays.namespace(fresh)
     m, n = preconditioner.n_subsample, fresh.shape[0]

@@ -121,9 +121,9 @@ def _share(start: int, stop: int, worker: int, n_workers: int) -> list[int]:
 def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | None = None) -> Projection:
     """Factor the kernel matrix of centres.
 
-    ``centres`` (p, d + 2): augmented. Beside the strips, of p²/2 numbers, about one more is held meanwhile.
-    ``relative_jitter``: μ as a share of the trace of K_ZZ. None takes the rounding of the factorisation, and ten times
-    as much, up to four times, where that does not do.
+    Beside the strips, of p²/2 numbers, about one more is held meanwhile. ``relative_jitter``: μ as a share of the trace
+    of K_ZZ; None takes the rounding of the factorisation, and ten times as much, up to four times, where that does not
+    do.
     """
     xp = arrays.namespace(centres)
     p = centres.shape[0]
