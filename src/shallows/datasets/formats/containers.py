@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_PIECE = 1 << 18
+_PIECE, _PIECES_AHEAD = 1 << 18, 16
 
 # What these libraries raise on a file that is broken or of another kind.
 CONTAINER_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
@@ -37,11 +37,11 @@ def open_binary(path: Path, ahead: bool = False) -> BinaryIO:
 class ReadAhead(io.RawIOBase):
     """A stream that a thread reads a few pieces ahead; an error is raised where its bytes would have come."""
 
-    def __init__(self, stream: BinaryIO, n_pieces: int = 16):
+    def __init__(self, stream: BinaryIO):
         super().__init__()
         self._stream, self._rest = stream, memoryview(b"")
         self._thread = ThreadPoolExecutor(1, "shallows read ahead")
-        self._pieces = deque(self._thread.submit(stream.read, _PIECE) for _ in range(n_pieces))
+        self._pieces = deque(self._thread.submit(stream.read, _PIECE) for _ in range(_PIECES_AHEAD))
 
     def readable(self) -> bool:
         """Return True."""

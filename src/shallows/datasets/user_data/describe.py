@@ -74,7 +74,7 @@ def describe(request: Request) -> dict[str, Any]:
     scaling = _guess_scaling(request, summary)
     options = {**summary.options, "form": form, "text_target": summary.target.text}
     n_classes = len(summary.target.values) if task == "classification" and summary.target.values else 0
-    paragraph = _paragraph(request, summary, form, task, scaling, n_classes)
+    paragraph = _paragraph(request, summary, form, task, n_classes)
     return {
         "schema_version": 1,
         "request": _plain(request.as_data()),
@@ -215,7 +215,7 @@ def _guess_scaling(request: Request, summary: Summary) -> str:
     return "zscore"
 
 
-def _paragraph(request: Request, summary: Summary, form: str, task: str, scaling: str, n_classes: int) -> str:
+def _paragraph(request: Request, summary: Summary, form: str, task: str, n_classes: int) -> str:
     rows = f"{count_of(summary.n_train, 'row')}" + (
         f" and {count_of(summary.n_test, 'test row')}" if summary.n_test else ""
     )

@@ -235,7 +235,7 @@ MOVE = FusedExpression(
 """f after a step."""
 
 
-def least(slope: Any, highest: float, guess: float, n_calls: int = 16) -> float:
+def least(slope: Any, highest: float, guess: float) -> float:
     """Where a convex function on [0, highest] is least, from its slope: to a thousandth of the slope at 0.
 
     Secants within a bracket, with the rule of Illinois; a linear slope takes three calls.
@@ -246,7 +246,7 @@ def least(slope: Any, highest: float, guess: float, n_calls: int = 16) -> float:
         return 0.0
     high = at_high = None
     at = min(guess, highest) if guess > 0 else highest
-    for _ in range(n_calls):
+    for _ in range(16):
         here = slope(at)
         if abs(here) <= small or not math.isfinite(here):
             break
