@@ -97,18 +97,14 @@ class Curve(Observer):
         self.rows = list(memory)
 
 
-DELAY = 2.0
-"""Seconds after which a bar is shown."""
-
-
 class Progress(Observer):
     """A bar with the time left, or a plain line now and then where there is no terminal.
 
-    Runs that are done within `DELAY` seconds have no bar.
+    Runs that are done within ``delay`` seconds show nothing.
     """
 
-    def __init__(self, label: str, n_epochs: int | None = None, every_seconds: float = 15.0):
-        self.label, self.n_epochs, self.every_seconds = label, n_epochs, every_seconds
+    def __init__(self, label: str, n_epochs: int | None = None, delay: float = 2.0, every_seconds: float = 15.0):
+        self.label, self.n_epochs, self.delay, self.every_seconds = label, n_epochs, delay, every_seconds
         self._bar: Any = None
         self._last = 0.0
 
@@ -122,7 +118,7 @@ class Progress(Observer):
                 initial=run.iteration,
                 desc=self.label,
                 unit="batch",
-                delay=DELAY,
+                delay=self.delay,
                 leave=False,
             )
 
