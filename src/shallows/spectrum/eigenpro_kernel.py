@@ -1,4 +1,4 @@
-"""The kernel of EigenPro: that of which gradient descent is EigenPro's iteration with the original kernel."""
+"""The kernel with which plain gradient descent is EigenPro on the original kernel."""
 
 from __future__ import annotations
 
