@@ -128,11 +128,11 @@ class BareProducts(training.Observer):
 
     def on_batch(self, run: training.Run) -> None:  # noqa: D102
         if self._matrix is None:
-            self._matrix = run.snapshot().estimator._gram
+            self._matrix = run.snapshot().fit.gram
         if run.position == 1:
             self.seconds.append(0.0)
-        n, matrix = len(self._matrix._rows), self._matrix
-        points = matrix._rows(slice((run.position - 1) * n // run.n_batches, run.position * n // run.n_batches))
+        n, matrix = len(self._matrix.rows), self._matrix
+        points = matrix.rows(slice((run.position - 1) * n // run.n_batches, run.position * n // run.n_batches))
         a = run.state.iterate
         answers = np.ones((len(points), a.shape[1]), dtype=a.dtype)
 

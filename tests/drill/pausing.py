@@ -31,5 +31,5 @@ class Pausing:
 class PausingSGDClassifier(KernelSGDClassifier):
     """Kernel SGD that waits before each step."""
 
-    def _make_solver(self, step_size: float) -> Pausing:
-        return Pausing(super()._make_solver(step_size))
+    def _make_solver(self, fit: Any) -> Pausing:
+        return Pausing(super()._make_solver(fit))

@@ -9,8 +9,7 @@ import numpy as np
 
 from .. import arrays, gram
 from ..arrays import Array
-from ..estimators.least_squares.centres_matrix import CentresMatrix
-from ..estimators.least_squares.fit_plan import Plan
+from ..estimators.least_squares.eigenpro_centres import CentresMatrix, EigenProCentresFit
 from ..estimators.rows_ahead import RowsAhead
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro
 from .checkpoints import Held
@@ -58,28 +57,27 @@ class DistributedCentresMatrix(CentresMatrix):
 
     def dot(self, a: Array) -> Array:
         """``k(X, Z) @ a`` for all training points in the order of the fit, shape (n, c)."""
-        out = arrays.namespace(a).zeros((len(self._rows), a.shape[1]), dtype=a.dtype)
-        for k, rows in enumerate(arrays.blocks(len(self._rows), ROWS)):
+        out = arrays.namespace(a).zeros((len(self.rows), a.shape[1]), dtype=a.dtype)
+        for k, rows in enumerate(arrays.blocks(len(self.rows), ROWS)):
             if k % self._ranks.size == self._ranks.rank:
-                points = self._rows(rows)[:, :-2]
-                out[rows, :] = gram.cross_product(self.kernel, points, self.points, a, budget=self._budget)
+                points = self.rows(rows)[:, :-2]
+                out[rows, :] = gram.cross_product(self.kernel, points, self.points, a, budget=self.budget)
         return self._ranks.sum(out)
 
 
 class DistributedEigenProCentresFit(DistributedLeastSquaresFit):
     """EigenPro on chosen centres: every process has its share of each batch."""
 
-    def _make_problem(self, plan: Plan, points: Array, targets: Array, weights: Any, budget: int) -> CentresProblem:
-        rows = self._rows
-        made = super()._make_problem(plan, points, targets, weights, budget)
-        self._gram = DistributedCentresMatrix(self._ranks, plan.kernel, made.centres, rows, made.budget)
+    def _make_problem(self, fit: EigenProCentresFit, budget: int) -> CentresProblem:
+        made = super()._make_problem(fit, budget)
+        fit.gram = DistributedCentresMatrix(self._ranks, fit.plan.kernel, made.centres, fit.rows, made.budget)
         if isinstance(made.points, RowsAhead):
             made.points.share = self._ranks.piece
         given = {field.name: getattr(made, field.name) for field in fields(CentresProblem)}
         return DistributedCentresProblem(**given, ranks=self._ranks)
 
-    def _make_solver(self, step_size: float) -> DistributedProjectedEigenPro:
-        return DistributedProjectedEigenPro(step_size, average=self._averaged)
+    def _make_solver(self, fit: EigenProCentresFit) -> DistributedProjectedEigenPro:
+        return DistributedProjectedEigenPro(float(fit.plan.step_size), average=fit.plan.batch_size < fit.n)
 
     def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
         """The arrays of a checkpoint: every process has them all."""
@@ -87,8 +85,9 @@ class DistributedEigenProCentresFit(DistributedLeastSquaresFit):
 
     _share = _whole
 
-    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
+    def _raw_predict(self, X: Any, coefficients: Any = None, fit: EigenProCentresFit | None = None) -> np.ndarray:
         """f(x), shape (m, c); in the course of the fit every process computes it for its share of the rows."""
-        if coefficients is None:
+        if fit is None:
             return super()._raw_predict(X)
-        return self._ranks.gathered(super()._raw_predict(X[self._ranks.own(X.shape[0])], coefficients), X.shape[0])
+        own = X[self._ranks.own(X.shape[0])]
+        return self._ranks.gathered(super()._raw_predict(own, coefficients, fit), X.shape[0])

@@ -10,7 +10,7 @@ import numpy as np
 from .. import arrays, gram
 from ..arrays import Array
 from ..errors import ShallowsError
-from ..estimators.least_squares.fit_plan import Plan
+from ..estimators.least_squares.kernel_least_squares import LeastSquaresFit, Plan
 from ..solvers.least_squares.columnwise import bounded_step, dots
 from ..solvers.least_squares.cycles import Cycle
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem
@@ -155,62 +155,55 @@ class DistributedFit:
 class DistributedLeastSquaresFit(DistributedFit):
     """What the estimators of least squares have in common in a fit by several processes."""
 
-    def _make_plan(self, points: Any, weights: Any, kernel: Any, seed: int, budget: int) -> Plan:
+    def _make_plan(self, fit: LeastSquaresFit) -> Plan:
         """The plan of rank 0: eigenvectors that another machine computes may differ in sign."""
-        plan = super()._make_plan(points, weights, kernel, seed, budget)
+        plan = super()._make_plan(fit)
         self._ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
         p = plan.preconditioner
         held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
         numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
         sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
         held, numbers, sizes = self._ranks.from_first((held, numbers, sizes))
-        self._choices.regularisation = self._ranks.from_first(self._choices.regularisation)
-        held = {name: arrays.like(array, points) for name, array in held.items()}
+        fit.choices.regularisation = self._ranks.from_first(fit.choices.regularisation)
+        held = {name: arrays.like(array, fit.points) for name, array in held.items()}
         return replace(plan, preconditioner=replace(p, **held, **numbers), **sizes)
 
 
 class DistributedEigenProFit(DistributedLeastSquaresFit):
     """EigenPro with all training points as centres, which are divided among the processes."""
 
-    # Its steps have no other form on a GPU, and its kernel values are those of the kernel itself. Here and not in the
-    # estimator's own class, since a file of a model may set no attribute that the class has.
-    _lifted = None
-    _splits = False
-
-    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> DistributedProblem:
-        self._sides = (plan.batch_size, self._n_outputs)
-        self._gram = OwnColumns(self._ranks, plan.kernel, points, budget=budget)
+    def _make_problem(self, fit: LeastSquaresFit, budget: int) -> DistributedProblem:
+        fit.gram = OwnColumns(self._ranks, fit.plan.kernel, fit.points, budget=budget)
         return DistributedProblem(
-            self._gram,
-            targets,
-            weights,
-            plan.preconditioner,
-            self._choices.regularisation,
-            OwnDirections.of(plan.preconditioner, self._ranks),
+            fit.gram,
+            fit.targets,
+            fit.weights,
+            fit.plan.preconditioner,
+            fit.choices.regularisation,
+            OwnDirections.of(fit.plan.preconditioner, self._ranks),
         )
 
-    def _make_solver(self, step_size: float) -> DistributedEigenPro:
-        return DistributedEigenPro(step_size, self._cycle)
+    def _make_solver(self, fit: LeastSquaresFit) -> DistributedEigenPro:
+        return DistributedEigenPro(float(fit.plan.step_size), fit.plan.cycle)
 
     def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
         """The arrays of a checkpoint, which have a row for each centre, from those of all processes."""
-        return {name: self._ranks.gathered(array, self._gram.n) for name, array in held.items()}, notes
+        return {name: self._ranks.gathered(array, self._ranks.total(len(array))) for name, array in held.items()}, notes
 
     def _share(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
         """The rows of this process's centres."""
-        own = self._ranks.own(self._gram.n)
-        return {name: np.ascontiguousarray(array[own]) for name, array in held.items()}, notes
+        return {name: np.ascontiguousarray(array[self._ranks.own(len(array))]) for name, array in held.items()}, notes
 
-    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
+    def _raw_predict(self, X: Any, coefficients: Any = None, fit: LeastSquaresFit | None = None) -> np.ndarray:
         """f(x), shape (m, c); in the course of the fit every process adds what its own centres give."""
-        if coefficients is None:
+        if fit is None:
             return super()._raw_predict(X)
-        device, own = arrays.resolve_device(self.device), self._gram.own
-        mine = arrays.contiguous_copy(coefficients[self._ranks.own(self._gram.n), :])
+        device, own = arrays.resolve_device(self.device), fit.gram.own
+        mine = arrays.contiguous_copy(coefficients[self._ranks.own(fit.gram.n), :])
         budget = min(self._working_budget(device) // 2, 2**28 if device.kind == "cpu" else 2**32)
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(own.dtype)))
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, extra in self._centring.new_points(X, device, out.dtype):
-                made = gram.cross_product(self._gram.kernel, x, own, mine, budget=budget, extra=extra)
+                made = gram.cross_product(fit.gram.kernel, x, own, mine, budget=budget, extra=extra)
                 out[rows] = arrays.to_numpy(made)
         return self._unscale(self._ranks.sum(out))

@@ -15,8 +15,8 @@ from .. import arrays, training
 from ..errors import ShallowsError
 from ..estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
-from ..estimators.least_squares.eigenpro_centres_fit import EigenProCentresFit
-from ..estimators.least_squares.eigenpro_fit import EigenProFit
+from ..estimators.least_squares.eigenpro import EigenProMethod
+from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
 from .centres import DistributedEigenProCentresFit
 from .checkpoints import DistributedCheckpoint
 from .eigenpro import DistributedEigenProFit
@@ -117,8 +117,8 @@ class FittedTogether:
 
 
 HELPERS: dict[type, type] = {
-    EigenProFit: DistributedEigenProFit,
-    EigenProCentresFit: DistributedEigenProCentresFit,
+    EigenProMethod: DistributedEigenProFit,
+    EigenProCentresMethod: DistributedEigenProCentresFit,
     DoublyStochasticClassifier: DistributedExpansionFit,
     DoublyStochasticRegressor: DistributedExpansionFit,
 }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from typing import Any
+import sys
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -38,13 +41,39 @@ def native(X: Any) -> Any:
     return X.astype(dtype.newbyteorder("=")) if foreign else X
 
 
-def kept_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, int]:
-    """Which of the user's rows are left where those of weight zero are dropped, and how many rows there were.
+def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> None:
+    """Warn at the line of the user's that called this package."""
+    package, frame, level = __name__.partition(".")[0], sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
-    n is how many are left.
+
+class TrainingSet(NamedTuple):
+    """Checked training data in the user's order, without the rows of weight zero.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix, shape (n, d)
+        With ``kernel="precomputed"`` the numbers of the rows of ``matrix``, shape (n, 1).
+    y : ndarray or None
+    weights : ndarray, shape (n,), or None
+    rows : ndarray of int, shape (n,)
+        Which of the rows that the user gave these are.
+    matrix : ndarray, CSR matrix or None
+        The kernel matrix of a fit that gets one in the place of points.
     """
-    weights = np.asarray(on_host(sample_weight))  # of shape () where there are none, or one for all
-    return (np.flatnonzero(weights), len(weights)) if weights.ndim else (np.arange(n), n)
+
+    X: Any
+    y: np.ndarray | None
+    weights: np.ndarray | None
+    rows: np.ndarray
+    matrix: Any = None
+
+    def take(self, rows: np.ndarray) -> TrainingSet:
+        """Some of the rows."""
+        y, weights = (None if part is None else part[rows] for part in (self.y, self.weights))
+        return TrainingSet(self.X[rows], y, weights, self.rows[rows], self.matrix)
 
 
 class Estimator(BaseEstimator):
@@ -113,9 +142,7 @@ class Estimator(BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, native(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
 
-    def _validated_training_set(
-        self, X: Any, y: Any, sample_weight: Any, *, first: bool = True
-    ) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
+    def _validated_training_set(self, X: Any, y: Any, sample_weight: Any, *, first: bool = True) -> TrainingSet:
         """Check points, targets and weights, and drop the rows of weight zero.
 
         ``first`` is False for further data of a model, which must have the features that the model knows.
@@ -130,17 +157,17 @@ class Estimator(BaseEstimator):
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=self._y_is_numeric, **options)
             # In C order, so that their means do not depend on the layout in memory.
             y = np.ascontiguousarray(y.toarray() if scipy.sparse.issparse(y) else y)
+        matrix = None
         if precomputed.is_asked_for(self):
-            X = precomputed.take_matrix(self, X)
-        weights = None
+            matrix, X = X, precomputed.numbers_of_rows(X)
+        weights, rows = None, np.arange(X.shape[0])
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if not weights.any():
                 raise ValueError("All sample weights are zero.")
             if not weights.all():
-                kept = weights > 0
-                X, y, weights = X[kept], None if y is None else y[kept], weights[kept]
-        return X, y, class_weights.weighted(getattr(self, "class_weight", None), y, weights)
+                X, y, weights, rows, _ = TrainingSet(X, y, weights, rows).take(np.flatnonzero(weights))
+        return TrainingSet(X, y, class_weights.weighted(getattr(self, "class_weight", None), y, weights), rows, matrix)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

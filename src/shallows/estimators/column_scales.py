@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.optimize
 import scipy.sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from .base import warn_user
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -74,9 +74,7 @@ def scales_of(X: Any, *, centred: bool) -> tuple[np.ndarray, np.ndarray]:
     return mean, scale
 
 
-def warn_if_far(
-    name: str, value_and_gradient: Objective, w: np.ndarray, mean: np.ndarray, scale: np.ndarray, stacklevel: int
-) -> bool:
+def warn_if_far(name: str, value_and_gradient: Objective, w: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> bool:
     """Warn if steps in standardised columns, or the zero vector, have a much smaller objective than a linear function.
 
     Parameters
@@ -89,8 +87,6 @@ def warn_if_far(
         Where there are means, the last row is that of the constant.
     mean, scale : ndarray, shape (d,)
         Of the columns, 0 and 1 for the constant.
-    stacklevel : int
-        Of the warning.
     """
     if not np.isfinite(scale).all():
         return False
@@ -103,12 +99,10 @@ def warn_if_far(
             lower = _after_some_steps(value_and_gradient, w, mean[:, None], scale[:, None])
     if value <= (1.0 + FAR_ABOVE) * lower:
         return False
-    warnings.warn(
+    warn_user(
         f"{name} ended at an objective of {value:.3g}, and there are smaller ones, such as {lower:.3g}: the columns of "
         f"X differ in scale by {scale.max() / scale.min():.2g}, or lie far from zero. Scale the columns, for instance "
         "with sklearn.preprocessing.StandardScaler.",
-        ConvergenceWarning,
-        stacklevel=stacklevel + 1,
     )
     return True
 

@@ -48,27 +48,25 @@ def refuse(estimator: Any, reason: str) -> None:
         )
 
 
-def take_matrix(estimator: Any, X: Any) -> np.ndarray:
-    """Keep the matrix of a fit for `kernel_on`, and return the numbers of its rows as points, shape (n, 1).
+def numbers_of_rows(matrix: Any) -> np.ndarray:
+    """The numbers of the rows of a fit's matrix, which stand for its points, shape (n, 1).
 
     Raises
     ------
     ValueError
         If the matrix is not square.
     """
-    n, m = X.shape
+    n, m = matrix.shape
     if n != m:
         raise ValueError(
             f"With kernel='precomputed', fit takes the square matrix of kernel values of the training points with each "
             f"other, got the shape ({n}, {m})."
         )
-    estimator._training_matrix = X
     return np.arange(n, dtype=np.float64)[:, None]
 
 
-def kernel_on(estimator: Any, points: Array) -> Precomputed:
-    """The kernel of the matrix that `take_matrix` kept, beside the points of the fit."""
-    matrix = vars(estimator).pop("_training_matrix")
+def kernel_on(matrix: Any, points: Array) -> Precomputed:
+    """The kernel of the matrix of a fit, beside its points."""
     matrix = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
     return Precomputed(arrays.to_device(matrix, arrays.device_of(points), np.dtype(str(points.dtype))))
 

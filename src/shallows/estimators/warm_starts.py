@@ -11,6 +11,7 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..training import states
+from .base import TrainingSet
 
 WHEN_TO_STOP = frozenset({"max_epochs", "max_seconds", "tol", "n_iter_no_change", "warm_start", "verbose"})
 """Parameters that may be others in a fit that goes on."""
@@ -74,17 +75,14 @@ class Start:
     Parameters
     ----------
     estimator : Estimator
-    X, y, weights
-        The checked training set.
+    data : TrainingSet
     seed : int
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, weights: Any, seed: int):
+    def __init__(self, estimator: Any, data: TrainingSet, seed: int):
         self._estimator, self._digest, self._ended, self._seed = estimator, None, None, seed
         if getattr(estimator, "warm_start", False) and not getattr(estimator, "_starts_warm_itself", False):
-            # Of a precomputed kernel, X holds the numbers of the rows of this matrix.
-            matrix = vars(estimator).get("_training_matrix")
-            self._digest = _digest(estimator, [X, y, weights, matrix], seed)
+            self._digest = _digest(estimator, [data.X, data.y, data.weights, data.matrix], seed)
             ended = vars(estimator).get("_ended")
             self._ended = ended if ended is not None and ended.digest == self._digest else None
 

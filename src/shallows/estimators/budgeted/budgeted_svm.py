@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD, BudgetedState
 from ...solvers.budgeted.sparse_rows import SparseRows
 from .. import leave_one_out_choice
+from ..base import warn_user
 from ..parameter_checks import check_whole
 from .row_by_row import RowByRowClassifier
 
@@ -140,9 +140,9 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         self.bandwidth_ = self._chosen_bandwidth(X, y, weights, seed)
         n, budget = X.shape[0], self.budget or DEFAULT_BUDGET
         if not streamed and self.budget is not None and self.budget > n:
-            warnings.warn(
+            warn_user(
                 f"The budget of {self.budget} is above the number of training rows, and brought down to {n}.",
-                stacklevel=4,
+                UserWarning,
             )
         # Of a stream there are more rows to come.
         self._budget = budget if streamed else min(n, budget)

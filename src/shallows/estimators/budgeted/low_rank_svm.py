@@ -169,7 +169,7 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         """
         started = time.perf_counter()
         self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         y = single_column(y)
         self.classes_ = np.unique(y)
         check_two_classes(self.classes_)

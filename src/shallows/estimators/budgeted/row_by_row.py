@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, streams, training
@@ -18,7 +16,7 @@ from ...errors import ShallowsError
 from ...solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from .. import class_weights
 from ..array_inputs import follows_input
-from ..base import Estimator
+from ..base import Estimator, warn_user
 from ..column_scales import far_offsets, shifted
 from ..kernel_checks import check_scores
 from ..label_checks import check_two_classes, refuse_missing_labels, single_column
@@ -112,7 +110,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         """
         started = time.perf_counter()
         self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         y = single_column(y)
         self.classes_ = np.unique(y)
         check_two_classes(self.classes_)
@@ -137,12 +135,10 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         self.effective_params_ |= {"regularisation": solver.regularisation, "seed": seed, "stopped_by": run.stopped_by}
         self.timings_ = {"preparation": prepared - started, "training": run.seconds}
         if run.epoch > 1 and run.state.loss > LARGE_LOSS * run.state.zero_loss:
-            warnings.warn(
+            warn_user(
                 f"In the last epoch the loss was on the mean {run.state.loss / run.state.zero_loss:.2g} times that of "
                 "the zero function. Scale the columns of X, for instance with sklearn.preprocessing.StandardScaler, or "
                 "take more epochs.",
-                ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 
@@ -176,7 +172,7 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
         self._check_parameters()
         class_weights.refuse_balanced(self.class_weight)
         first = not hasattr(self, "n_steps_")
-        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)
+        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)[:3]
         y = single_column(y)
         self._learn_classes(classes, first)
         unknown = np.setdiff1d(y, self.classes_)

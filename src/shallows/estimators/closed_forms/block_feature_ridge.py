@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, training
 from ...errors import ShallowsError, UnknownNameError
 from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
 from .. import leave_one_out_choice
+from ..base import warn_user
 from ..feature_maps.base import FeatureMapTransformer
 from ..parameter_checks import check_not_negative, check_whole
 from . import feature_ridge
@@ -127,7 +126,7 @@ class _BlockFeatureRidge:
         """
         self._check_parameters()
         started = time.perf_counter()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         targets = self._encode(y, weights)
         root = None if weights is None else np.sqrt(weights / weights.max())
         ridge, selection = self._fit_transformer(X, targets, weights)
@@ -161,11 +160,9 @@ class _BlockFeatureRidge:
         }
         self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
         if not run.state.exhausted:
-            warnings.warn(
+            warn_user(
                 f"After max_epochs={self.max_epochs} the gradient is {run.state.gap:.1e} of that of zero, above "
                 f"tol={self.tol:g}; more epochs, larger blocks (block_size) or a larger regularisation would help.",
-                ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

@@ -78,7 +78,7 @@ class FeatureLeastSquares(Estimator):
         """
         self._check_parameters()
         started = time.perf_counter()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         targets = self._encode(y, weights)
         root = None if weights is None else np.sqrt(weights / weights.max())
         ridge, selection = self._fit_transformer(X, targets, weights)

@@ -88,7 +88,7 @@ class _RandomKitchenSinks:
         """
         self._check_parameters()
         started = time.perf_counter()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         targets = self._encode(y, weights)
         scales = self._target_scales(targets, weights)
         total = float(X.shape[0] if weights is None else weights.sum())

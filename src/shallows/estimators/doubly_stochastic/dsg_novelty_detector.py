@@ -195,7 +195,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         DivergenceError
             If the loss or a coefficient is no longer a finite number.
         """
-        return self._fit(X, None, sample_weight, observers, checkpoint)
+        return self._fit_all(X, None, sample_weight, observers, checkpoint)
 
     @property
     def loss(self) -> losses.Loss:
@@ -233,11 +233,11 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return np.where(scores[:, 0] >= float(self._state.offset), 1, -1)
 
-    def _finish_fit(self, state: Any) -> None:
+    def _finish_fit(self, fit: Any, state: Any) -> None:
         # On the whole set, where the steps had batches of it.
-        scores = state.values(self._problem, self._problem.points)
-        whole = self._problem.take(slice(0, scores.shape[0]))
-        state.targets_for(self._problem, whole, scores)
+        scores = state.values(fit.problem, fit.problem.points)
+        whole = fit.problem.take(slice(0, scores.shape[0]))
+        state.targets_for(fit.problem, whole, scores)
         self._n_batches_seen = 0
         self._look_at(whole)
 

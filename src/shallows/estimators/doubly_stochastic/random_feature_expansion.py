@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -16,13 +15,13 @@ from ...features.fourier import FourierFeatures
 from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
-from ..base import SMALL
+from ..base import TrainingSet
 from ..centring import Centring
+from ..fitting import Fit, FitSnapshot
 from ..kernel_checks import check_scale, check_scores
 from ..streaming.batches import Batch, batches_of
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.streamed_fit import FIRST_ROWS, StreamedFit
-from .expansion_snapshot import ExpansionSnapshot
 from .solver_plan import PlannedExpansion
 
 SAMPLE = 1000
@@ -40,8 +39,67 @@ LEAST_STEP = 100
 """Rows of a step on a stream; smaller batches wait for others, since a step adds a block of features to the model."""
 
 
+@dataclasses.dataclass
+class ExpansionFit(Fit):
+    """The fit of a function that gains random features step by step.
+
+    Attributes
+    ----------
+    classes : array-like or None
+        All labels that will come, where a stream named them.
+    max_seconds : float or None
+        Of training, where the call named a limit.
+    """
+
+    classes: Any = None
+    max_seconds: float | None = None
+
+
+class ExpansionSnapshot(FitSnapshot):
+    """What observers see of a random feature expansion in the middle of its training."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of features in use."""
+        return self.state.n_blocks
+
+    @property
+    def n_random_features(self) -> int:
+        """Frequencies in use."""
+        return self.state.n_blocks * self.estimator._features.block_size
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self.estimator._raw_predict(X, self.state)
+
+    @property
+    def _problem(self) -> ExpansionProblem:
+        """That of the fit; on a stream it has no training points."""
+        return self.estimator._problem if self.fit is None else self.fit.problem
+
+    def _fitted_scores(self) -> np.ndarray:
+        return arrays.to_numpy(self.state.shifted_values(self._problem, self._problem.points))
+
+    def objective(self) -> float:
+        """Mean training loss, E ℓ(f(x), y), in the units that it is minimised in; without the regulariser."""
+        problem = self._problem
+        scores = self.state.shifted_values(problem, problem.points)
+        targets = self.state.targets_for(problem, problem.take(slice(0, scores.shape[0])), scores)
+        values = problem.loss.value(scores, targets)
+        w = problem.weights
+        return float(arrays.namespace(scores).mean(values if w is None else values * w[:, 0]))
+
+    def mean_loss(self, X: Any, y: Any) -> float:
+        """Mean of the loss on any points, for losses of classes; without the regulariser."""
+        loss, scores = self._problem.loss, self.decision_function(X)
+        targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
+        return float(np.mean(loss.value(scores, targets), dtype=np.float64))
+
+
 class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
     """Base of the estimators whose function is a sum over blocks of random features, made anew from their numbers."""
+
+    _context = ExpansionFit
+    _model_attributes = ("_state",)
 
     # ------------------------------------------------------------------- what a subclass must define
 
@@ -92,7 +150,7 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        return self._fit(X, y, sample_weight, observers, checkpoint)
+        return self._fit_all(X, y, sample_weight, observers, checkpoint)
 
     def partial_fit(
         self,
@@ -147,75 +205,60 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
     @training.keeps_model_on_failure
-    def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
-        # In the course of a fit there is no model: an old function does not go with the centring of new data.
-        vars(self).pop("_state", None)
-        self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
-        self._train_on(*rows, None, seed, self.max_seconds, observers, checkpoint)
-        self._end_beginning(rows[0].shape[0])
+    def _fit_all(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
+        fit = self._fit(X, y, sample_weight, observers, checkpoint)
+        self._end_beginning(fit.n)
         return self
 
-    def _train_on(
-        self,
-        X: Any,
-        y: np.ndarray | None,
-        weights: np.ndarray | None,
-        classes: Any,
-        seed: int,
-        max_seconds: float | None,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> training.Run:
-        """Fit the model to checked rows from the beginning."""
-        started, n = time.perf_counter(), X.shape[0]
-        device = self._fit_device()
-        with device.active():
-            self._initialise(X, y, weights, n, seed, device, classes)
-            order = streams.permutation(seed, "order", 0, n)
-            points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-            points = points if device.kind == "cpu" else arrays.contiguous(points)
-            targets, w = self._encode(y), None
-            targets = None if targets is None else arrays.to_device(targets[order], device, self._dtype)
-            if weights is not None:
-                w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
-            given = {"points": points, "targets": targets, "weights": w, "keep_values": self.keep_values}
-            self._problem, self._order = dataclasses.replace(self._problem, **given), order
-            prepared = time.perf_counter()
+    def _targets_of(self, fit: ExpansionFit) -> np.ndarray | None:
+        self._learn_targets(fit.data.y, fit.data.weights, fit.classes)
+        return self._encode(fit.data.y)
 
-            n_batches = math.ceil(n / self.batch_size_)
-            n_iter, max_epochs = self.n_iter, self.max_epochs
-            if n_iter is None and max_epochs is None:
-                n_iter = self._default_steps(n, n_batches)
-            self._check_room(min(n_iter or math.inf, (max_epochs or math.inf) * n_batches))
-            try:
-                run = training.train(
-                    self._solver,
-                    self._problem,
-                    training.Batches(n, self.batch_size_, seed),
-                    # No tolerance: the loss of novelty is negative.
-                    training.Stopping(
-                        max_epochs or math.ceil(n_iter / n_batches), n_iter, max_seconds, tolerance=-math.inf
-                    ),
-                    observers=[*self._progress_observers(), *observers],
-                    checkpoint=checkpoint,
-                    snapshot=self._make_snapshot,
-                    may_shrink=self.step_size is None,
-                )
-                if not run.state.is_finite():
-                    raise DivergenceError(
-                        f"Training diverged with step_size={self._solver.step_size:.3g}. Take a smaller step_size, or "
-                        "leave it to the program (step_size=None)."
-                    )
-                self._finish_fit(run.state)
-            finally:
-                self._problem = dataclasses.replace(self._problem, points=None, targets=None, weights=None)
-                del self._order
-            arrays.synchronise(points)
+    def _prepare(self, fit: ExpansionFit) -> None:
+        self._plan_fit(fit)
+        super()._prepare(fit)
+
+    def _prepare_points(self, fit: ExpansionFit) -> Any:
+        points = self._centring.training_points(fit.data.X, fit.order, fit.device, fit.dtype)[:, :-2]
+        return points if fit.device.kind == "cpu" else arrays.contiguous(points)
+
+    def _build(self, fit: ExpansionFit) -> None:
+        weights = None if fit.weights is None else fit.weights[:, None]
+        given = {"points": fit.points, "targets": fit.targets, "weights": weights, "keep_values": self.keep_values}
+        fit.problem, fit.solver = dataclasses.replace(self._problem, **given), self._solver
+        fit.end_phase("preparation")
+
+    def _batches(self, fit: ExpansionFit) -> training.Batches:
+        return training.Batches(fit.n, self.batch_size_, fit.seed)
+
+    def _stopping(self, fit: ExpansionFit) -> training.Stopping:
+        n_batches = math.ceil(fit.n / self.batch_size_)
+        n_iter, max_epochs = self.n_iter, self.max_epochs
+        if n_iter is None and max_epochs is None:
+            n_iter = self._default_steps(fit.n, n_batches)
+        self._check_room(min(n_iter or math.inf, (max_epochs or math.inf) * n_batches))
+        max_epochs, max_seconds = max_epochs or math.ceil(n_iter / n_batches), fit.max_seconds or self.max_seconds
+        # No tolerance: the loss of novelty is negative.
+        return training.Stopping(max_epochs, n_iter, max_seconds, tolerance=-math.inf)
+
+    def _snapshot(self, fit: ExpansionFit | None, state: ExpansionState, epoch: int) -> ExpansionSnapshot:
+        return ExpansionSnapshot(self, fit, state, epoch)
+
+    def _make_snapshot(self, state: ExpansionState, epoch: int) -> ExpansionSnapshot:
+        return self._snapshot(None, state, epoch)
+
+    def _keep_model(self, fit: ExpansionFit, run: training.Run) -> None:
+        if not run.state.is_finite():
+            raise DivergenceError(
+                f"Training diverged with step_size={self._solver.step_size:.3g}. Take a smaller step_size, or "
+                "leave it to the program (step_size=None)."
+            )
+        self._finish_fit(fit, run.state)
         run.state.known = None
         self._state = run.state
-        self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
-        return run
+
+    def _describe(self, fit: ExpansionFit, run: training.Run) -> None:
+        self._set_fitted_attributes(run, fit.timings, run.seconds + fit.timings["evaluation"])
 
     # ---------------------------------------------------------------------------------------- streams
 
@@ -249,7 +292,7 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
     def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
         if self._takes_targets and batch[1] is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        X, y, weights = self._validated_training_set(*batch, first=first)
+        X, y, weights = self._validated_training_set(*batch, first=first)[:3]
         if first:
             self._learn_targets(y, weights, getattr(self, "_stream_classes", None))
         self._encode(y)
@@ -258,7 +301,8 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
         return X, y, weights
 
     def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
-        return self._train_on(*rows, getattr(self, "_stream_classes", None), seed, max_seconds or self.max_seconds)
+        data, classes = TrainingSet(*rows, np.arange(rows[0].shape[0])), getattr(self, "_stream_classes", None)
+        return self._run(ExpansionFit(data, seed, self._fit_device(), classes=classes, max_seconds=max_seconds))
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
         X, y, weights = rows
@@ -273,19 +317,12 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
     def _rows_of_step(self) -> int:
         return min(LEAST_STEP, self.batch_size or LEAST_STEP)
 
-    def _make_snapshot(self, state: ExpansionState, epoch: int) -> ExpansionSnapshot:
-        return ExpansionSnapshot(self, state, epoch)
-
     # ------------------------------------------------------------------------------------ the plan
 
-    def _initialise(self, X, y, weights, n, seed, device, classes) -> None:
+    def _plan_fit(self, fit: ExpansionFit) -> None:
         """Choose centring, kernel, features and solver from the training data."""
-        self._learn_targets(y, weights, classes)
-        self._mean_weight = 1.0 if weights is None else float(weights.mean())
-        targets = self._encode(y)
-        c = 1 if targets is None else targets.shape[1]
-        budget = self._working_budget(device)
-        self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
+        (X, _, weights, *_), targets, n, seed, device = fit.data, fit.codes, fit.n, fit.seed, fit.device
+        c, budget, self._dtype, self._mean_weight = fit.n_outputs, fit.budget, fit.dtype, fit.weight_unit
         self._centring = Centring.of(X, without_constants=False)
         block_size, batch_size = self._default_sizes(n)
         self.block_size_ = self.block_size or block_size
@@ -334,15 +371,12 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
             "block_size": self.block_size_,
             "batch_size": self.batch_size_,
             "regularisation": self._solver.regularisation,
-            "memory_budget": budget,
-            "precision": self._dtype.name,
-            "device": str(device),
-            "seed": seed,
+            **fit.report(),
             "choice": chosen,
         }
         self.bandwidth_, self._seed_ = kernel.bandwidth, seed
 
-    def _finish_fit(self, state: ExpansionState) -> None:
+    def _finish_fit(self, fit: ExpansionFit, state: ExpansionState) -> None:
         """Compute what needs the whole training set, after the last step of a fit."""
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...spectrum.copies import join_copies
 from ...spectrum.leave_one_out import choose_ridge
 from .. import leave_one_out_choice, precomputed
-from ..base import Estimator
+from ..base import warn_user
+from ..fitting import TrainedEstimator
 from ..parameter_checks import (
     check_choice,
     check_not_negative,
@@ -52,7 +52,7 @@ LEAST_ERROR = 0.01
 """The least share of the variance of labels that is believed to be left."""
 
 
-class PlannedExpansion(Estimator):
+class PlannedExpansion(TrainedEstimator):
     """Base with the parameters of doubly stochastic gradients and the choice of the solver."""
 
     _least_memory = 2**26
@@ -152,11 +152,10 @@ class PlannedExpansion(Estimator):
                     "positive."
                 )
             if self.theta_nu is not None and not (1 < self.theta_nu < 2 or float(self.theta_nu).is_integer()):
-                warnings.warn(
+                warn_user(
                     f"theta_nu={self.theta_nu} lies outside (1, 2) and the positive whole numbers, for which the rate "
                     "1/t is proved; training goes on.",
                     UserWarning,
-                    stacklevel=5,  # Past `_fit` or `_partial_fit`, its decorator and the public method.
                 )
         self._check_loss()
 

@@ -73,7 +73,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             A parameter out of its range, or a kernel that has no such features.
         """
         self._check_parameters()
-        X, _, _ = self._validated_training_set(X, None, None)
+        X = self._validated_training_set(X, None, None).X
         device, seed = self._fit_device(), self._seed()
         self._dtype = np.dtype(X.dtype if self.dtype == "auto" else self.dtype)
         kind = kernels.kind(self.kernel)

@@ -22,7 +22,7 @@ ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """A mean of equal numbers differs from them by less than this share."""
 
 
-def message(estimator: Any, run: training.Run) -> str | None:
+def message(estimator: Any, run: training.Run, regularisation: float = 0.0) -> str | None:
     """What the user should know of a training, or None where nothing is known to help.
 
     Nothing is said where all points or all targets are equal: the mean of the targets is then all there is to learn.
@@ -36,6 +36,8 @@ def message(estimator: Any, run: training.Run) -> str | None:
     estimator : KernelLeastSquares
         In its fit, with the parameters ``tol``, ``max_epochs`` and ``step_size``.
     run : shallows.training.Run
+    regularisation : float
+        λ that was given or chosen.
     """
     losses = run.losses
     if estimator.tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR:
@@ -49,7 +51,7 @@ def message(estimator: Any, run: training.Run) -> str | None:
             f"function. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more slowly "
             "than the others; take damping=1."
         )
-    if getattr(getattr(estimator, "_choices", None), "regularisation", 0.0) > 0:
+    if regularisation > 0:
         return None
     advice = _advice(estimator, losses, run.validation_errors)
     return advice and (

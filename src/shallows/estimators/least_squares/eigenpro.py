@@ -2,12 +2,303 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, kernels, spectrum
+from ...errors import ShallowsError
+from ...gpu import gpu_checks
+from ...gram.split_products import split_kernel
+from ...kernels import Kernel
+from ...solvers.least_squares import device_form, step_rules
+from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
+from ...solvers.least_squares.eigenpro import EigenPro
+from ...solvers.least_squares.kernel_problem import KernelProblem
+from ...solvers.least_squares.lifted_eigenpro import LiftedEigenPro
+from ...solvers.least_squares.selection import solver_for
+from ...solvers.least_squares.step_rules import StepRule
+from ...spectrum import Preconditioner, power_of
+from ...spectrum.randomised_rows import check_eigensystem
+from .. import precomputed
+from ..base import SMALL
 from ..constructors import with_parameters
-from .eigenpro_fit import EigenProFit
+from ..leave_one_out_choice import AUTO
+from ..parameter_checks import check_choice
+from .kernel_least_squares import LeastSquaresFit, Plan, subsample_first
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .preconditioning import (
+    SMALL_FLOOR,
+    check_preconditioning,
+    plan_of_steps,
+    step_parameters,
+    subsample_size,
+)
+
+PRECISIONS = ("full", "split")
+
+RELEASED_BATCH = 256
+"""The batch size of the authors' first release."""
 
 
-class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
+@dataclass
+class EigenProFit(LeastSquaresFit):
+    """The fit of EigenPro.
+
+    Attributes
+    ----------
+    lifted : LiftedEigenPro or None
+        The solver, where its steps have another form on a GPU.
+    splits : bool
+        Whether kernel values are computed from split inputs.
+    """
+
+    lifted: LiftedEigenPro | None = None
+    splits: bool = False
+
+
+class EigenProMethod:
+    """Parameters, plan and solver of EigenPro, for classes and for values."""
+
+    _context = EigenProFit
+
+    def __init__(
+        self,
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
+        *,
+        bandwidth: float | str | None = "auto",
+        kernel_params: Mapping[str, Any] | None = None,
+        regularisation: float | str = "auto",
+        calibration: str | None = "auto",
+        rank: int | None = None,
+        n_subsample: int | None = None,
+        eigensystem: str = "subsample",
+        batch_size: int | None = None,
+        step_size: float | None = None,
+        step_rule: str | Mapping[str, Any] | StepRule = "certified",
+        damping: float = 1.0,
+        power: str | float = "full",
+        max_epochs: int = 20,
+        tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
+        preconditioner: Preconditioner | str | os.PathLike | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        precision: str = "full",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.regularisation = regularisation
+        self.calibration = calibration
+        self.rank = rank
+        self.n_subsample = n_subsample
+        self.eigensystem = eigensystem
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.step_rule = step_rule
+        self.damping = damping
+        self.power = power
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.preconditioner = preconditioner
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.precision = precision
+        self.verbose = verbose
+
+    # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
+    _n_arrays = 10
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self, precision=PRECISIONS)
+        check_preconditioning(self)
+        power_of(self.power)
+        rule = step_rules.make(self.step_rule)
+        check_eigensystem(self.eigensystem)
+        if self.eigensystem == "rsvd":
+            if self.step_size is None and not isinstance(rule, step_rules.Release2017):
+                raise ShallowsError(
+                    "eigensystem='rsvd' has no certificate for step_rule="
+                    f"{self.step_rule!r}; take step_rule='release2017' or a step_size."
+                )
+            if self.preconditioner is not None:
+                raise ShallowsError(
+                    "A preconditioner that is handed in has its own eigensystem; leave it or eigensystem='rsvd' out."
+                )
+        if self.preconditioner is not None:
+            precomputed.refuse(self, "A preconditioner that is handed in was made of points and a kernel.")
+        if self.early_stopping and self.preconditioner is not None:
+            raise ShallowsError(
+                "A preconditioner that is handed in is made of all training rows, and early_stopping=True holds some "
+                "of them out; leave one of the two out."
+            )
+
+    def _order_of(self, fit: EigenProFit) -> np.ndarray:
+        """The order of the rows, of which the subsample of a preconditioner that was handed in comes first."""
+        order, given = super()._order_of(fit), self.preconditioner
+        if given is None:
+            return order
+        if not isinstance(given, Preconditioner):
+            try:
+                given = spectrum.load_preconditioner(given)
+            except FileNotFoundError:
+                raise ShallowsError(f"There is no file {given} (preconditioner).") from None
+        fit.given = given
+        return subsample_first(given.indices, order)
+
+    def _make_kernel(self, fit: EigenProFit) -> Kernel:
+        given = fit.given
+        if given is None:
+            return super()._make_kernel(fit)
+        name, bandwidth, parameters = kernels.translated(self.kernel, self.bandwidth, self.kernel_params)
+        wanted = kernels.kind(name)
+        if not isinstance(wanted, Kernel):
+            # Where no bandwidth is given, it is that of the preconditioner.
+            if (bandwidth is None or isinstance(bandwidth, str)) and wanted.takes_bandwidth:
+                bandwidth = given.kernel.bandwidth
+            bandwidth = None if isinstance(bandwidth, str) else bandwidth
+            wanted = kernels.make(name, bandwidth, **parameters)
+        same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
+        if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
+            raise ShallowsError(
+                f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
+                f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={self.kernel!r}, "
+                f"bandwidth={self.bandwidth!r}, kernel_params={self.kernel_params!r} was asked for."
+            )
+        return given.kernel
+
+    def _choose_on_all_rows(self, fit: EigenProFit) -> None:
+        wanted = self.regularisation == AUTO or self._calibrates
+        if wanted and 2 < fit.n <= SMALL and not self._centring.all_equal:
+            data = fit.points, fit.targets, fit.weights
+            fit.choices.choose_on_all(self, lambda x: kernels.matrix(fit.kernel, x), *data)
+
+    def _make_plan(self, fit: EigenProFit) -> Plan:
+        n, points, weights, kernel, seed, budget = fit.n, fit.points, fit.weights, fit.kernel, fit.seed, fit.room
+        p, ridge = fit.given, fit.choices.regularisation
+        if self.eigensystem == "rsvd":
+            if weights is not None:
+                raise ShallowsError("eigensystem='rsvd' knows no sample weights; take eigensystem='subsample'.")
+            n_rows, rank = self._sizes(n, arrays.itemsize(points), budget)
+            p = spectrum.make_rsvd_preconditioner(
+                kernel,
+                points,
+                rank=rank,
+                n_rows=n_rows,
+                seed=seed,
+                damping=self.damping,
+                power=power_of(self.power),
+            )
+        elif p is None:
+            n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
+            # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing. Nor
+            # does it below λ/n, since regularisation has the rest at that level.
+            smallest = (ridge or float(n > SMALL and self.rank is None)) / n
+            smallest_share = SMALL_FLOOR if self.rank is None and n <= SMALL and not ridge else 0.0
+            p = spectrum.make_preconditioner(
+                kernel,
+                points,
+                rank=rank,
+                n_subsample=n_subsample,
+                seed=seed,
+                damping=self.damping,
+                power=power_of(self.power),
+                weights=weights,
+                smallest=smallest,
+                smallest_share=smallest_share,
+                known=fit.choices.eigensystem() if n_subsample == n else None,
+                resolves_more=ridge > 0,
+            )
+        else:
+            if weights is not None:
+                raise ShallowsError(
+                    "A preconditioner that is handed in knows no sample weights; leave one of the two out."
+                )
+            p = p.to(arrays.device_of(points), points.dtype)
+        released = RELEASED_BATCH if self.eigensystem == "rsvd" else None
+        batch_size = min(n, self.batch_size or released or self._batch_size(p, n))
+        if self._uses_large_gpu_batches(points):
+            sizes = (fit.n_outputs, p.rank, arrays.itemsize(points), budget)
+            batch_size = device_form.filling_batch(batch_size, n, *sizes)
+        return plan_of_steps(self, kernel, p, batch_size, n, ridge)
+
+    def _make_problem(self, fit: EigenProFit, budget: int) -> KernelProblem:
+        plan, points, targets, p = fit.plan, fit.points, fit.targets, fit.plan.preconditioner
+        solver = self._make_solver(fit)
+        if isinstance(solver, ConjugateResiduals):
+            budget -= solver.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
+            beside = 0
+        else:
+            beside = device_form.lifted_bytes(points, targets, p, plan.batch_size)
+        kernel = split_kernel(plan.kernel, points) if self.precision == "split" else plan.kernel
+        fit.splits = kernel is not plan.kernel
+        fit.gram = device_form.gram_on(kernel, points, budget, beside)
+        problem = KernelProblem(fit.gram, targets, fit.weights, p, fit.choices.regularisation)
+        problem, solver = device_form.problem_and_solver(problem, solver, plan.batch_size, budget)
+        fit.lifted = solver if isinstance(solver, LiftedEigenPro) else None
+        return problem
+
+    def _model_parameters(self, fit: EigenProFit) -> dict[str, Any]:
+        vectors = fit.plan.preconditioner.vectors
+        products = gpu_checks.precision_of_products(arrays.device_of(vectors), str(vectors.dtype))
+        return (
+            super()._model_parameters(fit)
+            | step_parameters(self, fit.plan)
+            | {
+                "eigensystem": self.eigensystem,
+                "solver": type(fit.solver).__name__,
+                **products,
+                **({"precision_of_blocks": "split"} if fit.splits else {}),
+            }
+        )
+
+    def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
+        """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
+        n_subsample = subsample_size(self, n, itemsize, budget)
+        rank = self.rank
+        if rank is None:
+            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
+        return n_subsample, min(rank, n_subsample - 1)
+
+    def _uses_large_gpu_batches(self, points: Any) -> bool:
+        """Whether batches are made larger than half of the critical size, for a GPU to be busy."""
+        certified = isinstance(step_rules.make(self.step_rule), step_rules.Certified)
+        on_gpu = arrays.device_of(points).kind != "cpu" and points.shape[0] > SMALL
+        return on_gpu and certified and self.batch_size is None and self.step_size is None
+
+    @staticmethod
+    def _batch_size(p: Preconditioner, n: int) -> int:
+        """All rows of a small problem; else half of the critical size, up to which an epoch makes the same progress."""
+        if n <= SMALL:
+            return n
+        return int(min(n, max(16, p.critical_batch_size() / 2)))
+
+    def _make_solver(self, fit: EigenProFit) -> EigenPro | ConjugateResiduals | LiftedEigenPro:
+        step_size = float(fit.plan.step_size)
+        if fit.lifted is not None:
+            return replace(fit.lifted, step_size=step_size)
+        return solver_for(step_size, fit.plan.cycle, fit.plan.batch_size, fit.n_outputs)
+
+
+class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
     """Kernel classification by EigenPro: least squares on ±1 targets, the top of the spectrum flattened.
 
     Parameters
@@ -143,10 +434,10 @@ class EigenProClassifier(EigenProFit, LeastSquaresClassifier):
     True
     """
 
-    __init__ = with_parameters(EigenProFit.__init__, class_weight=None)
+    __init__ = with_parameters(EigenProMethod.__init__, class_weight=None)
 
 
-class EigenProRegressor(EigenProFit, LeastSquaresRegressor):
+class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
     """Kernel regression by EigenPro: least squares, the top of the spectrum flattened.
 
     Parameters

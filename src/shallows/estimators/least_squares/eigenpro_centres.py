@@ -2,12 +2,337 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, gram, kernels, spectrum, streams
+from ...arrays import Array
+from ...errors import ShallowsError
+from ...kernels import Kernel
+from ...solvers.least_squares import projection
+from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
+from .. import precomputed
+from ..base import SMALL, native
+from ..centring import Centring, TrainingRows
 from ..constructors import with_parameters
-from .eigenpro_centres_fit import EigenProCentresFit
+from ..kernel_checks import check_scale
+from ..leave_one_out_choice import AUTO, number_of_rows
+from ..parameter_checks import MOST, is_whole
+from ..rows_ahead import RowsAhead
+from .kernel_least_squares import LeastSquaresFit, Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .preconditioning import SMALL_FLOOR, check_preconditioning
+
+N_FRESH = 3000
+"""Points beside the centres on which λ and β are measured, from which the step follows."""
+
+BATCHES_IN_MEMORY = 5
+"""As many batches of points take the memory of one that is in use and of the next, with the copies of its reading."""
+
+LEAST_FRESH = 500
+"""So many at least, and fewer than `N_FRESH` only where their matrices would take over half of the memory."""
+
+STRIP_BYTES = 2**26
+"""Bytes that strips of the kernel matrix may take; more is no faster."""
 
 
-class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
+@dataclass
+class EigenProCentresFit(LeastSquaresFit):
+    """The fit of EigenPro on centres, whose ``points`` are the centres and, after them, points for measuring the step.
+
+    Attributes
+    ----------
+    n_centres : int
+    rows : TrainingRows
+        All training points, in memory or read batch by batch.
+    fresh : slice
+        Which rows the points after the centres are.
+    projection
+        Onto the functions of the centres.
+    """
+
+    n_centres: int = 0
+    rows: Any = None
+    fresh: Any = None
+    projection: Any = None
+
+
+class CentresMatrix:
+    """The kernel matrix of the training points with the centres, as the base class uses its Gram matrix."""
+
+    kept_fraction = 0.0
+
+    def __init__(self, kernel: Kernel, points: Array, rows: TrainingRows, budget: int):
+        self.kernel, self.points, self.rows, self.budget = kernel, points, rows, budget
+
+    def dot(self, a: Array) -> Array:
+        """``k(X, Z) @ a`` for all training points in the order of the fit, shape (n, c)."""
+        xp = arrays.namespace(a)
+        parts = [
+            gram.cross_product(self.kernel, self.rows(batch)[:, :-2], self.points, a, budget=self.budget)
+            for batch in arrays.blocks(len(self.rows), 20_000)
+        ]
+        return xp.concat(parts)
+
+
+class EigenProCentresMethod:
+    """Parameters, plan and solver of EigenPro on centres, for classes and for values."""
+
+    _context = EigenProCentresFit
+
+    def __init__(
+        self,
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
+        *,
+        centres: int | Any = 2000,
+        bandwidth: float | str | None = "auto",
+        kernel_params: Mapping[str, Any] | None = None,
+        regularisation: float | str = "auto",
+        calibration: str | None = "auto",
+        rank: int | None = None,
+        n_subsample: int | None = None,
+        batch_size: int | None = None,
+        step_size: float | None = None,
+        damping: float = 1.0,
+        max_epochs: int = 10,
+        tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.centres = centres
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.regularisation = regularisation
+        self.calibration = calibration
+        self.rank = rank
+        self.n_subsample = n_subsample
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.damping = damping
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_preconditioning(self)
+        if np.ndim(self.centres) == 0 and not is_whole(self.centres):
+            raise ShallowsError(
+                f"centres must be a whole number from 1 to {MOST:,}, how many training points to take, or an array of "
+                f"points; got {self.centres!r}."
+            )
+        if not self._samples_centres:
+            precomputed.refuse(self, "Centres that are given are points; with a matrix, centres is a number.")
+
+    # ------------------------------------------------------------------------------- points and centres
+
+    @property
+    def _samples_centres(self) -> bool:
+        """Whether the centres are training points; else the user gives them."""
+        return isinstance(self.centres, numbers.Integral)
+
+    def _check_memory(self, fit: EigenProCentresFit) -> None:
+        """Nothing here: data that do not fit are read batch by batch, and too many centres are told of elsewhere."""
+
+    def _prepare_points(self, fit: EigenProCentresFit) -> Array:
+        X, n, d, dtype, device = fit.data.X, fit.n, fit.data.X.shape[1], fit.dtype, fit.device
+        given = None if self._samples_centres else points_of(self.centres, d)
+        fit.n_centres = p = min(int(self.centres), n) if given is None else len(given)
+        budget = self._working_budget(device)
+        n_fresh = fresh_points(n, budget, dtype.itemsize)
+        # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
+        half = d + 1.5 * n_fresh
+        needed = dtype.itemsize * (p * (p + 2 * half) + 2 * n_fresh**2)
+        if needed > budget:
+            fitting = int(math.sqrt(half**2 + max(0, budget / dtype.itemsize - 2 * n_fresh**2)) - half)
+            raise self._too_many_centres(p, needed, fitting, budget, device)
+        kind = kernels.kind(self.kernel)
+        kind.check_inputs(d)
+        self._centring = Centring.of(
+            X, centred=kind.shift_invariant, without_constants=kind.of_distance and given is None
+        )
+        # Half of what is left may hold the points; else they are read anew in every epoch.
+        held = (budget - needed) // 2 > n * (d + 2) * dtype.itemsize
+        fit.rows = TrainingRows(X, fit.order, self._centring, device, dtype, held=held)
+        first = 0 if given is not None else p
+        fit.fresh = slice(first, min(n, first + n_fresh))
+        if fit.fresh.stop - fit.fresh.start < max(1, n_fresh // 2):
+            fit.fresh = slice(0, min(n, n_fresh + first))
+        fresh = fit.rows(fit.fresh)
+        if given is None:
+            centres = fit.rows(slice(0, p))
+        else:
+            here = streams.permutation(0, "given centres", 0, p)
+            centres = self._centring.training_points(given, here, device, dtype)
+        check_scale(centres, dtype, may_vanish=not kind.shift_invariant)
+        return arrays.namespace(centres).concat([centres, fresh])
+
+    def _too_many_centres(
+        self, p: int, needed: float, fitting: int, budget: int, device: arrays.Device
+    ) -> ShallowsError:
+        """The error that says how many centres fit into the memory, if any do, and how much memory these need."""
+        # A budget for the process counts what it holds already (`Estimator._working_budget`), which grows a little.
+        beside = arrays.resident_memory() + 2**26 if device.kind == "cpu" else 0
+        enough = f'memory="{math.ceil(1.1 * (needed + beside) / 1e6)}MB"'
+        fewer_help = fitting >= 1 and self._samples_centres
+        return ShallowsError(
+            f"{p:,} centres take {needed / 1e9:.2g} GB (their kernel matrix is factored, and the step is "
+            f"measured on other points), and the budget leaves {budget / 1e9:.2g} GB. "
+            f"Use {f'centres={fitting} at most, or ' if fewer_help else ''}{enough}."
+        )
+
+    # -------------------------------------------------------------------------------------------- plan
+
+    def _choice_rows(self, fit: EigenProCentresFit) -> tuple[Array, Array, Any]:
+        rows, first = slice(0, fit.n_centres), 0
+        if not self._samples_centres or fit.n_centres < number_of_rows(fit.n):
+            rows, first = fit.fresh, fit.n_centres
+        n, weights = rows.stop - rows.start, fit.weights
+        return fit.points[first : first + n, :], fit.targets[rows, :], None if weights is None else weights[rows]
+
+    def _choose_on_all_rows(self, fit: EigenProCentresFit) -> None:
+        n = fit.n
+        wanted = self.regularisation == AUTO or self._calibrates
+        if wanted and n == fit.n_centres and self._samples_centres and 2 < n <= SMALL and not self._centring.all_equal:
+            data = fit.points[:n, :], fit.targets, fit.weights
+            fit.choices.choose_on_all(self, lambda x: kernels.matrix(fit.kernel, x), *data)
+
+    @staticmethod
+    def _rows_to_keep(plan: Plan) -> int:
+        return 0
+
+    def _make_plan(self, fit: EigenProCentresFit) -> Plan:
+        points, weights, kernel, seed = fit.points, fit.weights, fit.kernel, fit.seed
+        xp = arrays.namespace(points)
+        n, p = fit.n, fit.n_centres
+        centres, fresh = points[:p, :], points[p:, :]
+        n_subsample = min(p, self.n_subsample or max(6000, 2 * (self.rank or 0)))
+        ridge = fit.choices.regularisation
+        smallest, smallest_share = ridge / n, 0.0
+        rank = self.rank
+        if rank is None:
+            # As in `EigenProClassifier`: in a small problem every batch holds all rows, and in a large one directions
+            # below 1/n are not preconditioned.
+            rank = n_subsample if n <= SMALL else n_subsample // 4
+            smallest, smallest_share = (0.0, SMALL_FLOOR) if n <= SMALL and not ridge else ((ridge or 1.0) / n, 0.0)
+        rank = min(rank, n_subsample - 1)
+        of_subsample = of_fresh = None
+        if weights is not None:
+            sampled = self._samples_centres
+            of_subsample = weights[:n_subsample] if sampled else xp.ones_like(centres[:n_subsample, 0]) * weights.mean()
+            of_fresh = weights[fit.fresh]
+        made = spectrum.make_preconditioner(
+            kernel,
+            xp.concat([centres[:n_subsample, :], fresh]),
+            rank=rank,
+            n_subsample=n_subsample,
+            seed=seed,
+            damping=self.damping,
+            weights=None if weights is None else xp.concat([of_subsample, of_fresh]),
+            smallest=smallest,
+            smallest_share=smallest_share,
+            known=fit.choices.eigensystem() if n_subsample == n else None,
+            resolves_more=ridge > 0,
+        )
+        fit.projection = projection.make_projection(kernel, centres)
+        found = certificate(kernel, centres, fit.projection, made, fresh, of_fresh, seed)
+        batch_size = self.batch_size
+        if batch_size is None:
+            # A batch of up to half of the critical size costs no progress. Twice p keeps the solve with p² numbers near
+            # a tenth of the time of a step; with 4p/3 it was a sixth, and the loss after some epochs about the same.
+            # Where an epoch then had few batches, progress counts more.
+            batch_size = n if n <= SMALL else max(16, min(2 * p, n // 5), int(found.critical_batch_size / 2))
+            if not fit.rows.held_bytes:
+                # What is read batch by batch should take a small part of the memory, also while the next is read.
+                batch_size = min(batch_size, max(16, fit.room // (4 * BATCHES_IN_MEMORY * fit.rows.row_bytes)))
+        batch_size = min(n, batch_size)
+        step = self.step_size or 1.0 / (1.0 / step_size(found, batch_size) + ridge * batch_size / n)
+        return Plan(kernel, made, batch_size, step, found.eigenvalue(batch_size), found.largest_diagonal)
+
+    def _make_problem(self, fit: EigenProCentresFit, budget: int) -> CentresProblem:
+        centres = arrays.contiguous(fit.points[: fit.n_centres, :])
+        strips = min(STRIP_BYTES if arrays.device_of(fit.points).kind == "cpu" else 2**32, max(2**20, budget))
+        fit.gram = CentresMatrix(fit.plan.kernel, centres, fit.rows, strips)
+        return CentresProblem(
+            fit.plan.kernel,
+            centres,
+            fit.rows if fit.rows.held_bytes else RowsAhead(fit.rows, arrays.device_of(fit.points)),
+            fit.targets,
+            fit.projection,
+            fit.plan.preconditioner,
+            fit.weights,
+            fit.choices.regularisation,
+            strips,
+        )
+
+    def _batches(self, fit: EigenProCentresFit) -> Any:
+        batches, rows = super()._batches(fit), fit.problem.points
+        return rows.following(batches) if isinstance(rows, RowsAhead) else batches
+
+    def _step_bytes(self, fit: EigenProCentresFit) -> int:
+        p, made, rows = fit.n_centres, fit.plan.preconditioner, fit.rows
+        of_points = rows.held_bytes or BATCHES_IN_MEMORY * fit.plan.batch_size * rows.row_bytes
+        return of_points + fit.dtype.itemsize * (p * p + made.n_subsample * made.rank + 8 * p * fit.targets.shape[1])
+
+    def _make_solver(self, fit: EigenProCentresFit) -> ProjectedEigenPro:
+        return ProjectedEigenPro(float(fit.plan.step_size), average=fit.plan.batch_size < fit.n)
+
+    def _store_model(self, fit: EigenProCentresFit, state: Any) -> None:
+        self.dual_coef_ = arrays.to_numpy(state.coefficients[:, : fit.n_outputs])
+        self.support_ = fit.rows_of_points[: fit.n_centres] if self._samples_centres else None
+        self._points = arrays.to_numpy(fit.points[: fit.n_centres, :])
+        self._kernel, self.bandwidth_ = precomputed.without_matrix(fit.plan.kernel), fit.plan.kernel.bandwidth
+
+    def _model_parameters(self, fit: EigenProCentresFit) -> dict[str, Any]:
+        return super()._model_parameters(fit) | {"n_centres": fit.n_centres}
+
+
+def fresh_points(n: int, budget: int, itemsize: int) -> int:
+    """On how many of n points the step is measured: two matrices of them take half of the budget at most."""
+    return min(n, N_FRESH, max(LEAST_FRESH, math.isqrt(max(0, budget) // (4 * itemsize))))
+
+
+def points_of(centres: Any, d: int) -> np.ndarray:
+    """Centres as points of d features, float32 or float64, shape (p, d).
+
+    Raises
+    ------
+    ShallowsError
+        If they are no such points, or not finite.
+    """
+    made = native(np.asarray(centres))
+    if made.dtype.kind not in "fiub" or made.ndim != 2 or 0 in made.shape:
+        raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {made!r:.80}.")
+    if made.shape[1] != d:
+        raise ShallowsError(f"centres have {made.shape[1]} features and X has {d}.")
+    made = made.astype(np.float32 if made.dtype == np.float32 else np.float64)
+    if not np.isfinite(made).all():
+        raise ShallowsError("centres hold NaN or infinity.")
+    return made
+
+
+class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     """Kernel classification by EigenPro with fewer centres than data: least squares on ±1 targets.
 
     The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
@@ -118,10 +443,10 @@ class EigenProCentresClassifier(EigenProCentresFit, LeastSquaresClassifier):
     ((300, 10), True)
     """
 
-    __init__ = with_parameters(EigenProCentresFit.__init__, class_weight=None)
+    __init__ = with_parameters(EigenProCentresMethod.__init__, class_weight=None)
 
 
-class EigenProCentresRegressor(EigenProCentresFit, LeastSquaresRegressor):
+class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets.
 
     The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that

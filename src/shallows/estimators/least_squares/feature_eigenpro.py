@@ -2,12 +2,241 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, kernels, spectrum
+from ... import features as feature_maps
+from ...errors import UnknownNameError
+from ...features import Blocks, Design
+from ...kernels import Kernel
+from ...solvers.least_squares import step_rules
+from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem
+from ...solvers.least_squares.step_rules import StepRule
+from ...spectrum import power_of
+from .. import precomputed
+from ..base import SMALL
+from ..centring import Centring
 from ..constructors import with_parameters
-from .feature_eigenpro_fit import FeatureEigenProFit
+from ..feature_scores import feature_scores
+from ..kernel_checks import check_scale, check_scores
+from ..parameter_checks import check_whole
+from .automatic.choices import inner_products
+from .kernel_least_squares import LeastSquaresFit, Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_of_steps, step_parameters, subsample_size
+
+LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
+"""With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
+usual floor, are not flattened: the steps of the epochs fit them anyway."""
 
 
-class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
+@dataclass
+class FeatureEigenProFit(LeastSquaresFit):
+    """The fit of EigenPro on explicit features, made in ``blocks``."""
+
+    blocks: Blocks | None = None
+
+
+class FeatureEigenProMethod:
+    """Parameters, plan and solver of EigenPro on explicit features, for classes and for values."""
+
+    _context = FeatureEigenProFit
+
+    def __init__(
+        self,
+        features: str | Any = "fourier",
+        *,
+        n_features: int = 4000,
+        kernel: str | Kernel | Callable[..., Any] = "gaussian",
+        bandwidth: float | str | None = "auto",
+        kernel_params: Mapping[str, Any] | None = None,
+        regularisation: float | str = "auto",
+        calibration: str | None = "auto",
+        rank: int | None = None,
+        n_subsample: int | None = None,
+        eigensystem: str = "nsvd",
+        damping: float = 0.25,
+        power: str | float = "full",
+        batch_size: int | None = None,
+        step_size: float | None = None,
+        step_rule: str | Mapping[str, Any] | StepRule = "certified",
+        max_epochs: int = 40,
+        tol: float = 5e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ):
+        self.features = features
+        self.n_features = n_features
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.kernel_params = kernel_params
+        self.regularisation = regularisation
+        self.calibration = calibration
+        self.rank = rank
+        self.n_subsample = n_subsample
+        self.eigensystem = eigensystem
+        self.damping = damping
+        self.power = power
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.step_rule = step_rule
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.device = device
+        self.memory = memory
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_preconditioning(self)
+        check_whole(self, "n_features")
+        power_of(self.power)
+        step_rules.make(self.step_rule)
+        UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
+        feature_maps.check(self.features)
+        precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
+
+    @property
+    def _takes_kernel(self) -> bool:
+        return isinstance(self.features, str) and self.features != "linear"
+
+    def _prepare_points(self, fit: FeatureEigenProFit) -> Any:
+        # All columns are kept: the map has to see where a new point differs from features that were constant before.
+        self._centring = Centring.of(fit.data.X, centred=isinstance(self.features, str), without_constants=False)
+        points = self._centring.training_points(fit.data.X, fit.order, fit.device, fit.dtype)
+        if isinstance(self.features, str):
+            centred = not self._takes_kernel or kernels.kind(self.kernel).shift_invariant
+            check_scale(points, fit.dtype, may_vanish=self._centring.all_equal or not centred)
+        return points
+
+    def _make_kernel(self, fit: FeatureEigenProFit) -> Kernel | None:
+        return super()._make_kernel(fit) if self._takes_kernel else None
+
+    def _choose_on_all_rows(self, fit: FeatureEigenProFit) -> None:
+        sizes = self.n_features, fit.seed, fit.room
+        fit.blocks = blocks = feature_maps.in_blocks(self.features, fit.kernel, fit.points[:, :-2], *sizes)
+        if self._centring.all_equal or fit.n < 3:
+            return
+        named = self.features if isinstance(self.features, str) else ""
+        if not named.startswith(("fourier", "orthogonal", "nystrom")):
+            # Their products are not the kernel's values, and λ is chosen with them.
+            matrix_of = lambda x: inner_products(blocks, x, fit.points)  # noqa: E731
+            fit.choices.choose_regularisation(self, matrix_of, fit)
+        else:
+            matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
+        if self._calibrates and fit.n <= SMALL:
+            fit.choices.choose_on_all(self, matrix_of, fit.points, fit.targets, fit.weights)
+
+    @staticmethod
+    def _rows_to_keep(plan: Plan) -> int:
+        return 0
+
+    def _sizes(self, fit: FeatureEigenProFit) -> tuple[int, int]:
+        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
+        n, n_features, itemsize, budget = fit.n, fit.blocks.n_features, fit.dtype.itemsize, fit.room
+        if self.rank == 0:
+            return min(n, self.n_subsample or 1), 0
+        n_subsample = subsample_size(self, n, itemsize, budget)
+        rank = self.rank
+        if rank is None:
+            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
+            # The eigenvectors, n_features q numbers, twice while they are made.
+            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
+        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
+
+    def _make_plan(self, fit: FeatureEigenProFit) -> Plan:
+        n, ridge = fit.n, fit.choices.regularisation
+        n_subsample, rank = self._sizes(fit)
+        # With kernel functions as features the eigenvalues are those of the kernel, squared.
+        by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
+        floor = SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
+        small = self.rank is None and n <= SMALL
+        level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
+        p = spectrum.make_feature_preconditioner(
+            fit.blocks,
+            fit.points[:, :-2],
+            rank=rank,
+            n_subsample=n_subsample,
+            eigensystem=self.eigensystem,
+            seed=fit.seed,
+            damping=self.damping,
+            power=power_of(self.power),
+            weights=fit.weights,
+            # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
+            smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),
+            smallest=(ridge if self.rank is not None else level) / n,
+        )
+        whole = n <= SMALL and p.n_subsample == n
+        critical = n if whole else max(16, p.critical_batch_size() / 2)
+        batch_size = int(min(n, self.batch_size or critical))
+        return plan_of_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n)
+
+    def _step_bytes(self, fit: FeatureEigenProFit) -> int:
+        n_outputs, width = fit.targets.shape[1], max(span.stop - span.start for span in fit.blocks.spans)
+        # The iterate and its average, as they are, at the start of the epoch, at their best and in a copy; the gradient
+        # and one more at work.
+        held = fit.blocks.n_features * (fit.plan.preconditioner.rank + 10 * n_outputs)
+        return fit.dtype.itemsize * (held + fit.plan.batch_size * (2 * width + 4 * n_outputs))
+
+    def _make_problem(self, fit: FeatureEigenProFit, budget: int) -> FeatureProblem:
+        fit.gram = Design(fit.blocks, fit.points[:, :-2], budget=budget)
+        return FeatureProblem(fit.gram, fit.targets, fit.weights, fit.plan.preconditioner, fit.choices.regularisation)
+
+    def _make_solver(self, fit: FeatureEigenProFit) -> FeatureEigenPro:
+        return FeatureEigenPro(float(fit.plan.step_size), fit.plan.cycle)
+
+    def _store_model(self, fit: FeatureEigenProFit, state: Any) -> None:
+        self.coef_ = np.ascontiguousarray(arrays.to_numpy(state.coefficients[:, : fit.n_outputs]).T)
+        self._blocks = fit.blocks.to(arrays.Device("cpu"))
+        if fit.plan.kernel is not None:
+            self.bandwidth_ = fit.plan.kernel.bandwidth
+
+    def _model_parameters(self, fit: FeatureEigenProFit) -> dict[str, Any]:
+        of_features = {
+            "features": feature_maps.name_of(self.features),
+            "n_features": fit.blocks.n_features,
+            "eigensystem": self.eigensystem,
+        }
+        if fit.plan.kernel is not None:
+            of_features |= super()._model_parameters(fit)
+        return of_features | step_parameters(self, fit.plan)
+
+    def _raw_predict(self, X: Any, coefficients: Any = None, fit: FeatureEigenProFit | None = None) -> np.ndarray:
+        """φ(x)ᵀA, shape (m, c), for checked X."""
+        device = arrays.resolve_device(self.device)
+        if fit is not None:
+            blocks = fit.blocks
+        else:
+            coefficients = arrays.to_device(self.coef_.T, device)
+            blocks = self._blocks.to(device)
+        budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)
+        out = feature_scores(blocks, self._centring, X, coefficients, device, budget=budget)
+        if fit is None:
+            check_scores(out, X)
+        return self._unscale(out)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+
+class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
     """Classification by EigenPro on explicit features: a linear model of least squares on ±1 targets.
 
     f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
@@ -130,10 +359,10 @@ class FeatureEigenProClassifier(FeatureEigenProFit, LeastSquaresClassifier):
     True
     """
 
-    __init__ = with_parameters(FeatureEigenProFit.__init__, class_weight=None)
+    __init__ = with_parameters(FeatureEigenProMethod.__init__, class_weight=None)
 
 
-class FeatureEigenProRegressor(FeatureEigenProFit, LeastSquaresRegressor):
+class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
     """Regression by EigenPro on explicit features: a linear model of least squares.
 
     f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum

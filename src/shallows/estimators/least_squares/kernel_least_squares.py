@@ -2,43 +2,121 @@
 
 from __future__ import annotations
 
-import time
-import warnings
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from ... import arrays, gram, kernels, streams, training
+from ... import arrays, gram, kernels, training
+from ...errors import ShallowsError
 from ...kernels import Kernel
+from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
-from .. import early_stopping, precomputed, warm_starts
-from ..base import SMALL, Estimator, kept_rows
+from .. import early_stopping, precomputed
+from ..base import warn_user
 from ..centring import Centring
+from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
 from ..told_progress import tells_progress
 from . import convergence_warning
 from .automatic import choices as automatic_choice
-from .automatic.calibration_rows import learn_calibration
+from .automatic.calibration import learn_calibration
 from .automatic.choices import Choices
 from .evaluation_cache import EvaluationCache
-from .fit_plan import LeastSquaresSnapshot, Plan, subsample_first
-from .memory_check import check_memory
 
 BLOCKS_BYTES = 2**28
 """Bytes that the blocks of kernel values of a prediction may take on a CPU."""
 
+BESIDE = 9 * 2**24
+"""Bytes that a fit takes beside its arrays: blocks of the data, the choice of parameters, a small preconditioner."""
 
-class KernelLeastSquares(Estimator):
+WANDER = 2**22
+"""Bytes by which what a process holds may grow until the next call: the budget that is named leaves room for them."""
+
+
+@dataclass
+class Plan:
+    """The choices of a fit, made before any large array is.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    preconditioner : Preconditioner or None
+    batch_size : int
+    step_size : float
+    top_eigenvalue, largest_diagonal : float
+        λ and β of the preconditioned operator, see `Preconditioner.step_size`.
+    cycle : Cycle or None
+        Factors of the step from step to step, if the rule has any.
+    is_exact : bool
+        Whether the step is that of the rule "exact".
+    """
+
+    kernel: Kernel
+    preconditioner: Preconditioner | None
+    batch_size: int
+    step_size: float
+    top_eigenvalue: float
+    largest_diagonal: float
+    cycle: Cycle | None = None
+    is_exact: bool = False
+
+
+@dataclass
+class LeastSquaresFit(Fit):
+    """The fit of a function of least squares.
+
+    Attributes
+    ----------
+    given : Preconditioner or None
+        That the user handed in.
+    choices : Choices
+        Bandwidth, λ and what the calibration is learnt on.
+    plan : Plan
+    gram
+        The matrix that turns coefficients into training scores.
+    evaluation_cache : EvaluationCache or None
+    """
+
+    given: Preconditioner | None = None
+    choices: Any = None
+    plan: Any = None
+    gram: Any = None
+    evaluation_cache: EvaluationCache | None = None
+
+
+class LeastSquaresSnapshot(FitSnapshot):
+    """A model of least squares in the middle of its training."""
+
+    @property
+    def _coefficients(self) -> Any:
+        """Of the model's outputs, without those that a calibration is learnt from."""
+        return self.state.coefficients[:, : self.fit.n_outputs]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self.estimator._raw_predict(X, self._coefficients, self.fit)
+
+    def coefficient_norm(self) -> float:
+        """‖α‖₂ of the model's outputs."""
+        return float(np.linalg.norm(arrays.to_numpy(self._coefficients).astype(np.float64)))
+
+    def _fitted_scores(self) -> np.ndarray:
+        return arrays.to_numpy(self.fit.gram.dot(self._coefficients))
+
+
+class KernelLeastSquares(TrainedEstimator):
     """Base of the estimators that minimise a weighted square loss over the span of kernel functions.
 
     A method says how it decides its plan (`_make_plan`) and with which solver it trains (`_make_solver`); methods with
     other functions than those of a kernel define how points, problem and model are made as well.
     """
 
+    _context = LeastSquaresFit
+    _model_attributes = ("dual_coef_", "coef_", "_calibration")
     _sums_losses = True  # λ stands beside the sum of the squared errors.
     _n_arrays = 6
     """Arrays of the targets' shape that a fit holds at most: the targets, the iterate, the iterate at the start of the
@@ -46,36 +124,24 @@ class KernelLeastSquares(Estimator):
 
     # ------------------------------------------------------------------- what a method must define
 
-    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
+    def _make_plan(self, fit: LeastSquaresFit) -> Plan:
         """Decide the preconditioner, the batch size and the step from the training points."""
         raise NotImplementedError
 
-    def _make_solver(self, step_size: float) -> Any:
-        """The solver of `shallows.solvers` that takes the steps."""
+    def _make_solver(self, fit: LeastSquaresFit) -> Any:
+        """The solver of `shallows.solvers` that takes the steps of ``fit.plan``."""
         raise NotImplementedError
 
     def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """Return targets as a float array, shape (n, c), and store how they are coded."""
         raise NotImplementedError
 
-    def _check_memory(self, X: Any, n_outputs: int, dtype: np.dtype, device: arrays.Device) -> None:
-        """Refuse a budget that cannot be kept."""
-        check_memory(self, X, n_outputs, dtype, device)
-
-    def _choice_rows(self, points: Any, targets: Any, weights: Any) -> tuple[Any, Any, Any]:
+    def _choice_rows(self, fit: LeastSquaresFit) -> tuple[Any, Any, Any]:
         """Points in random order, with their targets and weights, that parameters can be chosen with."""
-        return points, targets, weights
+        return fit.points, fit.targets, fit.weights
 
-    def _look_at_all(self, points: Any, targets: Any, weights: Any, kernel: Any, seed: int, budget: int) -> None:
+    def _choose_on_all_rows(self, fit: LeastSquaresFit) -> None:
         """Choose anew with all rows of a small problem, where the method does so."""
-
-    def _announced(self, batches: Any) -> Any:
-        """The batches of the training, for a method that wants to know their order beforehand."""
-        return batches
-
-    def _load_preconditioner(self) -> Preconditioner | None:
-        """The preconditioner that the user handed in, if one was; its subsample comes first in the order of the fit."""
-        return None
 
     # --------------------------------------------------------------------------- the fit
 
@@ -117,128 +183,64 @@ class KernelLeastSquares(Estimator):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        started = time.perf_counter()
-        # In the course of a fit there is no model: old coefficients do not go with the centring of new data.
-        for name in ("dual_coef_", "coef_"):
-            vars(self).pop(name, None)
-        self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
-        self._kept_rows, _ = kept_rows(sample_weight, X.shape[0])
-        seed = self._seed()
-        self._held_out = None
-        if getattr(self, "early_stopping", False):
-            of_labels = not self._y_is_numeric
-            self._held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
-            rows = self._held_out.training_rows
-            X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
-        targets = self._encode(y, weights)
-
-        device = self._fit_device()
-        budget = self._working_budget(device)
-        dtype = np.dtype(self._precision(n, budget) if self.dtype == "auto" else self.dtype)
-        self._check_memory(X, targets.shape[1], dtype, device)
-
-        with device.active():
-            # Kept until the plan is made, so that a file is read once.
-            self._given = self._load_preconditioner()
-            # Rows are shuffled once. Batches are then contiguous, and so is the subsample, which comes first.
-            order = streams.permutation(seed, "order", 0, n)
-            if self._given is not None:
-                order = subsample_first(self._given.indices, order)
-            points = self._prepare_points(X, order, device, dtype)
-            self._weight_unit = 1.0 if weights is None else float(weights.max())
-            w = None if weights is None else arrays.to_device(weights[order] / self._weight_unit, device, dtype)
-            codes = arrays.to_device(targets[order], device, dtype)
-            self._n_outputs, self._calibration = codes.shape[1], None
-            prepared = time.perf_counter()
-
-            some = self._choice_rows(points, codes, w)
-            self._choices = choices = Choices.begin(self, *some, seed)
-            kernel = self._make_kernel(points, seed)
-            choices.of_kernel(self, kernel, *some)
-            budget -= precomputed.held_bytes(kernel)
-            self._look_at_all(points, codes, w, kernel, seed, budget - points.nbytes)
-            chosen = time.perf_counter()
-
-            plan = self._make_plan(points, w, kernel, seed, budget - points.nbytes)
-            del self._given
-            if self._centring.all_equal and self.batch_size is None and self.step_size is None:
-                # Where all points are equal, all that can be learnt is the mean of the targets, in one step.
-                plan.batch_size, plan.step_size = n, 1.0 / (n * plan.top_eigenvalue)
-            decomposed = time.perf_counter()
-
-            if self._calibrates and choices.path is None and self._held_out is None:
-                codes, w = choices.hold_out(codes, w, self._rows_to_keep(plan))
-            elif w is not None:
-                w = w[:, None]
-            spent = (
-                points.nbytes + self._n_arrays * codes.nbytes + self._step_bytes(plan, codes.shape[1], dtype.itemsize)
-            )
-            problem = self._make_problem(plan, points, codes, w, budget - spent)
-            self._order, self._evaluation_cache = order, self._make_evaluation_cache()
-            built = time.perf_counter()
-
-            try:
-                solver = self._make_solver(float(plan.step_size))
-                run = training.train(
-                    solver,
-                    problem,
-                    self._announced(start.batches(training.Batches(n, plan.batch_size, seed))),
-                    self._stopping(),
-                    observers=[*self._progress_observers(), *observers],
-                    checkpoint=checkpoint,
-                    snapshot=lambda state, epoch: LeastSquaresSnapshot(self, state, epoch),
-                    may_shrink=self.step_size is None,
-                    state=start.state(solver, problem),
-                )
-                start.remember(run)
-                trained = time.perf_counter()
-                if self._calibrates:
-                    self._calibration = learn_calibration(self, run.state, X, targets, weights)
-            finally:
-                kept_fraction, held_out = self._gram.kept_fraction, self._held_out
-                del self._gram, self._order, self._evaluation_cache, self._held_out
-            arrays.synchronise(points)
-            finished = time.perf_counter()
-            trained_rows = order if held_out is None else held_out.training_rows[order]
-            self._store_model(run.state, plan, points, self._kept_rows[trained_rows])
-        self._set_fitted_attributes(run, plan, held_out, kept_fraction, budget, dtype, device, seed)
-        self.timings_ = {
-            "preparation": prepared - started,
-            "selection": chosen - prepared,
-            "eigensystem": decomposed - chosen,
-            "kernel_matrix": built - decomposed,
-            "training": run.seconds,
-            "calibration": finished - trained,
-            "evaluation": max(0.0, trained - built - run.seconds),
-        }
-        self._warn_if_unconverged(run)
-        del self._choices, self._weight_unit, self._kept_rows
+        self._fit(X, y, sample_weight, observers, checkpoint)
         return self
 
-    def _set_fitted_attributes(
-        self,
-        run: training.Run,
-        plan: Plan,
-        held_out: early_stopping.HeldOut | None,
-        kept_fraction: float,
-        budget: int,
-        dtype: np.dtype,
-        device: arrays.Device,
-        seed: int,
-    ) -> None:
-        """Set the fitted attributes that describe the training."""
-        if held_out is not None:
-            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
-            self.best_validation_score_ = max(self.validation_scores_)
+    def _targets_of(self, fit: LeastSquaresFit) -> np.ndarray:
+        return self._encode(fit.data.y, fit.data.weights)
+
+    def _unit_of_weights(self, weights: np.ndarray) -> float:
+        return weights.max()
+
+    def _prepare(self, fit: LeastSquaresFit) -> None:
+        self._check_memory(fit)
+        super()._prepare(fit)
+
+    def _build(self, fit: LeastSquaresFit) -> None:
+        fit.end_phase("preparation")
+        rows = self._choice_rows(fit)
+        fit.choices = choices = Choices.begin(self, fit, *rows)
+        fit.kernel = self._make_kernel(fit)
+        choices.of_kernel(self, fit.kernel, *rows)
+        fit.budget -= precomputed.held_bytes(fit.kernel)
+        self._choose_on_all_rows(fit)
+        fit.end_phase("selection")
+
+        fit.plan = plan = self._make_plan(fit)
+        if self._centring.all_equal and self.batch_size is None and self.step_size is None:
+            # Where all points are equal, all that can be learnt is the mean of the targets, in one step.
+            plan.batch_size, plan.step_size = fit.n, 1.0 / (fit.n * plan.top_eigenvalue)
+        fit.end_phase("eigensystem")
+
+        if self._calibrates and choices.path is None and fit.held_out is None:
+            fit.targets, fit.weights = choices.hold_out(fit.targets, fit.weights, self._rows_to_keep(plan))
+        elif fit.weights is not None:
+            fit.weights = fit.weights[:, None]
+        spent = self._n_arrays * fit.targets.nbytes + self._step_bytes(fit)
+        fit.problem = self._make_problem(fit, fit.room - spent)
+        fit.evaluation_cache = self._make_evaluation_cache(fit)
+        fit.solver = self._make_solver(fit)
+        fit.end_phase("kernel_matrix")
+
+    def _batches(self, fit: LeastSquaresFit) -> Any:
+        return training.Batches(fit.n, fit.plan.batch_size, fit.seed)
+
+    def _snapshot(self, fit: LeastSquaresFit, state: Any, epoch: int) -> LeastSquaresSnapshot:
+        return LeastSquaresSnapshot(self, fit, state, epoch)
+
+    def _keep_model(self, fit: LeastSquaresFit, run: training.Run) -> None:
+        calibration = learn_calibration(self, fit, run.state) if self._calibrates else None
+        fit.end_phase("calibration")
+        self._store_model(fit, run.state)
+        self._calibration = calibration
+
+    def _describe(self, fit: LeastSquaresFit, run: training.Run) -> None:
+        plan = fit.plan
+        self._set_course(run)
         self.step_size_ = run.state.step_size
-        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
-        self.losses_ = run.losses
-        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
         self.effective_params_ = {
-            **self._model_parameters(plan),
-            **(self._choices.report(self._weight_unit) if hasattr(self, "regularisation") else {}),
+            **self._model_parameters(fit),
+            **(fit.choices.report(fit.weight_unit) if hasattr(self, "regularisation") else {}),
             **({} if self._calibration is None else self._calibration.report()),
             "batch_size": plan.batch_size,
             "step_size": run.state.step_size,
@@ -249,74 +251,57 @@ class KernelLeastSquares(Estimator):
             "n_subsample": plan.preconditioner.n_subsample if plan.preconditioner else 0,
             "n_epochs": run.epoch,
             "stopped_by": run.stopped_by,
-            "kept_fraction": kept_fraction,
-            "memory_budget": budget,
-            "precision": dtype.name,
-            "device": str(device),
-            "seed": seed,
+            "kept_fraction": fit.gram.kept_fraction,
+            **fit.report(),
             "n_features_used": int(self._centring.varies.sum()),
-            "n_validation": 0 if held_out is None else len(held_out.rows),
+            "n_validation": 0 if fit.held_out is None else len(fit.held_out.rows),
         }
+        self._warn_if_unconverged(fit, run)
 
     # ------------------------------------------- what depends on the space of the functions
 
-    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device, dtype: np.dtype) -> Any:
-        """Centre the training points and bring them to the device, in a given order."""
-        kind = kernels.kind(self.kernel)
+    def _prepare_points(self, fit: LeastSquaresFit) -> Any:
+        X, kind = fit.data.X, kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
         self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
-        points = self._centring.training_points(X, order, device, dtype)
-        check_scale(points, dtype, may_vanish=not kind.shift_invariant)
+        points = self._centring.training_points(X, fit.order, fit.device, fit.dtype)
+        check_scale(points, fit.dtype, may_vanish=not kind.shift_invariant)
         return points
 
-    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
-        """Make the solver's problem; ``_gram`` is the matrix that turns coefficients into training scores."""
-        self._gram = gram.Gram(plan.kernel, points, budget=budget)
-        return KernelProblem(self._gram, targets, weights, plan.preconditioner)
+    def _make_problem(self, fit: LeastSquaresFit, budget: int) -> Any:
+        """Make ``fit.gram`` and of it the solver's problem, with what the other arrays leave of the budget."""
+        fit.gram = gram.Gram(fit.plan.kernel, fit.points, budget=budget)
+        return KernelProblem(fit.gram, fit.targets, fit.weights, fit.plan.preconditioner)
 
-    def _make_evaluation_cache(self) -> EvaluationCache | None:
+    def _make_evaluation_cache(self, fit: LeastSquaresFit) -> EvaluationCache | None:
         """Make the cache for kernel values of points of evaluation, in the memory that the kernel matrix leaves."""
-        if not isinstance(self._gram, gram.Gram):
+        if not isinstance(fit.gram, gram.Gram):
             return None
-        itemsize = arrays.itemsize(self._gram.points)
-        return EvaluationCache(self._gram.n, itemsize, self._gram.spare_bytes - BLOCKS_BYTES)
+        itemsize = arrays.itemsize(fit.gram.points)
+        return EvaluationCache(fit.gram.n, itemsize, fit.gram.spare_bytes - BLOCKS_BYTES)
 
-    def _store_model(self, state: Any, plan: Plan, points: Any, rows: np.ndarray) -> None:
-        """Set the fitted attributes that predictions need; ``rows`` says which of the user's rows the points are."""
-        self.dual_coef_ = arrays.to_numpy(state.coefficients[:, : self._n_outputs])
-        self.support_ = rows
-        self._points, self._kernel = arrays.to_numpy(points), precomputed.without_matrix(plan.kernel)
-        self.bandwidth_ = plan.kernel.bandwidth
+    def _store_model(self, fit: LeastSquaresFit, state: Any) -> None:
+        """Set the fitted attributes that predictions need."""
+        self.dual_coef_ = arrays.to_numpy(state.coefficients[:, : fit.n_outputs])
+        self.support_ = fit.rows_of_points
+        self._points, self._kernel = arrays.to_numpy(fit.points), precomputed.without_matrix(fit.plan.kernel)
+        self.bandwidth_ = fit.plan.kernel.bandwidth
 
-    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
+    def _model_parameters(self, fit: LeastSquaresFit) -> dict[str, Any]:
         """The entries of ``effective_params_`` that describe the space of the functions."""
-        of_kernel = {"kernel": plan.kernel.name, "bandwidth": plan.kernel.bandwidth}
-        return of_kernel | ({"kernel_params": plan.kernel.parameters} if plan.kernel.parameters else {})
+        kernel = fit.plan.kernel
+        of_kernel = {"kernel": kernel.name, "bandwidth": kernel.bandwidth}
+        return of_kernel | ({"kernel_params": kernel.parameters} if kernel.parameters else {})
 
-    def _precision(self, n: int, budget: int) -> str:
-        """Return the dtype that dtype="auto" means."""
-        return "float64" if n <= SMALL else "float32"
-
-    def _stopping(self) -> training.Stopping:
-        if self._held_out is None:
-            return training.Stopping(self.max_epochs, tolerance=self.tol)
-        held_out, of_labels = self._held_out, not self._y_is_numeric
-        return training.Stopping(
-            self.max_epochs,
-            tolerance=self.tol,
-            validate=lambda snapshot: held_out.error(snapshot, of_labels=of_labels),
-            patience=self.n_iter_no_change,
-        )
-
-    def _warn_if_unconverged(self, run: training.Run) -> None:
+    def _warn_if_unconverged(self, fit: LeastSquaresFit, run: training.Run) -> None:
         """Warn if the training ended far from the training targets and something is known to help."""
-        message = convergence_warning.message(self, run)
+        message = convergence_warning.message(self, run, fit.choices.regularisation)
         if message:
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warn_user(message)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        kernels.kind(self.kernel)  # It is told first that a name is none.
+        kernels.kind(self.kernel)  # Report unknown kernels first.
         kernels.check_own_parameters(self.kernel, self.bandwidth, getattr(self, "kernel_params", None))
         automatic_choice.check(self, chooses=hasattr(self, "regularisation"))
         check_positive(self, "step_size")
@@ -324,20 +309,47 @@ class KernelLeastSquares(Estimator):
         check_whole(self, "max_epochs")
         early_stopping.check_parameters(self)
 
-    def _make_kernel(self, points: Any, seed: int) -> Kernel:
-        parameters = getattr(self, "kernel_params", None)
-        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
-        bandwidth = self._choices.bandwidth
-        return chosen_kernel(kernel, bandwidth, parameters, points, seed, all_equal=self._centring.all_equal)
+    def _check_memory(self, fit: LeastSquaresFit) -> None:
+        """Refuse a budget for the process that its data, the points in the precision of the fit and its outputs exceed.
 
-    @staticmethod
-    def _step_bytes(plan: Plan, n_outputs: int, itemsize: int) -> int:
+        Only budgets for a process on a CPU are checked, before anything large is made.
+
+        Raises
+        ------
+        ShallowsError
+            With the least budget that can be kept, and what helps.
+        """
+        if self.memory is None or fit.device.kind != "cpu":
+            return
+        points = fit.n * (fit.data.X.shape[1] + 2) * fit.dtype.itemsize
+        outputs = fit.n * fit.n_outputs * (2 * self._n_arrays * fit.dtype.itemsize + 16)
+        held = arrays.resident_memory()
+        least = held + points + outputs + BESIDE
+        if arrays.memory_budget(self.memory, fit.device) >= least:
+            return
+        half = fit.dtype == np.float64 and self.dtype == "float64"
+        raise ShallowsError(
+            f"memory={self.memory!r} cannot be kept: the process holds {_megabytes(held)} already, and the fit takes "
+            f"at least {_megabytes(least - held)}, of which {_megabytes(points)} are the points in {fit.dtype.name}. "
+            f'The least that can be kept is memory="{_megabytes(least + WANDER).replace(" ", "")}". To need less, read '
+            f"X as a memory map (numpy.load with mmap_mode) or hand over fewer rows"
+            f"{', take dtype=' + repr('float32') if half else ''}, or use EigenProCentresClassifier or "
+            "EigenProCentresRegressor, which read the data batch by batch."
+        )
+
+    def _make_kernel(self, fit: LeastSquaresFit) -> Kernel:
+        matrix = fit.data.matrix
+        kernel = self.kernel if matrix is None else precomputed.kernel_on(matrix, fit.points)
+        given = kernel, fit.choices.bandwidth, getattr(self, "kernel_params", None)
+        return chosen_kernel(*given, fit.points, fit.seed, all_equal=self._centring.all_equal)
+
+    def _step_bytes(self, fit: LeastSquaresFit) -> int:
         """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
-        p = plan.preconditioner
+        p, n_outputs, itemsize = fit.plan.preconditioner, fit.targets.shape[1], fit.dtype.itemsize
         if p is None:
-            return 4 * plan.batch_size * n_outputs * itemsize
+            return 4 * fit.plan.batch_size * n_outputs * itemsize
         per_row = p.n_subsample + 4 * n_outputs
-        return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * itemsize
+        return (fit.plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * itemsize
 
     # -------------------------------------------------------------------------- calibration
 
@@ -352,27 +364,26 @@ class KernelLeastSquares(Estimator):
         """The first rows in the order of the fit of which none can be held out of a second set of outputs."""
         return 0 if plan.preconditioner is None else plan.preconditioner.n_subsample
 
-    def _left_out_scores(self, state: Any) -> tuple[np.ndarray, slice] | None:
+    def _left_out_scores(self, fit: LeastSquaresFit, state: Any) -> tuple[np.ndarray, slice] | None:
         """Outputs at rows that their fit went without, in closed form, and which rows of the fit these are."""
-        return self._choices.left_out_scores()
+        return fit.choices.left_out_scores()
 
     # -------------------------------------------------------------------------- prediction
 
     @tells_progress
-    def _raw_predict(self, X: Any, coefficients: Any = None) -> np.ndarray:
-        """f(x), shape (m, c), for checked X."""
-        fitting = coefficients is not None
+    def _raw_predict(self, X: Any, coefficients: Any = None, fit: LeastSquaresFit | None = None) -> np.ndarray:
+        """f(x), shape (m, c), for checked X; with the coefficients of a fit at work, or those of the model."""
         device = arrays.resolve_device(self.device)
-        if fitting:
-            points, kernel = self._gram.points, self._gram.kernel
+        if fit is not None:
+            points, kernel = fit.gram.points, fit.gram.kernel
         else:
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
-        if precomputed.are_kernel_values(kernel, X, fitting=fitting):
+        if precomputed.are_kernel_values(kernel, X, fitting=fit is not None):
             out = precomputed.scores(X, points, coefficients, device)
             return self._unscale(out)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
-        kept = self._evaluation_cache.entry_for(X, budget) if fitting and self._evaluation_cache else None
+        kept = fit.evaluation_cache.entry_for(X, budget) if fit is not None and fit.evaluation_cache else None
         budget = kept.budget if kept else budget
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(points.dtype)))
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
@@ -380,9 +391,24 @@ class KernelLeastSquares(Estimator):
                 blocks = None if kept is None else kept.blocks.setdefault(rows.start, {})
                 made = gram.cross_product(kernel, x, points, coefficients, budget=budget, extra=extra, kept=blocks)
                 out[rows] = arrays.to_numpy(made)
-        if not fitting:
+        if fit is None:
             check_scores(out, X)
         return self._unscale(out)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")
+
+
+def subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return an order that begins with ``indices``; the other rows follow as in ``order``."""
+    if indices.max() >= len(order):
+        raise ShallowsError(
+            f"The preconditioner was made for at least {indices.max() + 1} training points, here are {len(order)}."
+        )
+    rest = np.ones(len(order), dtype=bool)
+    rest[indices] = False
+    return np.concatenate([indices, order[rest[order]]])
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{math.ceil(n_bytes / 1e6)} MB"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, kernels, training
 from ...kernels import Kernel
@@ -17,18 +16,39 @@ from ...solvers.least_squares import RIDGE_SOLVERS
 from ...solvers.least_squares.ridge_solver import RidgeTask
 from ...solvers.solver_parameters import complete
 from ...spectrum.certificates import different
-from ..base import SMALL
+from ..base import SMALL, warn_user
 from ..constructors import with_parameters
 from ..parameter_checks import check_whole
-from .kernel_least_squares import Plan
+from .kernel_least_squares import LeastSquaresFit, Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
 MOST_LEFT_OUT = 1000
 """Rows on which the calibration is learnt, each left out in closed form."""
 
 
+@dataclass
+class KernelRidgeFit(LeastSquaresFit):
+    """The fit of kernel ridge regression.
+
+    Attributes
+    ----------
+    method : RidgeSolver
+        How the equations are solved.
+    solution
+        Its sizes, see `RidgeSolver.plan`.
+    largest_diagonal : float
+        Of the kernel, on some points.
+    """
+
+    method: Any = None
+    solution: Any = None
+    largest_diagonal: float = 1.0
+
+
 class _KernelRidge:
     """Parameters, plan and fit of kernel ridge regression, for classes and for values."""
+
+    _context = KernelRidgeFit
 
     # The base class expects these of methods whose batches and steps the user may set.
     batch_size = None
@@ -99,115 +119,107 @@ class _KernelRidge:
         -------
         self
         """
-        self._before = (self.support_, self.dual_coef_) if self.warm_start and hasattr(self, "dual_coef_") else None
-        super().fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
+        self._fit(X, y, sample_weight, observers, checkpoint)
+        return self
+
+    def _describe(self, fit: KernelRidgeFit, run: training.Run) -> None:
+        super()._describe(fit, run)
         self.n_iter_ = self.n_epochs_
-        left = math.sqrt(max(self.losses_[-1], 0.0))
         # Entries about steps have no meaning here.
         for name in ("step_size", "certified_step_size", "top_eigenvalue", "largest_diagonal"):
-            self.effective_params_.pop(name, None)
-        if "batch_size" not in self._method.parameters:
-            self.effective_params_.pop("batch_size")
+            del self.effective_params_[name]
+        if "batch_size" not in fit.method.parameters:
+            del self.effective_params_["batch_size"]
         self.effective_params_ |= {
-            "solver": self._method.name,
-            "jitter": self._jitter,
-            "relative_residual": left,
+            "solver": fit.method.name,
+            "jitter": getattr(run.state, "jitter", 0.0),
+            "relative_residual": math.sqrt(max(run.losses[-1], 0.0)),
             "n_iterations": self.n_iter_,
-            "rank": self._solution.rank,
-            "n_subsample": self._solution.n_subsample,
+            "rank": fit.solution.rank,
+            "n_subsample": fit.solution.n_subsample,
         }
-        del self.step_size_, self._before, self._targets, self._solution, self._method
-        return self
+        del self.step_size_
 
     def _seed_to_go_on_with(self) -> int | None:
         # The coefficients before belong to the rows in their order.
-        return self._seed_used if self._before is not None else None
+        fitted = self.warm_start and hasattr(self, "effective_params_")
+        return self.effective_params_["seed"] if fitted else None
 
-    @property
-    def max_epochs(self) -> int:
+    def _most_iterations(self, method: Any) -> int:
         """The most iterations; a factorisation is one."""
-        return 1 if self._method.is_direct else self.max_iterations or self._method.max_iterations
+        return 1 if method.is_direct else self.max_iterations or method.max_iterations
 
     def _check_parameters(self) -> None:
         check_whole(self, "max_iterations", optional=True)
         super()._check_parameters()
         complete(RIDGE_SOLVERS, self.solver, self.solver_params)
 
-    def _precision(self, n: int, budget: int) -> str:
-        self._method = RIDGE_SOLVERS[self.solver].for_size(n, budget)
-        return "float64" if self._method.is_direct or n <= SMALL else "float32"
+    def _precision(self, fit: KernelRidgeFit) -> str:
+        fit.method = RIDGE_SOLVERS[self.solver].for_size(fit.n, fit.budget)
+        return "float64" if fit.method.is_direct or fit.n <= SMALL else "float32"
 
-    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
-        n, itemsize = points.shape[0], arrays.itemsize(points)
-        self._seed_used = seed
-        some = points[: min(n, 1000), :-2]
-        self._diagonal = max(float(arrays.namespace(points).max(kernel.diagonal(some))), 1e-300)
+    def _make_plan(self, fit: KernelRidgeFit) -> Plan:
+        some = fit.points[: min(fit.n, 1000), :-2]
+        fit.largest_diagonal = max(float(arrays.namespace(some).max(fit.kernel.diagonal(some))), 1e-300)
         parameters = complete(RIDGE_SOLVERS, self.solver, self.solver_params)
-        self._solution = self._method.plan(n, itemsize, budget, **parameters)
-        return Plan(kernel, None, self._solution.batch_size, 1.0, 1.0, 1.0)
+        fit.solution = fit.method.plan(fit.n, fit.dtype.itemsize, fit.room, **parameters)
+        return Plan(fit.kernel, None, fit.solution.batch_size, 1.0, 1.0, 1.0)
 
     @staticmethod
     def _rows_to_keep(plan: Plan) -> int:
         return sys.maxsize  # No solver of these takes other weights for other outputs.
 
-    def _step_bytes(self, plan: Plan, n_outputs: int, itemsize: int) -> int:
-        return int(self._solution.step_bytes(plan.batch_size, n_outputs))
+    def _step_bytes(self, fit: KernelRidgeFit) -> int:
+        return int(fit.solution.step_bytes(fit.plan.batch_size, fit.targets.shape[1]))
 
-    def _make_problem(self, plan: Plan, points: Any, targets: Any, weights: Any, budget: int) -> Any:
-        self._targets = targets
-        return super()._make_problem(plan, points, targets, weights, budget)
-
-    def _make_solver(self, step_size: float) -> Any:
-        if self._centring.all_equal and self._choices.regularisation == 0 and self._method.parameters:
+    def _make_solver(self, fit: KernelRidgeFit) -> Any:
+        if self._centring.all_equal and fit.choices.regularisation == 0 and fit.method.parameters:
             # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
-            self._choices.regularisation = 1.0
-        precision = float(np.finfo(np.dtype(str(self._gram.points.dtype))).eps)
-        return self._method.make(
+            fit.choices.regularisation = 1.0
+        precision = float(np.finfo(fit.dtype).eps)
+        return fit.method.make(
             RidgeTask(
-                self._solution,
-                self._choices.regularisation,  # The base divides weights by their largest, and λ follows.
-                4.0 * precision * math.sqrt(self._gram.n) * self._diagonal,
+                fit.solution,
+                fit.choices.regularisation,  # The base divides weights by their largest, and λ follows.
+                4.0 * precision * math.sqrt(fit.n) * fit.largest_diagonal,
                 MOST_LEFT_OUT if self._calibrates else 0,
-                self._seed_used,
-                self._start(),
+                fit.seed,
+                self._coefficients_before(fit),
             )
         )
 
-    def _look_at_all(self, points: Any, targets: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> None:
+    def _choose_on_all_rows(self, fit: KernelRidgeFit) -> None:
         # Only a factor leaves rows out in closed form, row by row, which says nothing of a row that is there twice.
-        n = points.shape[0]
-        if self.dtype != "auto":
-            self._precision(n, budget)
-        if self._calibrates and 2 < n <= SMALL and not (self._method.is_direct and different(points[:, :-2]) == n):
-            self._choices.look_at_all(self, lambda x: kernels.matrix(kernel, x), points, targets, weights)
+        n, points = fit.n, fit.points
+        fit.method = fit.method or RIDGE_SOLVERS[self.solver].for_size(n, fit.room)
+        if self._calibrates and 2 < n <= SMALL and not (fit.method.is_direct and different(points[:, :-2]) == n):
+            fit.choices.choose_on_all(self, lambda x: kernels.matrix(fit.kernel, x), points, fit.targets, fit.weights)
 
-    def _left_out_scores(self, state: Any) -> tuple[np.ndarray, slice] | None:
+    def _left_out_scores(self, fit: KernelRidgeFit, state: Any) -> tuple[np.ndarray, slice] | None:
         inverse = getattr(state, "inverse_diagonal", None)
-        if inverse is not None and self._choices.path is None:
-            rows = slice(self._gram.n - len(inverse), self._gram.n)
+        if inverse is not None and fit.choices.path is None:
+            rows = slice(fit.n - len(inverse), fit.n)
             coefficients = arrays.to_numpy(state.coefficients[rows, :])
-            return arrays.to_numpy(self._targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
-        return self._choices.left_out_scores()
+            return arrays.to_numpy(fit.targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
+        return fit.choices.left_out_scores()
 
-    def _start(self) -> Any:
+    def _coefficients_before(self, fit: KernelRidgeFit) -> Any:
         """The coefficients of the fit before, where they are those of as many points in the same order."""
-        if self._before is None or not np.array_equal(self._before[0], self._kept_rows[self._order]):
+        before = fit.before.get("dual_coef_") if self.warm_start else None
+        if before is None or not np.array_equal(self.support_, fit.rows_of_points):
             return None
-        points = self._gram.points
-        return arrays.to_device(self._before[1], arrays.device_of(points), points.dtype)
+        return arrays.to_device(before, arrays.device_of(fit.points), fit.dtype)
 
-    def _stopping(self) -> training.Stopping:
-        return training.Stopping(self.max_epochs, tolerance=self.tol**2)
+    def _stopping(self, fit: KernelRidgeFit) -> training.Stopping:
+        return training.Stopping(self._most_iterations(fit.method), tolerance=self.tol**2)
 
-    def _warn_if_unconverged(self, run: training.Run) -> None:
-        left, self._jitter = math.sqrt(max(run.losses[-1], 0.0)), getattr(run.state, "jitter", 0.0)
-        if not self._method.is_direct and left > self.tol:
-            blocks = ", larger blocks (batch_size)" if "batch_size" in self._method.parameters else ""
-            warnings.warn(
-                f"After max_iterations={self.max_epochs} the relative residual is {left:.1e}, above "
+    def _warn_if_unconverged(self, fit: KernelRidgeFit, run: training.Run) -> None:
+        left = math.sqrt(max(run.losses[-1], 0.0))
+        if not fit.method.is_direct and left > self.tol:
+            blocks = ", larger blocks (batch_size)" if "batch_size" in fit.method.parameters else ""
+            warn_user(
+                f"After max_iterations={self._most_iterations(fit.method)} the relative residual is {left:.1e}, above "
                 f"tol={self.tol:g}; more iterations{blocks} or a larger regularisation would help.",
-                ConvergenceWarning,
-                stacklevel=6,
             )
 
 

@@ -12,7 +12,7 @@ from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.averaged_richardson import AveragedRichardson
 from ...solvers.least_squares.richardson import Richardson
 from ..constructors import with_parameters
-from .kernel_least_squares import Plan
+from .kernel_least_squares import LeastSquaresFit, Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
 RULES = ("certified", "constant")
@@ -70,24 +70,26 @@ class _KernelSGD:
         super()._check_parameters()
         UnknownNameError.check("step_rule", self.step_rule, RULES)
 
-    def _make_plan(self, points: Any, weights: Any, kernel: Kernel, seed: int, budget: int) -> Plan:
+    def _make_plan(self, fit: LeastSquaresFit) -> Plan:
         # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
-        bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
-        n = points.shape[0]
+        n, kernel = fit.n, fit.kernel
+        bare = spectrum.make_preconditioner(
+            kernel, fit.points, rank=0, n_subsample=1, seed=fit.seed, weights=fit.weights
+        )
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
-        self._cycle = None
         if self.step_rule == "certified" and self.step_size is None and not self._centring.all_equal:
-            step_size, self._cycle = step_rules.planned("certified", bare, batch_size, n)
-            return Plan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
+            step_size, cycle = step_rules.planned("certified", bare, batch_size, n)
+            return Plan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal, cycle)
         step_size = self.step_size or CONSTANT * bare.step_size(batch_size)
         return Plan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
 
-    def _model_parameters(self, plan: Plan) -> dict[str, Any]:
+    def _model_parameters(self, fit: LeastSquaresFit) -> dict[str, Any]:
         rule = self.step_rule if self.step_size is None else "given"
-        return super()._model_parameters(plan) | {"step_rule": rule}
+        return super()._model_parameters(fit) | {"step_rule": rule}
 
-    def _make_solver(self, step_size: float) -> AveragedRichardson | Richardson:
-        return Richardson(step_size) if self._cycle is None else AveragedRichardson(step_size, self._cycle)
+    def _make_solver(self, fit: LeastSquaresFit) -> AveragedRichardson | Richardson:
+        step_size, cycle = float(fit.plan.step_size), fit.plan.cycle
+        return Richardson(step_size) if cycle is None else AveragedRichardson(step_size, cycle)
 
 
 class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):

@@ -7,9 +7,10 @@ import math
 from typing import Any
 
 from ...errors import ShallowsError
-from ...solvers.least_squares import cycles, step_rules
+from ...solvers.least_squares import step_rules
 from ..base import SMALL
 from ..parameter_checks import check_whole, is_number
+from .kernel_least_squares import Plan
 
 SMALL_FLOOR = 5e-3
 """In a small problem, of which every batch holds all rows, eigendirections below this share of the largest eigenvalue
@@ -39,36 +40,33 @@ def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
     return suggested if rank is None else min(n, max(suggested, 2 * rank))
 
 
-def plan_steps(estimator: Any, p: Any, batch_size: int, n: int) -> tuple[float, cycles.Cycle | None]:
-    """The step size by ``step_size`` or ``step_rule``, and the rule's factors from step to step, if it has any."""
-    estimator._exact = False
-    if estimator.step_size is not None:
-        return estimator.step_size, None
-    rule = step_rules.make(estimator.step_rule)
-    if isinstance(rule, step_rules.Certified) and batch_size == n == p.n_subsample and n <= SMALL:
-        # A small problem, of which every batch holds all rows, is regularised by the number of epochs, see SMALL_FLOOR.
-        rule = step_rules.Exact()
-    step_size, cycle = step_rules.planned(rule, p, batch_size, n)
-    estimator._exact = isinstance(rule, step_rules.Exact)
-    # Where all points are equal, the base class takes a single step.
-    return step_size, None if estimator._centring.all_equal else cycle
+def plan_of_steps(estimator: Any, kernel: Any, p: Any, batch_size: int, n: int, added: float) -> Plan:
+    """The plan of a preconditioner and a batch size, with the step by ``step_size`` or ``step_rule``.
 
-
-def regularised_step(estimator: Any, step_size: float, regularisation: float) -> float:
-    """The step of a rule where regularisation adds to the operator's diagonal; a step of the user's stays.
-
-    A rule's step is 2/(β + (m − 1)λ_P) at most, or 1/(nλ_P), and what is added counts as part of β.
+    ``added`` is what regularisation adds to the operator's diagonal, for a sum over the batch. A rule's step is
+    2/(β + (m − 1)λ_P) at most, or 1/(nλ_P), and what is added counts as part of β; a step of the user's stays.
     """
-    if estimator.step_size is not None:
-        return step_size
-    return 1.0 / (1.0 / step_size + (1.0 if estimator._exact else 0.5) * regularisation)
+    rule = cycle = None
+    step_size = estimator.step_size
+    if step_size is None:
+        rule = step_rules.make(estimator.step_rule)
+        if isinstance(rule, step_rules.Certified) and batch_size == n == p.n_subsample and n <= SMALL:
+            # A small problem, of which every batch holds all rows, is regularised by the number of epochs: SMALL_FLOOR.
+            rule = step_rules.Exact()
+        step_size, cycle = step_rules.planned(rule, p, batch_size, n)
+    is_exact = isinstance(rule, step_rules.Exact)
+    if rule is not None:
+        step_size = 1.0 / (1.0 / step_size + (1.0 if is_exact else 0.5) * added)
+    # Where all points are equal, the base class takes a single step.
+    cycle = None if estimator._centring.all_equal else cycle
+    return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal, cycle, is_exact)
 
 
-def step_parameters(estimator: Any, p: Any) -> dict[str, Any]:
+def step_parameters(estimator: Any, plan: Plan) -> dict[str, Any]:
     """The entries of ``effective_params_`` that describe the preconditioner's form and the rule of the steps."""
-    rule = estimator.step_rule
+    rule, p = estimator.step_rule, plan.preconditioner
     if not isinstance(rule, str):
         rule = step_rules.make(rule)
         rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
-    chosen = "given" if estimator.step_size is not None else "exact" if estimator._exact else rule
+    chosen = "given" if estimator.step_size is not None else "exact" if plan.is_exact else rule
     return {"damping": p.damping, "power": p.power, "step_rule": chosen}

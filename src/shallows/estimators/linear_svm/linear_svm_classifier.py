@@ -17,14 +17,13 @@ from ...solvers.linear_svm.lbfgs import LogisticProblem
 from ...solvers.linear_svm.one_versus_rest import OneVersusRest, SideBySide
 from ...solvers.linear_svm.problem import LOSSES, LinearSVMProblem
 from ...solvers.linear_svm.rows import as_rows
-from .. import class_weights
+from .. import class_weights, column_scales
 from ..array_inputs import follows_input
-from ..base import Estimator
+from ..base import Estimator, warn_user
 from ..column_scales import far_offsets, shifted
 from ..label_checks import check_two_classes, single_column
 from ..snapshot import Snapshot
 from ..streaming import first_rows
-from .scale_check import warn_if_far, warn_of_limit
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
 
@@ -197,7 +196,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         """
         started = time.perf_counter()
         check_parameters(self)
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         self._learn_classes(np.unique(single_column(y)))
         choice, n = SOLVERS[self.solver], X.shape[0]
         given, X = X, self._centred(X, first=True)
@@ -266,7 +265,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         first = not hasattr(self, "coef_")
         if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit.")
-        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)
+        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)[:3]
         if first:
             self._learn_classes(np.unique(single_column(np.asarray(classes))))
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
@@ -403,3 +402,41 @@ class LinearSnapshot(Snapshot):
 
     def _scores_in_training(self) -> np.ndarray:
         return self._scores(self._training_points)
+
+
+def warn_of_limit(solver: str, max_epochs: int, tol: float) -> None:
+    """Warn that a solver met its limit before it came to its tolerance."""
+    warn_user(
+        f"After max_epochs={max_epochs} the solver {solver!r} has not come to tol={tol:g}. Scale the columns of X, for "
+        "instance with sklearn.preprocessing.StandardScaler, or take a larger max_epochs or tol.",
+    )
+
+
+def warn_if_far(
+    solver: str, X: Any, problems: Sequence[LinearSVMProblem], coefficients: np.ndarray, *, has_intercept: bool
+) -> None:
+    """Warn if a model is far from its optimum because columns differ in scale.
+
+    Parameters
+    ----------
+    solver : str
+        Its name, for the warning.
+    X : array or CSR matrix, shape (n, d)
+        The training points, without the constant.
+    problems : sequence of LinearSVMProblem
+    coefficients : ndarray, shape (d or d + 1, n_problems)
+        With that of the constant at the end, if there is one.
+    has_intercept : bool
+    """
+    mean, scale = column_scales.scales_of(X, centred=has_intercept)
+    mean, scale = np.append(mean, [0.0] * has_intercept), np.append(scale, [1.0] * has_intercept)
+    for k, problem in enumerate(problems):
+
+        def value_and_gradient(w: np.ndarray, problem: LinearSVMProblem = problem) -> tuple[float, np.ndarray]:
+            margins = problem.margins(w[:, 0])
+            value = 0.5 * problem.regularisation * float(w[:, 0] @ w[:, 0]) + problem.risk(margins)
+            return value, problem.regularisation * w + problem.risk_gradient(margins)[:, None]
+
+        at = coefficients[:, k : k + 1]
+        if column_scales.warn_if_far(f"The solver {solver!r}", value_and_gradient, at, mean, scale):
+            return

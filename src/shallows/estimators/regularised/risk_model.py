@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, gram, kernels, losses, streams, training
 from ... import features as feature_maps
@@ -18,15 +16,13 @@ from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskState
 from ...solvers.solver_parameters import complete
 from ...spectrum.leave_one_out import RidgeChoice
-from .. import early_stopping, leave_one_out_choice, precomputed, warm_starts
-from ..base import SMALL, Estimator, kept_rows
+from .. import column_scales, early_stopping, leave_one_out_choice, precomputed
+from ..base import warn_user
 from ..centring import Centring
-from ..column_scales import FAR_ABOVE
 from ..feature_scores import feature_scores
+from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
-from ..snapshot import Snapshot
-from . import linear_scales
 
 
 class InOrderThenShuffled(training.Batches):
@@ -52,10 +48,31 @@ class InOrderThenDrawn(InOrderThenShuffled):
         return [slices[int(i % len(slices))] for i in streams.integers(self.seed, "drawn batches", epoch, len(slices))]
 
 
-class RiskModel(Estimator):
+@dataclass
+class RiskFit(Fit):
+    """The fit of a regularised risk.
+
+    Attributes
+    ----------
+    choice : RidgeChoice or None
+        How bandwidth and λ were chosen, if one of them was.
+    blocks : Blocks or None
+        Explicit features.
+    batch_size : int
+    regularisation : float
+    """
+
+    choice: RidgeChoice | None = None
+    blocks: Blocks | None = None
+    batch_size: int = 0
+    regularisation: float = 0.0
+
+
+class RiskModel(TrainedEstimator):
     """Base of the estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ), yᵢ) by one of the solvers of `SOLVERS`."""
 
-    _held_out: early_stopping.HeldOut | None = None
+    _context = RiskFit
+    _model_attributes = ("_model",)
     _intercept: np.ndarray | None = None  # Of the problem, shape (c,); coded values have theirs taken away.
 
     def __init__(
@@ -169,85 +186,128 @@ class RiskModel(Estimator):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        started = time.perf_counter()
-        # In the course of a fit there is no model: an old function does not go with the centring of new data.
-        vars(self).pop("_model", None)
-        self._check_parameters()
-        method = SOLVERS[self.solver]
-        parameters = complete(SOLVERS, self.solver, self.solver_params)
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
-        kept, _ = kept_rows(sample_weight, X.shape[0])
-        device, seed = self._fit_device(), self._seed()
-        held_out = None
-        if self.early_stopping:
-            of_labels = not self._y_is_numeric
-            held_out = early_stopping.hold_out(X, y, weights, self.validation_fraction, seed, of_labels)
-            rows = held_out.training_rows
-            X, y, weights = X[rows], y[rows], None if weights is None else weights[rows]
-        start, n = warm_starts.Start(self, X, y, weights, seed), X.shape[0]
-        self._learn_targets(y, weights)
-        loss, unit = self._scaled_loss()
-        self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
-        budget = self._working_budget(device)
-        with device.active():
-            order = streams.permutation(seed, "order", 0, n)
-            points = self._prepare_points(X, order, device)
-            targets = arrays.to_device(self._encode(y)[order], device, self._dtype)
-            w = None
-            if weights is not None:
-                w = arrays.to_device((weights[order] / weights.mean())[:, None], device, self._dtype)
-            kernel, choice = self._choose(points, y[order], None if weights is None else weights[order], seed)
-            budget -= precomputed.held_bytes(kernel)
-            prepared = time.perf_counter()
-
-            blocks = None
-            if self.features is not None:
-                blocks = feature_maps.in_blocks(self.features, kernel, points[:, :-2], self.n_features, seed, budget)
-            mapped = time.perf_counter()
-            size = min(n, self.batch_size or self._default_batch_size(n))
-            span = self._make_span(kernel, blocks, points, budget - points.nbytes - 6 * targets.nbytes)
-            # A chosen λ is for the coded targets, whose unit the problem multiplies a given one with.
-            least = method.least_ridge if self._y_is_numeric else 0.0
-            reg = leave_one_out_choice.of_mean_loss(self.regularisation, choice, n, least)
-            reg /= unit if leave_one_out_choice.is_automatic(self.regularisation) and choice is not None else 1.0
-            b = None if self._intercept is None else arrays.to_device(self._intercept, device, self._dtype)
-            growth = method.growth(loss, **parameters)
-            problem = RiskProblem(span, targets, loss, float(reg) * unit, w, growth, b)
-            solver = method.make(problem, size, self.max_epochs, **parameters)
-            built = time.perf_counter()
-
-            self._order, self._fitted, self._held_out = order, (kernel, blocks), held_out
-            try:
-                run = training.train(
-                    solver,
-                    problem,
-                    start.batches((InOrderThenDrawn if method.draws_batches else InOrderThenShuffled)(n, size, seed)),
-                    self._stopping(held_out),
-                    observers=[*self._progress_observers(), *observers],
-                    checkpoint=checkpoint,
-                    snapshot=lambda state, epoch: RiskSnapshot(self, problem, state, epoch),
-                    may_shrink=parameters.get("step_size") is None,
-                    state=start.state(solver, problem),
-                )
-                start.remember(run)
-                self._model = self._model_of(problem, run.state)
-                linear_scales.warn_if_far(self, problem, points)
-                self._warn_if_above_zero(problem, run)
-            finally:
-                del self._order, self._fitted, self._held_out
-            arrays.synchronise(points)
-        finished = time.perf_counter()
-        order = kept[order if held_out is None else held_out.training_rows[order]]
-        self._set_fitted_attributes(run, problem, kernel, blocks, order, size, seed, device, budget, float(reg))
-        self.effective_params_ |= leave_one_out_choice.report(choice)
-        self.timings_ = {
-            "preparation": prepared - started,
-            "eigensystem": mapped - prepared,
-            "kernel_matrix": built - mapped,
-            "training": run.seconds,
-            "evaluation": max(0.0, finished - built - run.seconds),
-        }
+        self._fit(X, y, sample_weight, observers, checkpoint)
         return self
+
+    def _targets_of(self, fit: RiskFit) -> np.ndarray:
+        self._learn_targets(fit.data.y, fit.data.weights)
+        return self._encode(fit.data.y)
+
+    def _prepare_points(self, fit: RiskFit) -> Any:
+        """Return augmented training points, centred where the kernel does not depend on the origin."""
+        named = self.features is None or isinstance(self.features, str)
+        kind = kernels.kind(self.kernel)
+        self._centring = Centring.of(
+            fit.data.X,
+            centred=named and (kind.shift_invariant or self.features == "linear"),
+            without_constants=self.features is None and kind.of_distance,
+        )
+        self._dtype = fit.dtype
+        points = self._centring.training_points(fit.data.X, fit.order, fit.device, fit.dtype)
+        if named:
+            origin_matters = not kind.shift_invariant and self.features != "linear"
+            check_scale(points, fit.dtype, may_vanish=self._centring.all_equal or origin_matters)
+        return points
+
+    def _build(self, fit: RiskFit) -> None:
+        method, parameters = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
+        if self._has_kernel():
+            self._choose_kernel(fit)
+            fit.budget -= precomputed.held_bytes(fit.kernel)
+        fit.end_phase("preparation")
+
+        if self.features is not None:
+            sizes = self.n_features, fit.seed, fit.budget
+            fit.blocks = feature_maps.in_blocks(self.features, fit.kernel, fit.points[:, :-2], *sizes)
+        fit.end_phase("eigensystem")
+
+        loss, unit = self._scaled_loss()
+        fit.batch_size = size = min(fit.n, self.batch_size or self._default_batch_size(fit.n))
+        span = self._make_span(fit, fit.room - 6 * fit.targets.nbytes)
+        # A chosen λ is for the coded targets, whose unit the problem multiplies a given one with.
+        least = method.least_ridge if self._y_is_numeric else 0.0
+        reg = leave_one_out_choice.of_mean_loss(self.regularisation, fit.choice, fit.n, least)
+        reg /= unit if leave_one_out_choice.is_automatic(self.regularisation) and fit.choice is not None else 1.0
+        fit.regularisation = float(reg)
+        w = None if fit.weights is None else fit.weights[:, None]
+        b = None if self._intercept is None else arrays.to_device(self._intercept, fit.device, fit.dtype)
+        growth = method.growth(loss, **parameters)
+        fit.problem = RiskProblem(span, fit.targets, loss, fit.regularisation * unit, w, growth, b)
+        fit.solver = method.make(fit.problem, size, self.max_epochs, **parameters)
+        fit.end_phase("kernel_matrix")
+
+    def _batches(self, fit: RiskFit) -> training.Batches:
+        source = InOrderThenDrawn if SOLVERS[self.solver].draws_batches else InOrderThenShuffled
+        return source(fit.n, fit.batch_size, fit.seed)
+
+    def _may_shrink(self) -> bool:
+        return complete(SOLVERS, self.solver, self.solver_params).get("step_size") is None
+
+    def _snapshot(self, fit: RiskFit, state: RiskState, epoch: int) -> RiskSnapshot:
+        return RiskSnapshot(self, fit, state, epoch)
+
+    def _keep_model(self, fit: RiskFit, run: training.Run) -> None:
+        self._model = self._model_of(fit, run.state)
+        if fit.blocks is None:
+            self.support_ = fit.rows_of_points[self._model["rows"]]
+            self.dual_coef_ = self._model["coefficients"]
+        else:
+            self.coef_ = np.ascontiguousarray(self._model["coefficients"].T)
+        if fit.kernel is not None:
+            self.bandwidth_ = fit.kernel.bandwidth
+        self._warn_of_scales(fit)
+        self._warn_if_above_zero(fit.problem, run)
+
+    def _describe(self, fit: RiskFit, run: training.Run) -> None:
+        self._set_course(run)
+        kernel, blocks = fit.kernel, fit.blocks
+        self.effective_params_ = {
+            "kernel": None if kernel is None else kernel.name,
+            "bandwidth": None if kernel is None else kernel.bandwidth,
+            "features": feature_maps.name_of(self.features),
+            "n_features": None if blocks is None else blocks.n_features,
+            "n_support": len(self.support_) if blocks is None else None,
+            "loss": fit.problem.loss.name,
+            "solver": self.solver,
+            "regularisation": fit.regularisation,
+            "batch_size": fit.batch_size,
+            "step_size": float(run.state.step_size),
+            "n_steps": run.state.n_steps,
+            "n_epochs": run.epoch,
+            "stopped_by": run.stopped_by,
+            **fit.report(),
+            **leave_one_out_choice.report(fit.choice),
+        }
+
+    def _warn_of_scales(self, fit: RiskFit) -> None:
+        """Warn if a function of the linear map or kernel has a much larger objective than one of standardised steps.
+
+        Points on a GPU are not looked at.
+        """
+        problem, kernel, a = fit.problem, self._model.get("kernel"), self._model["coefficients"].astype(np.float64)
+        of_kernel = getattr(kernel, "name", None) == "linear" and (kernel.offset, kernel.scale) == (0.0, 1.0)
+        if not of_kernel:
+            by_map = isinstance(self.features, str) and self.features == "linear"
+            if not (by_map and arrays.is_numpy(fit.points)):
+                return
+        x = arrays.to_numpy(fit.points)[:, :-2]
+        mean, scale = column_scales.scales_of(x, centred=False)
+        # A linear kernel has no constant: its column is zero.
+        constant = 0.0 if of_kernel else 1.0
+        w = np.vstack([self._model["points"][:, :-2].T @ a, np.zeros((1, a.shape[1]))]) if of_kernel else a
+
+        def value_and_gradient(w: np.ndarray) -> tuple[float, np.ndarray]:
+            total, gradient = 0.0, problem.regularisation * w
+            for rows in arrays.blocks(len(x), 4096):
+                scores = (x[rows] @ w[:-1] + constant * w[-1]).astype(x.dtype)
+                total += problem.losses(scores, rows)
+                slopes = problem.gradient(scores, rows) / len(x)
+                gradient[:-1] += x[rows].T @ slopes
+                gradient[-1] += constant * slopes.sum(axis=0)
+            return 0.5 * problem.regularisation * float((w * w).sum()) + total / len(x), gradient
+
+        mean, scale = np.append(mean, 0.0), np.append(scale, 1.0)
+        column_scales.warn_if_far(type(self).__name__, value_and_gradient, w, mean, scale)
 
     def _warn_if_above_zero(self, problem: RiskProblem, run: training.Run) -> None:
         """Warn if f has a larger objective than the zero function; exact where the losses of the last epoch suggest it.
@@ -261,113 +321,42 @@ class RiskModel(Estimator):
             arrays.namespace(problem.targets).zeros_like(problem.targets),
         )
         of_zero = problem.losses(nothing, slice(0, problem.span.n)) / problem.span.n
-        if value > (1.0 + FAR_ABOVE) * of_zero:
-            warnings.warn(
+        if value > (1.0 + column_scales.FAR_ABOVE) * of_zero:
+            warn_user(
                 f"{type(self).__name__} ended at an objective of {value:.3g}, and a constant has {of_zero:.3g}: it is "
                 f"far from its optimum after {run.epoch} epochs. Raise max_epochs or regularisation.",
-                ConvergenceWarning,
-                stacklevel=4,
             )
-
-    def _stopping(self, held_out: early_stopping.HeldOut | None) -> training.Stopping:
-        return training.Stopping(
-            self.max_epochs,
-            max_seconds=self.max_seconds,
-            tolerance=self.tol,
-            validate=None if held_out is None else held_out.validation(of_labels=not self._y_is_numeric),
-            patience=self.n_iter_no_change,
-        )
-
-    def _prepare_points(self, X: Any, order: np.ndarray, device: arrays.Device) -> Any:
-        """Return augmented training points, centred where the kernel does not depend on the origin."""
-        named = self.features is None or isinstance(self.features, str)
-        kind = kernels.kind(self.kernel)
-        self._centring = Centring.of(
-            X,
-            centred=named and (kind.shift_invariant or self.features == "linear"),
-            without_constants=self.features is None and kind.of_distance,
-        )
-        points = self._centring.training_points(X, order, device, self._dtype)
-        if named:
-            origin_matters = not kind.shift_invariant and self.features != "linear"
-            check_scale(points, self._dtype, may_vanish=self._centring.all_equal or origin_matters)
-        return points
 
     def _has_kernel(self) -> bool:
         return self.features is None or (isinstance(self.features, str) and self.features != "linear")
 
-    def _choose(
-        self, points: Any, y: np.ndarray, weights: np.ndarray | None, seed: int
-    ) -> tuple[kernels.Kernel | None, RidgeChoice | None]:
-        """The kernel, and how bandwidth and λ were chosen, if one of them was; all in the order of the fit."""
-        if not self._has_kernel():
-            return None, None
-        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
+    def _choose_kernel(self, fit: RiskFit) -> None:
+        """Choose the kernel, and of bandwidth and λ what is left open."""
+        matrix, weights = fit.data.matrix, fit.data.weights
+        kernel = self.kernel if matrix is None else precomputed.kernel_on(matrix, fit.points)
+        weights = None if weights is None else weights[fit.order]
         weights = None if weights is None else weights / weights.mean()
-        automatic, targets = leave_one_out_choice.is_automatic(self.regularisation), self._ridge_targets(y)
-        choice = leave_one_out_choice.choose_for(
-            self, kernel, points, targets, weights, seed, regularises=automatic, widest=1.0
+        automatic = leave_one_out_choice.is_automatic(self.regularisation)
+        targets = self._ridge_targets(fit.data.y[fit.order])
+        fit.choice = leave_one_out_choice.choose_for(
+            self, kernel, fit.points, targets, weights, fit.seed, regularises=automatic, widest=1.0
         )
-        bandwidth, all_equal = leave_one_out_choice.given_bandwidth(self.bandwidth, choice), self._centring.all_equal
-        return chosen_kernel(kernel, bandwidth, self.kernel_params, points, seed, all_equal=all_equal), choice
+        given = kernel, leave_one_out_choice.given_bandwidth(self.bandwidth, fit.choice), self.kernel_params
+        fit.kernel = chosen_kernel(*given, fit.points, fit.seed, all_equal=self._centring.all_equal)
 
-    def _make_span(self, kernel: Any, blocks: Blocks | None, points: Any, budget: int) -> KernelSpan | FeatureSpan:
+    def _make_span(self, fit: RiskFit, budget: int) -> KernelSpan | FeatureSpan:
+        points, blocks = fit.points, fit.blocks
         if blocks is not None:
             plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
             # Features are made in the first pass, so that their time counts as training.
             return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
         # A single pass uses every part of the matrix once, so that nothing need be kept.
-        return KernelSpan(gram.LazyGram(kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
+        return KernelSpan(gram.LazyGram(fit.kernel, points, budget=max(budget, 2**20) if self.max_epochs > 1 else 0))
 
     def _default_batch_size(self, n: int) -> int:
         """Rows of a batch: enough for fast products, but at least twenty batches an epoch where there are few rows."""
         largest, smallest = (256, 16) if self.features is None else (64, 8)
         return max(smallest, min(largest, n // 20))
-
-    def _set_fitted_attributes(
-        self,
-        run: training.Run,
-        problem: RiskProblem,
-        kernel: Any,
-        blocks: Blocks | None,
-        order: np.ndarray,
-        batch_size: int,
-        seed: int,
-        device: arrays.Device,
-        budget: int,
-        regularisation: float,
-    ) -> None:
-        if blocks is None:
-            self.support_ = order[self._model["rows"]]
-            self.dual_coef_ = self._model["coefficients"]
-        else:
-            self.coef_ = np.ascontiguousarray(self._model["coefficients"].T)
-        if kernel is not None:
-            self.bandwidth_ = kernel.bandwidth
-        if run.validation_errors:
-            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
-            self.best_validation_score_ = max(self.validation_scores_)
-        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
-        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
-        self.effective_params_ = {
-            "kernel": None if kernel is None else kernel.name,
-            "bandwidth": None if kernel is None else kernel.bandwidth,
-            "features": feature_maps.name_of(self.features),
-            "n_features": None if blocks is None else blocks.n_features,
-            "n_support": len(self.support_) if blocks is None else None,
-            "loss": problem.loss.name,
-            "solver": self.solver,
-            "regularisation": regularisation,
-            "batch_size": batch_size,
-            "step_size": float(run.state.step_size),
-            "n_steps": run.state.n_steps,
-            "n_epochs": run.epoch,
-            "stopped_by": run.stopped_by,
-            "memory_budget": budget,
-            "precision": self._dtype.name,
-            "device": str(device),
-            "seed": seed,
-        }
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -397,18 +386,18 @@ class RiskModel(Estimator):
 
     # ------------------------------------------------------------------------------------ prediction
 
-    def _model_of(self, problem: RiskProblem, state: RiskState, *, final: bool = True) -> dict[str, Any]:
+    def _model_of(self, fit: RiskFit, state: RiskState, *, final: bool = True) -> dict[str, Any]:
         """What a prediction needs of a state: its coefficients and, with a kernel, the points that these belong to.
 
         The final model is copied to the host without the points whose coefficients are zero. A model in the middle of
         training refers to the arrays of the fit.
         """
-        kernel, blocks = self._fitted
+        kernel, blocks = fit.kernel, fit.blocks
         if blocks is not None:
             if not final:
                 return {"blocks": blocks, "coefficients": state.coefficients}
             return {"blocks": blocks.to(arrays.Device("cpu")), "coefficients": arrays.to_numpy(state.coefficients)}
-        points, a = problem.span.gram.points, state.coefficients
+        points, a = fit.problem.span.gram.points, state.coefficients
         if not final:
             visited = slice(0, state.n_visited)
             return {"kernel": kernel, "points": points[visited, :], "coefficients": a[visited, :]}
@@ -444,28 +433,22 @@ class RiskModel(Estimator):
         return hasattr(self, "_model")
 
 
-class RiskSnapshot(Snapshot):
+class RiskSnapshot(FitSnapshot):
     """A model of a regularised risk in the middle of its training."""
 
-    def __init__(self, estimator: Any, problem: RiskProblem, state: RiskState, epoch: int):
-        super().__init__(estimator, state, epoch)
-        self.problem = problem
-
     def _scores(self, X: Any) -> np.ndarray:
-        model = self.estimator._model_of(self.problem, self.state, final=False)
-        return self.estimator._raw_predict(X, model)
+        return self.estimator._raw_predict(X, self.estimator._model_of(self.fit, self.state, final=False))
 
-    def _scores_in_training(self) -> np.ndarray:
-        span, state, order = self.problem.span, self.state, self.estimator._order
-        scores = np.empty(self.problem.targets.shape, dtype=np.float64)
+    def _fitted_scores(self) -> np.ndarray:
+        span, state = self.fit.problem.span, self.state
+        scores = np.empty(self.fit.targets.shape, dtype=np.float64)
         for rows in arrays.blocks(span.n, 4096):
-            scores[order[rows]] = arrays.to_numpy(span.scores(state.coefficients, rows, state.n_visited))
-        scores, held_out = self.estimator._unscale(scores), self.estimator._held_out
-        return scores if held_out is None else held_out.merged(scores, self._scores(held_out.X))
+            scores[rows] = arrays.to_numpy(span.scores(state.coefficients, rows, state.n_visited))
+        return scores
 
     def objective(self) -> float:
         """λ/2 ‖f‖² and the mean loss, in the units that they are minimised in."""
-        return self.problem.objective(self.state.coefficients)
+        return self.fit.problem.objective(self.state.coefficients)
 
     def mean_loss(self, X: Any, y: Any) -> float:
         """Mean of the loss on any points, for losses of classes; without the regulariser."""

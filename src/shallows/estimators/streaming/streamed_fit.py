@@ -6,15 +6,13 @@ import contextlib
 import itertools
 import math
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
-
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, training
 from ...errors import ShallowsError, TooFewDirectionsError
 from ...solvers.examples import Examples
+from ..base import warn_user
 from ..parameter_checks import is_positive, is_whole
 from .batches import Batch, joined, n_rows, owned
 from .first_rows import next_beginning
@@ -105,11 +103,9 @@ class StreamedFit:
             raise ShallowsError("The stream ended before its first batch.")
         timed_out = run is not None and run.stopped_by == "max_seconds"
         if n_iter is not None and taken < n_iter and not timed_out:
-            warnings.warn(
+            warn_user(
                 f"The stream ended after {taken} of the {n_iter} batches that were asked for; the model is what those "
                 "made.",
-                ConvergenceWarning,
-                stacklevel=5,
             )
         if run is not None:
             if not timed_out:

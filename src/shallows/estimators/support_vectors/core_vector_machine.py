@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from ... import arrays, training
-from ...kernels import Kernel
 from ...solvers.support_vectors.core_vectors import CoreProblem, CoreState, CoreVectorMachine
 from ...spectrum.leave_one_out import RidgeChoice
-from .. import leave_one_out_choice, precomputed
+from .. import leave_one_out_choice
 from ..array_inputs import follows_input
-from ..base import keeps_model_on_failure, kept_rows
+from ..base import keeps_model_on_failure
 from ..parameter_checks import check_positive, check_whole
 from .dual_classifier import DualClassifier, Solution, TwoClasses
-from .dual_model import DualModel
+from .dual_model import DualFit, DualModel
 
 LEAST_REGULARISATION = 1e-3
 """The least λ of regression that "auto" takes. With smaller ones fits of clean values may take minutes."""
@@ -45,21 +45,20 @@ class _CoreVectorMachine(DualModel):
 
     def _trained(
         self,
-        kernel: Kernel,
+        fit: DualFit,
         points: Any,
         signs: np.ndarray,
         linear: np.ndarray,
         ridge: np.ndarray,
-        budget: int,
         regularisation: float | None = None,
     ) -> CoreState:
         """The ball of a problem whose row i is the point i modulo their number."""
-        n = points.shape[0]
+        n, budget = points.shape[0], fit.budget
         # The matrix of the core, and a larger one while it grows.
         most = math.isqrt(budget // (2 * arrays.itemsize(points)))
         most = max(2, min(most, len(signs), self.max_core_points or len(signs)))
         row_of = np.arange(len(signs)) % n
-        problem = CoreProblem(kernel, points, row_of, signs, linear, ridge, self._drawn_seed, most, budget)
+        problem = CoreProblem(fit.kernel, points, row_of, signs, linear, ridge, fit.seed, most, budget)
         state = training.train(
             CoreVectorMachine(float(self.epsilon), self.sample_size),
             problem,
@@ -187,9 +186,9 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
         self.dtype = dtype
         self.verbose = verbose
 
-    def _solve(self, kernel: Kernel, points: Any, two: TwoClasses, budget: int) -> Solution:
+    def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
         zero = np.zeros(len(two.signs))
-        state = self._trained(kernel, points, two.signs, zero, 1.0 / (self.C * two.weights), budget)
+        state = self._trained(fit, points, two.signs, zero, 1.0 / (self.C * two.weights))
         # The ball's centre is the function up to its margin ρ = λᵀK̃λ.
         margin = -float(state.coefficients @ state.gradient)
         coefficients = zero.copy()
@@ -202,6 +201,15 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
             state.n_evaluations,
             state.enclosed,
         )
+
+
+@dataclass
+class CoreRegressionFit(DualFit):
+    """The fit of values, in units of their deviation about their mean."""
+
+    mean: float = 0.0
+    unit: float = 1.0
+    regularisation: float = 0.0
 
 
 class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
@@ -266,6 +274,8 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device.
+    timings_ : dict
+        Seconds of each phase of the fit.
 
     References
     ----------
@@ -273,6 +283,7 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
     Networks 17.
     """
 
+    _context = CoreRegressionFit
     _y_is_numeric = True
 
     def __init__(
@@ -328,49 +339,48 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         ShallowsError
             A parameter out of its range.
         """
-        vars(self).pop("_model", None)
-        self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
-        y = column_or_1d(y, warn=True).astype(np.float64)
-        n, device, seed = len(y), self._fit_device(), self._seed()
-        self._drawn_seed = seed
-        weights = np.ones(n) if weights is None else weights / weights.mean()
-        mean = float(np.average(y, weights=weights))
-        spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
-        unit = spread if spread > 0 else 1.0
-        budget = self._working_budget(device)
-        with device.active():
-            scaled, automatic = (y - mean) / unit, leave_one_out_choice.is_automatic(self.regularisation)
-            points, kernel, choice = self._prepare(X, scaled[:, None], weights, seed, device, regularises=automatic)
-            regularisation = self._chosen_regularisation(choice, n) if automatic else float(self.regularisation)
-            budget = max(self._least_memory, budget - points.nbytes - precomputed.held_bytes(kernel))
-            targets = scaled * regularisation
-            signs = np.repeat([1.0, -1.0], n)
-            ridge = np.tile(self.mu * n * regularisation / weights, 2)
-            both = np.concatenate([targets, -targets])
-            state = self._trained(kernel, points, signs, both, ridge, budget, regularisation)
-            coefficients = np.zeros(n)
-            mixed = unit / regularisation * signs[state.core] * state.coefficients
-            np.add.at(coefficients, state.core % n, mixed)
-            rows, _ = kept_rows(sample_weight, n)
-            self._keep(kernel, points, rows, coefficients[:, None], np.array([mean + coefficients.sum()]))
-        # At the points whose coefficients are not zero the gradient is λ ε̄.
-        self.tube_ = max(0.0, unit / regularisation * float(state.coefficients @ state.gradient))
-        self.n_iter_, self.n_kernel_evaluations_ = state.n_steps, state.n_evaluations
-        self.effective_params_ = {
-            "kernel": kernel.name,
-            "bandwidth": kernel.bandwidth,
-            "regularisation": regularisation,
-            "n_support": len(self.support_),
-            "n_core": len(state.core),
-            "converged": state.enclosed,
-            "memory_budget": budget,
-            "precision": self._dtype.name,
-            "device": str(device),
-            "seed": seed,
-            **leave_one_out_choice.report(choice),
-        }
+        self._fit(X, y, sample_weight)
         return self
+
+    def _weights_of(self, fit: CoreRegressionFit) -> np.ndarray:
+        weights = fit.data.weights
+        return np.ones(fit.n) if weights is None else weights / weights.mean()
+
+    def _targets_of(self, fit: CoreRegressionFit) -> np.ndarray:
+        y, weights = column_or_1d(fit.data.y, warn=True).astype(np.float64), self._weights_of(fit)
+        fit.mean = float(np.average(y, weights=weights))
+        spread = float(np.sqrt(np.average((y - fit.mean) ** 2, weights=weights)))
+        fit.unit = spread if spread > 0 else 1.0
+        return ((y - fit.mean) / fit.unit)[:, None]
+
+    def _train(self, fit: CoreRegressionFit) -> CoreState:
+        automatic = leave_one_out_choice.is_automatic(self.regularisation)
+        reg = self._chosen_regularisation(fit.choice, fit.n) if automatic else float(self.regularisation)
+        fit.regularisation, state = reg, self._tube_about(fit, reg)
+        fit.end_phase("training")
+        return state
+
+    def _tube_about(self, fit: CoreRegressionFit, regularisation: float) -> CoreState:
+        n, targets = fit.n, fit.codes[:, 0] * regularisation
+        signs = np.repeat([1.0, -1.0], n)
+        ridge = np.tile(self.mu * n * regularisation / fit.weights, 2)
+        return self._trained(fit, fit.points, signs, np.concatenate([targets, -targets]), ridge, regularisation)
+
+    def _keep_model(self, fit: CoreRegressionFit, state: CoreState) -> None:
+        signs, coefficients, unit = np.repeat([1.0, -1.0], fit.n), np.zeros(fit.n), fit.unit / fit.regularisation
+        np.add.at(coefficients, state.core % fit.n, unit * signs[state.core] * state.coefficients)
+        intercepts = np.array([fit.mean + coefficients.sum()])
+        self._keep(fit.kernel, fit.points, fit.data.rows, coefficients[:, None], intercepts)
+        # At the points whose coefficients are not zero the gradient is λ ε̄.
+        self.tube_ = max(0.0, unit * float(state.coefficients @ state.gradient))
+
+    def _describe(self, fit: CoreRegressionFit, state: CoreState) -> None:
+        super()._describe(fit, state)
+        self.effective_params_["regularisation"] = fit.regularisation
+
+    def _report(self, state: CoreState) -> dict[str, Any]:
+        self.n_iter_, self.n_kernel_evaluations_ = state.n_steps, state.n_evaluations
+        return {"n_core": len(state.core), "converged": state.enclosed}
 
     def _chosen_regularisation(self, choice: RidgeChoice | None, n: int) -> float:
         """λ of the tube's problem from that of kernel ridge regression, for targets of deviation one.

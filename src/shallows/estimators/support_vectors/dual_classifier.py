@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +10,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from ... import arrays, kernels
-from .. import class_weights, leave_one_out_choice, precomputed
+from ... import arrays
+from .. import class_weights, leave_one_out_choice
 from ..array_inputs import follows_input
-from ..base import keeps_model_on_failure, kept_rows
+from ..base import keeps_model_on_failure
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_choice
-from .dual_model import DualModel
+from .dual_model import DualFit, DualModel
 
 MOST_STEPS = 10_000_000
 """Steps on two variables where the user names no limit, or 100 for each row where these are more, as in LIBSVM."""
@@ -60,17 +59,10 @@ class DualClassifier(ClassifierMixin, DualModel):
 
     multiclass = "one_vs_one"
 
-    def _solve(self, kernel: kernels.Kernel, points: Any, two: TwoClasses, budget: int) -> Solution:
-        """Solve a problem of two classes.
+    def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
+        """Solve a problem of two classes, whose rows' augmented points are given, shape (m, d + 2).
 
-        Parameters
-        ----------
-        kernel : Kernel
-        points : array, shape (m, d + 2)
-            Augmented points of the problem's rows.
-        two : TwoClasses
-        budget : int
-            Bytes for kernel values.
+        What ``fit.budget`` leaves is for kernel values.
         """
         raise NotImplementedError
 
@@ -96,51 +88,40 @@ class DualClassifier(ClassifierMixin, DualModel):
         ShallowsError
             A parameter out of its range, or a kernel that is not positive semi-definite.
         """
-        started = time.perf_counter()
-        vars(self).pop("_model", None)
-        self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
-        y = single_column(y)
-        self.classes_, numbers = np.unique(y, return_inverse=True)
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _targets_of(self, fit: DualFit) -> np.ndarray:
+        self.classes_, fit.numbers = np.unique(single_column(fit.data.y), return_inverse=True)
         check_two_classes(self.classes_)
         class_weights.check(self.class_weight, self.classes_)
-        n, device, seed = len(y), self._fit_device(), self._seed()
-        self._drawn_seed = seed
-        weights = np.ones(n) if weights is None else weights
-        budget = self._working_budget(device)
-        with device.active():
-            codes = leave_one_out_choice.class_codes(numbers, len(self.classes_))
-            points, kernel, choice = self._prepare(X, codes, weights, seed, device)
-            budget = max(self._least_memory, budget - points.nbytes - precomputed.held_bytes(kernel))
-            prepared = time.perf_counter()
-            problems = list(two_class_problems(numbers, weights, len(self.classes_), self.multiclass))
-            solutions = []
-            for two in problems:
-                own = points if len(two.rows) == n else arrays.take_rows(points, two.rows)
-                solutions.append(self._solve(kernel, own, two, budget))
-            coefficients = np.zeros((n, len(problems)))
-            for column, (two, solution) in enumerate(zip(problems, solutions, strict=True)):
-                coefficients[two.rows, column] = solution.coefficients
-            rows, _ = kept_rows(sample_weight, n)
-            self._keep(kernel, points, rows, coefficients, np.array([one.intercept for one in solutions]))
+        return leave_one_out_choice.class_codes(fit.numbers, len(self.classes_))
+
+    def _train(self, fit: DualFit) -> list[tuple[TwoClasses, Solution]]:
+        solved = []
+        for two in two_class_problems(fit.numbers, fit.weights, len(self.classes_), self.multiclass):
+            own = fit.points if len(two.rows) == fit.n else arrays.take_rows(fit.points, two.rows)
+            solved.append((two, self._solve(fit, own, two)))
+        fit.end_phase("training")
+        return solved
+
+    def _keep_model(self, fit: DualFit, solved: list[tuple[TwoClasses, Solution]]) -> None:
+        coefficients = np.zeros((fit.n, len(solved)))
+        for column, (two, solution) in enumerate(solved):
+            coefficients[two.rows, column] = solution.coefficients
+        intercepts = np.array([solution.intercept for _, solution in solved])
+        self._keep(fit.kernel, fit.points, fit.data.rows, coefficients, intercepts)
+
+    def _report(self, solved: list[tuple[TwoClasses, Solution]]) -> dict[str, Any]:
+        solutions = [solution for _, solution in solved]
         self.objectives_ = np.array([one.objective for one in solutions])
         self.n_iter_ = sum(one.n_steps for one in solutions)
         self.n_kernel_evaluations_ = sum(one.n_evaluations for one in solutions)
-        self.effective_params_ = {
-            "kernel": kernel.name,
-            "bandwidth": kernel.bandwidth,
-            "n_support": len(self.support_),
-            "n_problems": len(problems),
+        return {
+            "n_problems": len(solutions),
             "n_steps": self.n_iter_,
             "converged": all(one.converged for one in solutions),
-            "memory_budget": budget,
-            "precision": self._dtype.name,
-            "device": str(device),
-            "seed": seed,
-            **leave_one_out_choice.report(choice),
         }
-        self.timings_ = {"preparation": prepared - started, "training": time.perf_counter() - prepared}
-        return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ... import arrays, gram, kernels
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
-from ..base import SMALL, Estimator
+from ..base import warn_user
 from ..centring import Centring
+from ..fitting import Fit, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
 
 
-class DualModel(Estimator):
+@dataclass
+class DualFit(Fit):
+    """The fit of support vectors, whose targets are numbers that kernel ridge regression learns for the choice.
+
+    Attributes
+    ----------
+    numbers : ndarray of int, shape (n,), or None
+        The class of each row.
+    choice : RidgeChoice or None
+        How bandwidth and λ were chosen, if they were.
+    """
+
+    numbers: np.ndarray | None = None
+    choice: RidgeChoice | None = None
+
+
+class DualModel(TrainedEstimator):
     """Base of the estimators whose functions are Σ βᵢ k(xᵢ, x) + b."""
 
+    _context = DualFit
+    _model_attributes = ("_model",)
     # The widest bandwidth that is chosen, as a multiple of the median distance.
     _widest = np.inf
 
@@ -32,39 +50,52 @@ class DualModel(Estimator):
 
     def _warn(self, left: str, remedy: str) -> None:
         """Warn of what a fit has left undone."""
-        warnings.warn(
+        warn_user(
             f"{left}. Scale the features, for instance with sklearn.preprocessing.StandardScaler, or {remedy}.",
-            ConvergenceWarning,
-            stacklevel=5,
         )
 
-    def _prepare(
-        self,
-        X: Any,
-        targets: np.ndarray,
-        weights: np.ndarray | None,
-        seed: int,
-        device: arrays.Device,
-        *,
-        regularises: bool = False,
-    ) -> tuple[Any, kernels.Kernel, RidgeChoice | None]:
-        """Augmented training points on the device, the kernel, and how bandwidth and λ were chosen, if they were.
+    def _weights_of(self, fit: DualFit) -> np.ndarray | None:
+        """Factors of the losses."""
+        return np.ones(fit.n) if fit.data.weights is None else fit.data.weights
 
-        ``targets`` are numbers, shape (n, c), that kernel ridge regression is fitted to for the choice.
-        """
-        n = X.shape[0]
-        self._dtype = np.dtype(("float64" if n <= SMALL else "float32") if self.dtype == "auto" else self.dtype)
-        kind = kernels.kind(self.kernel)
-        self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
-        points = self._centring.training_points(X, np.arange(n), device, self._dtype)
-        check_scale(points, self._dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
-        kernel = precomputed.kernel_on(self, points) if precomputed.is_asked_for(self) else self.kernel
-        all_equal = self._centring.all_equal
-        choice = leave_one_out_choice.choose_for(
-            self, kernel, points, targets, weights, seed, regularises=regularises, widest=self._widest
+    def _prepare(self, fit: DualFit) -> None:
+        """Points in the user's order, since solvers choose rows, and weights in double precision."""
+        fit.order, fit.weights = np.arange(fit.n), self._weights_of(fit)
+        fit.points = self._prepare_points(fit)
+
+    def _prepare_points(self, fit: DualFit) -> Any:
+        kind, self._dtype = kernels.kind(self.kernel), fit.dtype
+        self._centring = Centring.of(fit.data.X, centred=kind.shift_invariant, without_constants=kind.of_distance)
+        points = self._centring.training_points(fit.data.X, fit.order, fit.device, fit.dtype)
+        check_scale(points, fit.dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
+        return points
+
+    def _build(self, fit: DualFit) -> None:
+        """Choose the kernel, and of bandwidth and λ what is left open."""
+        matrix = fit.data.matrix
+        kernel = self.kernel if matrix is None else precomputed.kernel_on(matrix, fit.points)
+        automatic = leave_one_out_choice.is_automatic(getattr(self, "regularisation", None))
+        fit.choice = leave_one_out_choice.choose_for(
+            self, kernel, fit.points, fit.codes, fit.weights, fit.seed, regularises=automatic, widest=self._widest
         )
-        bandwidth = leave_one_out_choice.given_bandwidth(self.bandwidth, choice)
-        return points, chosen_kernel(kernel, bandwidth, self.kernel_params, points, seed, all_equal=all_equal), choice
+        given = kernel, leave_one_out_choice.given_bandwidth(self.bandwidth, fit.choice), self.kernel_params
+        fit.kernel = chosen_kernel(*given, fit.points, fit.seed, all_equal=self._centring.all_equal)
+        fit.budget = max(self._least_memory, fit.room - precomputed.held_bytes(fit.kernel))
+        fit.end_phase("preparation")
+
+    def _describe(self, fit: DualFit, found: Any) -> None:
+        self.effective_params_ = {
+            "kernel": fit.kernel.name,
+            "bandwidth": fit.kernel.bandwidth,
+            "n_support": len(self.support_),
+            **self._report(found),
+            **fit.report(),
+            **leave_one_out_choice.report(fit.choice),
+        }
+
+    def _report(self, found: Any) -> dict[str, Any]:
+        """Set the fitted attributes that say what the solvers spent, and return entries of ``effective_params_``."""
+        raise NotImplementedError
 
     def _keep(
         self, kernel: kernels.Kernel, points: Any, rows: np.ndarray, coefficients: np.ndarray, intercepts: np.ndarray

@@ -11,6 +11,7 @@ from ...solvers.solver_parameters import complete
 from ...solvers.support_vectors import SOLVERS
 from ..parameter_checks import check_choice
 from .dual_classifier import DualClassifier, Solution, TwoClasses
+from .dual_model import DualFit
 
 
 class KernelSVMClassifier(DualClassifier):
@@ -164,15 +165,16 @@ class KernelSVMClassifier(DualClassifier):
                 f"{self.loss!r}."
             )
 
-    def _solve(self, kernel: Any, points: Any, two: TwoClasses, budget: int) -> Solution:
+    def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
         method, parameters = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
         squared = (method.losses[0] if self.loss == "auto" else self.loss) == "squared_hinge"
-        problem = method.problem(kernel, points, two.signs, self.C * two.weights, squared, budget, **parameters)
+        given = two.signs, self.C * two.weights, squared, fit.budget
+        problem = method.problem(fit.kernel, points, *given, **parameters)
         most = self.max_iterations or method.most_steps
         most = most or self._most_steps(len(two.rows)) // parameters.get("working_set", 1)
         n_steps = min(method.steps_of_a_call, most)
         state = training.train(
-            method.make(float(self.tol), self._drawn_seed, **parameters),
+            method.make(float(self.tol), fit.seed, **parameters),
             problem,
             training.OwnRows(n_steps),
             training.Stopping(math.ceil(most / n_steps)),

@@ -6,15 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from ... import arrays, streams, training
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from .. import class_weights, leave_one_out_choice, precomputed
-from ..base import keeps_model_on_failure, kept_rows
+from ..base import TrainingSet, keeps_model_on_failure
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_whole
 from ..streaming import first_rows
 from .dual_classifier import DualClassifier, two_class_problems
+from .dual_model import DualFit
 
 BATCH = 64
 """Examples whose kernel values are computed together."""
@@ -161,12 +163,12 @@ class LASVMClassifier(DualClassifier):
         for name in ("_model", "_states"):
             vars(self).pop(name, None)
         self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)
+        data = self._validated_training_set(X, y, sample_weight)
+        self._n_seen, (X, y, weights, numbers, _) = _num_samples(X), data
         y = single_column(y)
         self.classes_ = np.unique(y)
         check_two_classes(self.classes_)
         self._begin(X, y, weights)
-        numbers, self._n_seen = kept_rows(sample_weight, len(y))
         self._show(X, y, weights, numbers, self.max_epochs)
         first_rows.end_beginning(self, len(y))
         if self.finish:
@@ -227,7 +229,8 @@ class LASVMClassifier(DualClassifier):
         self._check_parameters()
         class_weights.refuse_balanced(self.class_weight)
         first = not hasattr(self, "_states")
-        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)
+        data = self._validated_training_set(X, y, sample_weight, first=first)
+        n_given, (X, y, weights, numbers, _) = _num_samples(X), data
         y = single_column(y)
         if first:
             self.classes_ = np.unique(y if classes is None else np.asarray(classes))
@@ -243,7 +246,6 @@ class LASVMClassifier(DualClassifier):
                 f"y holds the label {unknown.tolist()[0]!r}, which is none of the classes of the first call. Name all "
                 "classes there: partial_fit(X, y, classes=...)."
             )
-        numbers, n_given = kept_rows(sample_weight, len(y))
         n_before = 0 if first else self._n_seen
         batch = X, y, weights, n_before + numbers
         if rows := first_rows.to_begin_with(self, batch):
@@ -256,14 +258,20 @@ class LASVMClassifier(DualClassifier):
 
     # -------------------------------------------------------------------------------------- the machines
 
+    def _weights_of(self, fit: DualFit) -> np.ndarray | None:
+        return fit.data.weights
+
     def _begin(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         """The kernel, the shift of the points, and machines without examples."""
         class_weights.check(self.class_weight, self.classes_)
         arrays.memory_budget(self.memory)  # refused where it is no size
-        codes = leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_))
         self._drawn_seed = self._seed()
-        _, self._kernel, choice = self._prepare(X, codes, weights, self._drawn_seed, arrays.Device("cpu"))
-        self._selection = leave_one_out_choice.report(choice)
+        fit = DualFit(TrainingSet(X, y, weights, np.arange(len(y))), self._drawn_seed, arrays.Device("cpu"))
+        fit.codes = leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_))
+        fit.dtype = np.dtype(self._precision(fit) if self.dtype == "auto" else self.dtype)
+        self._prepare(fit)
+        self._build(fit)
+        self._kernel, self._selection = fit.kernel, leave_one_out_choice.report(fit.choice)
         # Rows that come later may differ in a feature that is constant in these.
         self._centring = replace(self._centring, varies=np.ones(X.shape[1], dtype=bool))
         k = len(self.classes_)

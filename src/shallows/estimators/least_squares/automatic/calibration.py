@@ -94,6 +94,42 @@ def calibrate_labels(
     return Calibration(matrix, shift, float(np.mean([one.log_loss for one in each])), len(scores))
 
 
+def learn_calibration(estimator: Any, fit: Any, state: Any) -> Calibration | None:
+    """Learn it on the rows that early stopping held out, on all, or on those that further sets of outputs lack.
+
+    Parameters
+    ----------
+    estimator : LeastSquaresClassifier
+    fit : LeastSquaresFit
+        At the end of its training.
+    state
+        Of the solver.
+
+    Returns
+    -------
+    Calibration or None
+        None where there are too few rows.
+    """
+    learn, c = (calibrate_labels if estimator._multilabel else calibrate), fit.n_outputs
+    (X, _, weights, *_), targets = fit.data, fit.codes
+    shares = np.average(targets > 0, axis=0, weights=weights)
+    if fit.held_out is not None:
+        held = fit.held_out
+        scores = estimator._raw_predict(held.X, state.coefficients[:, :c], fit)
+        return learn(scores, estimator._codes(held.y), held.weights, shares)
+    known, order = estimator._left_out_scores(fit, state), fit.order
+    if known is not None:
+        scores, rows = known[0], order[known[1]]
+    elif fit.choices.held_out:
+        parts = [order[rows] for rows in fit.choices.held_out]
+        sets = [state.coefficients[:, (k + 1) * c : (k + 2) * c] for k in range(len(parts))]
+        scores = [estimator._raw_predict(X[part], own, fit) for part, own in zip(parts, sets, strict=True)]
+        scores, rows = np.concatenate(scores), np.concatenate(parts)
+    else:
+        return None
+    return learn(scores, targets[rows], None if weights is None else weights[rows], shares)
+
+
 def _two_classes(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     s, positive = scores[:, 0], positive[:, 0]
     n_positive, n_negative = weights[positive].sum(), weights[~positive].sum()

@@ -43,11 +43,14 @@ def check_calibration(value: Any) -> None:
         raise ShallowsError(f"calibration must be 'auto' or None, got {value!r}.")
 
 
-def searches_bandwidth(estimator: Any) -> bool:
-    """Whether the bandwidth is to be chosen: "auto", for a kernel that is named, has one and is needed."""
+def searches_bandwidth(estimator: Any, given: Any) -> bool:
+    """Whether the bandwidth is to be chosen: "auto", for a kernel that is named, has one and is needed.
+
+    A preconditioner that was ``given`` brings its own.
+    """
     if not (isinstance(estimator.bandwidth, str) and estimator.bandwidth == AUTO):
         return False
-    if estimator._given is not None or estimator._centring.all_equal or not getattr(estimator, "_takes_kernel", True):
+    if given is not None or estimator._centring.all_equal or not getattr(estimator, "_takes_kernel", True):
         return False
     name, bandwidth, _ = kernels.translated(estimator.kernel, None, getattr(estimator, "kernel_params", None))
     kind = kernels.kind(name)
@@ -118,26 +121,25 @@ class Choices:
     _all: Distinct | None = None
 
     @classmethod
-    def begin(cls, estimator: Any, points: Any, targets: Any, weights: Any, seed: int) -> Choices:
+    def begin(cls, estimator: Any, fit: Any, points: Any, targets: Any, weights: Any) -> Choices:
         """Choose the bandwidth, and λ with it, if the bandwidth is to be chosen.
 
         Parameters
         ----------
         estimator
-            With ``kernel``, ``bandwidth``, ``regularisation`` and the weights' unit ``_weight_unit``.
+            With ``kernel``, ``bandwidth`` and ``regularisation``.
+        fit : LeastSquaresFit
         points : array, shape (m, d + 2)
             Augmented training points in random order.
         targets : array, shape (m, c)
         weights : array, shape (m,), optional
             At most one.
-        seed : int
-            Of the median rule.
         """
         chosen = cls(None if isinstance(estimator.bandwidth, str) else estimator.bandwidth)
         if hasattr(estimator, "regularisation") and not estimator._centring.all_equal:
             if not isinstance(estimator.regularisation, str):
-                chosen.regularisation = float(estimator.regularisation) / estimator._weight_unit
-            if searches_bandwidth(estimator):
+                chosen.regularisation = float(estimator.regularisation) / fit.weight_unit
+            if searches_bandwidth(estimator, fit.given):
                 name, _, parameters = kernels.translated(
                     estimator.kernel, None, getattr(estimator, "kernel_params", None)
                 )
@@ -145,12 +147,12 @@ class Choices:
                     estimator,
                     lambda x, width: kernels.matrix(kernels.make(name, width, **parameters), x),
                     (points, targets, weights),
-                    seed,
+                    fit.seed,
                 )
         return chosen
 
     def of_kernel(self, estimator: Any, kernel: Kernel | None, points: Any, targets: Any, weights: Any) -> None:
-        """Choose λ for a kernel whose bandwidth was not chosen; parameters as for `begin`."""
+        """Choose λ for a kernel whose bandwidth was not chosen, with the rows of `begin`."""
         automatic = isinstance(getattr(estimator, "regularisation", 0.0), str) and not estimator._centring.all_equal
         if automatic and self.found is None and kernel is not None:
             self._choose(estimator, lambda x, _: kernels.matrix(kernel, x), (points, targets, weights))
@@ -183,15 +185,13 @@ class Choices:
         self.bandwidth = self.bandwidth if seed is None else found.bandwidth
         self._all = distinct if m == n else None
 
-    def choose_regularisation(
-        self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], points: Any, targets: Any, weights: Any
-    ) -> None:
+    def choose_regularisation(self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], fit: Any) -> None:
         """Choose λ with another matrix than that of the kernel; ``matrix_of`` makes it of augmented points."""
         self._all = None
         if isinstance(estimator.regularisation, str):
-            self._choose(estimator, lambda x, _: matrix_of(x), (points, targets, weights))
+            self._choose(estimator, lambda x, _: matrix_of(x), (fit.points, fit.targets, fit.weights))
 
-    def look_at_all(
+    def choose_on_all(
         self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], points: Any, targets: Any, weights: Any
     ) -> None:
         """Take λ, if it is to be chosen, and later the calibration, from the leave-one-out errors of all rows.
