@@ -25,7 +25,8 @@
     Transformers of points to explicit features of a kernel, for pipelines.
 
 All share `base` (checked data, seeds, memory), `fitting` (one fit: its data, choices and progress, and its steps),
-`snapshot` (a model in the middle of its training), `centring` (training points as the solvers take them), `kernel_checks`, `label_checks` and `parameter_checks`.
+`snapshot` (a model in the middle of its training), `centring` (training points as the solvers take them),
+`kernel_checks`, `label_checks` and `parameter_checks`.
 
 What users of scikit-learn look for:
 

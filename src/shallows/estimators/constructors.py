@@ -1,4 +1,4 @@
-"""Constructors with parameters more than those that they are made of."""
+"""Constructors that store parameters, and such as have more of them than those that they are made of."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from collections.abc import Callable
 from typing import Any
 
 
+def stores_parameters(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Decorate an ``__init__`` without a body: every parameter becomes the attribute of its name, as it is."""
+    signature = inspect.signature(constructor)
+
+    @functools.wraps(constructor)
+    def __init__(self: Any, *args: Any, **given: Any) -> None:
+        bound = signature.bind(self, *args, **given)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            setattr(self, name, value)
+
+    return __init__
+
+
 def with_parameters(constructor: Callable[..., None], **added: Any) -> Callable[..., None]:
-    """A constructor with some parameters more, for what a method's classifier has and its regressor lacks.
+    """Extend a constructor by keyword parameters, for what a method's classifier has and its regressor lacks.
 
     It is written ``__init__ = with_parameters(Method.__init__, class_weight=None)`` in the class's body, where the
-    checks of the configuration read it as well (`shallows.experiments.planning.signatures`).
+    checks of the configuration read it as well (`shallows.experiments.identity.signatures`).
 
     Parameters
     ----------
     constructor : callable
         ``__init__`` of what the two have in common.
     **added
-        The further parameters and their defaults, to be given by keyword.
+        The further parameters and their defaults.
     """
 
     @functools.wraps(constructor)

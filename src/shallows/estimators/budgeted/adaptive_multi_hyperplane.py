@@ -11,6 +11,7 @@ from ... import arrays
 from ...errors import UnknownNameError
 from ...solvers.budgeted.multi_hyperplane import HyperplaneState, MultiHyperplane
 from ...solvers.budgeted.sparse_rows import SparseRows
+from ..constructors import stores_parameters
 from ..parameter_checks import check_not_negative, check_whole
 from .row_by_row import RowByRowClassifier
 
@@ -98,6 +99,7 @@ class AMMClassifier(RowByRowClassifier):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         method: str = "batch",
@@ -116,22 +118,7 @@ class AMMClassifier(RowByRowClassifier):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.method = method
-        self.n_hyperplanes = n_hyperplanes
-        self.regularisation = regularisation
-        self.max_epochs = max_epochs
-        self.prune_every = prune_every
-        self.pruning = pruning
-        self.constant = constant
-        self.reserve = reserve
-        self.max_seconds = max_seconds
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

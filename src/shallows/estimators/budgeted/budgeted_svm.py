@@ -13,6 +13,7 @@ from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, Budgete
 from ...solvers.budgeted.sparse_rows import SparseRows
 from .. import leave_one_out_choice
 from ..base import warn_user
+from ..constructors import stores_parameters
 from ..parameter_checks import check_whole
 from .row_by_row import RowByRowClassifier
 
@@ -98,6 +99,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
     (True, 200)
     """
 
+    @stores_parameters
     def __init__(
         self,
         budget: int | None = None,
@@ -114,20 +116,7 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.budget = budget
-        self.maintenance = maintenance
-        self.line_search = line_search
-        self.bandwidth = bandwidth
-        self.regularisation = regularisation
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

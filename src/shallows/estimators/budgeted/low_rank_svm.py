@@ -17,6 +17,7 @@ from .. import class_weights, leave_one_out_choice, precomputed
 from ..array_inputs import follows_input
 from ..base import Estimator
 from ..centring import Centring
+from ..constructors import stores_parameters
 from ..feature_maps.nystroem_features import LANDMARKS, NystroemFeatures
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_positive, check_whole
@@ -101,6 +102,7 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         budget: int = 100,
@@ -119,22 +121,7 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.budget = budget
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.C = C
-        self.loss = loss
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -13,6 +13,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
 from .. import leave_one_out_choice
 from ..base import warn_user
+from ..constructors import stores_parameters
 from ..feature_maps.base import FeatureMapTransformer
 from ..parameter_checks import check_not_negative, check_whole
 from . import feature_ridge
@@ -241,6 +242,7 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         features: Any = "fourier",
@@ -257,20 +259,7 @@ class BlockFeatureRidgeClassifier(_BlockFeatureRidge, FeatureLeastSquaresClassif
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.features = features
-        self.features_params = features_params
-        self.regularisation = regularisation
-        self.block_size = block_size
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
 
 class BlockFeatureRidgeRegressor(_BlockFeatureRidge, FeatureLeastSquaresRegressor):
@@ -330,6 +319,7 @@ class BlockFeatureRidgeRegressor(_BlockFeatureRidge, FeatureLeastSquaresRegresso
     descent", arXiv:1602.05310.
     """
 
+    @stores_parameters
     def __init__(
         self,
         features: Any = "fourier",
@@ -344,15 +334,4 @@ class BlockFeatureRidgeRegressor(_BlockFeatureRidge, FeatureLeastSquaresRegresso
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.features = features
-        self.features_params = features_params
-        self.regularisation = regularisation
-        self.block_size = block_size
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...errors import UnknownNameError
 from .. import leave_one_out_choice
+from ..constructors import stores_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 from .normal_equations import FORMS
@@ -111,6 +112,7 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         activation: str = "sigmoid",
@@ -126,19 +128,7 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.activation = activation
-        self.n_units = n_units
-        self.C = C
-        self.bandwidth = bandwidth
-        self.form = form
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
 
 class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquaresRegressor):
@@ -196,6 +186,7 @@ class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquar
     classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
     """
 
+    @stores_parameters
     def __init__(
         self,
         activation: str = "sigmoid",
@@ -209,14 +200,4 @@ class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquar
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.activation = activation
-        self.n_units = n_units
-        self.C = C
-        self.bandwidth = bandwidth
-        self.form = form
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...

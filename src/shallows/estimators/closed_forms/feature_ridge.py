@@ -12,6 +12,7 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...utils.lazy_tables import LazyTable
 from .. import leave_one_out_choice
+from ..constructors import stores_parameters
 from ..feature_maps.base import FeatureMapTransformer
 from ..parameter_checks import check_not_negative, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
@@ -143,6 +144,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         features: Any = "fourier",
@@ -158,19 +160,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.features = features
-        self.features_params = features_params
-        self.regularisation = regularisation
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
 
 class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
@@ -227,6 +217,7 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20.
     """
 
+    @stores_parameters
     def __init__(
         self,
         features: Any = "fourier",
@@ -240,14 +231,4 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.features = features
-        self.features_params = features_params
-        self.regularisation = regularisation
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...

@@ -10,6 +10,7 @@ import scipy.optimize
 
 from ... import arrays, streams, training
 from ...errors import ShallowsError
+from ..constructors import stores_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
 from ..least_squares.automatic.calibration import calibrate, calibrate_labels
 from ..least_squares.automatic.choices import check_calibration, number_held_out
@@ -192,6 +193,7 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         activation: str = "cosine",
@@ -208,20 +210,7 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.activation = activation
-        self.n_units = n_units
-        self.C = C
-        self.calibration = calibration
-        self.bandwidth = bandwidth
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -299,6 +288,7 @@ class RandomKitchenSinksRegressor(_RandomKitchenSinks, FeatureLeastSquaresRegres
     learning", NIPS 21.
     """
 
+    @stores_parameters
     def __init__(
         self,
         activation: str = "cosine",
@@ -313,18 +303,7 @@ class RandomKitchenSinksRegressor(_RandomKitchenSinks, FeatureLeastSquaresRegres
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.activation = activation
-        self.n_units = n_units
-        self.C = C
-        self.bandwidth = bandwidth
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _target_scales(self, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         scales = np.sqrt(np.average(targets**2, axis=0, weights=weights))

@@ -10,6 +10,7 @@ import numpy as np
 from ... import arrays, training
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
+from ..constructors import stores_parameters
 from ..parameter_checks import check_choice, check_not_negative
 from . import component_plan
 from .two_view_estimator import TwoViewEstimator, canonical_turns
@@ -109,6 +110,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     28.
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_components: int = 2,
@@ -136,31 +138,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.second_kernel = second_kernel
-        self.second_bandwidth = second_bandwidth
-        self.second_kernel_params = second_kernel_params
-        self.center = center
-        self.ridge = ridge
-        self.method = method
-        self.step_size = step_size
-        self.decrease = decrease
-        self.block_size = block_size
-        self.max_features = max_features
-        self.batch_size = batch_size
-        self.orthogonal = orthogonal
-        self.n_iter = n_iter
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def fit(
         self,

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
+from ..constructors import stores_parameters
 from .kernel_cca import DoublyStochasticKernelCCA
 from .randomised_cca import VALIDATION, total_correlation
 
@@ -44,6 +45,7 @@ class KernelCCASearch(BaseEstimator):
         Those of the best estimator.
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_components: int = 2,
@@ -57,17 +59,7 @@ class KernelCCASearch(BaseEstimator):
         random_state: int = 0,
         device: str = "auto",
         memory: int | str | None = None,
-    ):
-        self.n_components = n_components
-        self.ridges = ridges
-        self.decreases = decreases
-        self.block_size = block_size
-        self.max_features = max_features
-        self.batch_size = batch_size
-        self.n_iter = n_iter
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
+    ): ...
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose, and learn the canonical functions of X and y.

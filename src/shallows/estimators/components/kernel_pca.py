@@ -16,6 +16,7 @@ from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
 from ..array_inputs import follows_input
 from ..base import native
+from ..constructors import stores_parameters
 from ..kernel_checks import check_scores
 from ..parameter_checks import check_choice
 from ..snapshot import ComponentSnapshot
@@ -108,6 +109,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     28.
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_components: int = 2,
@@ -132,28 +134,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.center = center
-        self.method = method
-        self.scaling = scaling
-        self.step_size = step_size
-        self.decrease = decrease
-        self.block_size = block_size
-        self.max_features = max_features
-        self.batch_size = batch_size
-        self.orthogonal = orthogonal
-        self.n_iter = n_iter
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def fit(
         self,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from ... import streams
 from ...errors import ShallowsError
 from ...spectrum.eigensystems import eigensystem, top_eigensystem
+from ..constructors import stores_parameters
 from ..feature_maps.fourier_features import FourierFeatures
 from ..feature_maps.nystroem_features import NystroemFeatures
 
@@ -56,6 +57,7 @@ class RandomisedCCA(BaseEstimator):
     ICML.
     """
 
+    @stores_parameters
     def __init__(
         self,
         n_components: int = 2,
@@ -64,12 +66,7 @@ class RandomisedCCA(BaseEstimator):
         n_features: int = 1024,
         ridge: float | None = None,
         random_state: int = 0,
-    ):
-        self.n_components = n_components
-        self.features = features
-        self.n_features = n_features
-        self.ridge = ridge
-        self.random_state = random_state
+    ): ...
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the canonical directions of X and y.

@@ -13,6 +13,7 @@ from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
 from ..array_inputs import follows_input, on_host
 from ..base import native
+from ..constructors import stores_parameters
 from ..label_checks import refuse_missing_labels
 from ..parameter_checks import check_median_bandwidth, width
 from . import component_plan
@@ -104,6 +105,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
 
     center = True
 
+    @stores_parameters
     def __init__(
         self,
         n_components: int = 2,
@@ -128,28 +130,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.target_bandwidth = target_bandwidth
-        self.ridge = ridge
-        self.method = method
-        self.step_size = step_size
-        self.decrease = decrease
-        self.block_size = block_size
-        self.max_features = max_features
-        self.batch_size = batch_size
-        self.orthogonal = orthogonal
-        self.n_iter = n_iter
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def fit(
         self,

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import arrays, losses, streams, training
 from ...solvers.examples import Examples
 from ..array_inputs import follows_input, on_host
+from ..constructors import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
 
 OFFSET_ROWS = 2000
@@ -105,6 +106,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     # Steps of the theory: with a free step the function would grow for ever, since f and ρ scale together.
     schedule, step_size, decrease, preconditioning, damping = "theory", None, 0.0, None, 0.0
 
+    @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -133,32 +135,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.fraction = fraction
-        self.method = method
-        self.regularisation = regularisation
-        self.block_size = block_size
-        self.batch_size = batch_size
-        self.theta_nu = theta_nu
-        self.fresh = fresh
-        self.reused = reused
-        self.cap = cap
-        self.gradient_bound = gradient_bound
-        self.feature_variance = feature_variance
-        self.features = features
-        self.orthogonal = orthogonal
-        self.keep_values = keep_values
-        self.n_iter = n_iter
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def fit(
         self,

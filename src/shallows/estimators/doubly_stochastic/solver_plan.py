@@ -16,6 +16,7 @@ from ...spectrum.copies import join_copies
 from ...spectrum.leave_one_out import choose_ridge
 from .. import leave_one_out_choice, precomputed
 from ..base import warn_user
+from ..constructors import stores_parameters
 from ..fitting import TrainedEstimator
 from ..parameter_checks import (
     check_choice,
@@ -57,6 +58,7 @@ class PlannedExpansion(TrainedEstimator):
 
     _least_memory = 2**26
 
+    @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -90,37 +92,7 @@ class PlannedExpansion(TrainedEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.method = method
-        self.regularisation = regularisation
-        self.block_size = block_size
-        self.batch_size = batch_size
-        self.schedule = schedule
-        self.step_size = step_size
-        self.theta_nu = theta_nu
-        self.decrease = decrease
-        self.preconditioning = preconditioning
-        self.damping = damping
-        self.fresh = fresh
-        self.reused = reused
-        self.cap = cap
-        self.gradient_bound = gradient_bound
-        self.feature_variance = feature_variance
-        self.features = features
-        self.orthogonal = orthogonal
-        self.keep_values = keep_values
-        self.n_iter = n_iter
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

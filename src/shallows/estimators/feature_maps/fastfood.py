@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import features
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from .base import FourierTransformer
 
 
@@ -65,6 +66,7 @@ class Fastfood(FourierTransformer):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel = "gaussian",
@@ -77,15 +79,6 @@ class Fastfood(FourierTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.n_features = n_features
-        self.form = form
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     _map = features.Fastfood

@@ -9,6 +9,7 @@ from ... import arrays, features
 from ...errors import ShallowsError, UnknownNameError
 from ...features.fourier import fourier_cosines, fourier_pairs, orthogonal_pairs
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
 FORMS = {
@@ -78,6 +79,7 @@ class FourierFeatures(FeatureMapTransformer):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel = "gaussian",
@@ -91,17 +93,7 @@ class FourierFeatures(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.n_features = n_features
-        self.form = form
-        self.orthogonal = orthogonal
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

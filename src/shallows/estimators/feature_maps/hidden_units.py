@@ -8,6 +8,7 @@ from ... import arrays, features, streams
 from ...errors import ShallowsError, UnknownNameError
 from ...features.hidden_units import ACTIVATIONS, stacked
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from ..parameter_checks import MOST, is_whole
 from .base import FeatureMapTransformer
 
@@ -91,6 +92,7 @@ class HiddenUnits(FeatureMapTransformer):
     # For the median rule and for centred points; units have no kernel.
     kernel, kernel_params = "gaussian", None
 
+    @stores_parameters
     def __init__(
         self,
         activation: str = "sigmoid",
@@ -101,14 +103,7 @@ class HiddenUnits(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.activation = activation
-        self.n_units = n_units
-        self.bandwidth = bandwidth
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     @property
     def n_features(self) -> Any:

@@ -11,6 +11,7 @@ from ... import arrays, features, streams
 from ...errors import UnknownNameError
 from ...features.landmarks import nystrom_at_means, nystrom_at_samples, nystrom_by_leverage
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
 LANDMARKS = {"sample": nystrom_at_samples, "kmeans": nystrom_at_means, "leverage": nystrom_by_leverage}
@@ -77,6 +78,7 @@ class NystroemFeatures(FeatureMapTransformer):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
@@ -89,16 +91,7 @@ class NystroemFeatures(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.n_features = n_features
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

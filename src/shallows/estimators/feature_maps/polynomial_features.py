@@ -9,6 +9,7 @@ import scipy.sparse
 
 from ... import arrays, features
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
 
@@ -60,6 +61,7 @@ class PolynomialFeatures(FeatureMapTransformer):
     # Nothing is drawn.
     kernel, bandwidth, random_state, n_features = "polynomial", None, 0, 1
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -69,13 +71,7 @@ class PolynomialFeatures(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.degree = degree
-        self.offset = offset
-        self.scale = scale
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     @property
     def kernel_params(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from ... import arrays, features
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from ..parameter_checks import check_whole
 from .base import FeatureMapTransformer
 
@@ -62,6 +63,7 @@ class RandomBinning(FeatureMapTransformer):
     # The kernel that has grids; sparse rows are made on a CPU.
     kernel, kernel_params, device = "laplace_product", None, "cpu"
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -71,13 +73,7 @@ class RandomBinning(FeatureMapTransformer):
         random_state: Any = None,
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.bandwidth = bandwidth
-        self.n_grids = n_grids
-        self.n_bins = n_bins
-        self.random_state = random_state
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     @property
     def n_features(self) -> int:

@@ -11,6 +11,7 @@ from ... import arrays, features, streams
 from ...errors import UnknownNameError
 from ...features.landmarks import rbf_at_means, rbf_at_samples
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
 CENTRES = {"sample": rbf_at_samples, "kmeans": rbf_at_means}
@@ -71,6 +72,7 @@ class RBFNetwork(FeatureMapTransformer):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
@@ -83,16 +85,7 @@ class RBFNetwork(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.n_features = n_features
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

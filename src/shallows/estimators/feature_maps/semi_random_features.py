@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import arrays, features
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from ..parameter_checks import check_whole
 from .base import FeatureMapTransformer
 
@@ -62,6 +63,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
     # For the median rule and for centred points; units have no kernel.
     kernel, kernel_params = "gaussian", None
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -72,14 +74,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.n_units = n_units
-        self.order = order
-        self.bandwidth = bandwidth
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     @property
     def n_features(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import arrays, features
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
 
@@ -60,6 +61,7 @@ class TensorSketch(FeatureMapTransformer):
 
     kernel, bandwidth = "polynomial", None
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -71,15 +73,7 @@ class TensorSketch(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ):
-        self.degree = degree
-        self.offset = offset
-        self.scale = scale
-        self.n_features = n_features
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
+    ): ...
 
     @property
     def kernel_params(self) -> dict[str, Any]:

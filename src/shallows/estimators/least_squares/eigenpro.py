@@ -26,7 +26,7 @@ from ...spectrum import Preconditioner, power_of
 from ...spectrum.randomised_rows import check_eigensystem
 from .. import precomputed
 from ..base import SMALL
-from ..constructors import with_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..leave_one_out_choice import AUTO
 from ..parameter_checks import check_choice
 from .kernel_least_squares import LeastSquaresFit, Plan, subsample_first
@@ -66,6 +66,7 @@ class EigenProMethod:
 
     _context = EigenProFit
 
+    @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
@@ -95,33 +96,7 @@ class EigenProMethod:
         dtype: str = "auto",
         precision: str = "full",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.regularisation = regularisation
-        self.calibration = calibration
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.eigensystem = eigensystem
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.step_rule = step_rule
-        self.damping = damping
-        self.power = power
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.preconditioner = preconditioner
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.precision = precision
-        self.verbose = verbose
+    ): ...
 
     # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
     _n_arrays = 10

@@ -19,7 +19,7 @@ from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro
 from .. import precomputed
 from ..base import SMALL, native
 from ..centring import Centring, TrainingRows
-from ..constructors import with_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..kernel_checks import check_scale
 from ..leave_one_out_choice import AUTO, number_of_rows
 from ..parameter_checks import MOST, is_whole
@@ -85,6 +85,7 @@ class EigenProCentresMethod:
 
     _context = EigenProCentresFit
 
+    @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
@@ -110,29 +111,7 @@ class EigenProCentresMethod:
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.centres = centres
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.regularisation = regularisation
-        self.calibration = calibration
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.damping = damping
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -20,7 +20,7 @@ from ...spectrum import power_of
 from .. import precomputed
 from ..base import SMALL
 from ..centring import Centring
-from ..constructors import with_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_whole
@@ -46,6 +46,7 @@ class FeatureEigenProMethod:
 
     _context = FeatureEigenProFit
 
+    @stores_parameters
     def __init__(
         self,
         features: str | Any = "fourier",
@@ -75,33 +76,7 @@ class FeatureEigenProMethod:
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.features = features
-        self.n_features = n_features
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.regularisation = regularisation
-        self.calibration = calibration
-        self.rank = rank
-        self.n_subsample = n_subsample
-        self.eigensystem = eigensystem
-        self.damping = damping
-        self.power = power
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.step_rule = step_rule
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -17,7 +17,7 @@ from ...solvers.least_squares.ridge_solver import RidgeTask
 from ...solvers.solver_parameters import complete
 from ...spectrum.certificates import different
 from ..base import SMALL, warn_user
-from ..constructors import with_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..parameter_checks import check_whole
 from .kernel_least_squares import LeastSquaresFit, Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
@@ -56,6 +56,7 @@ class _KernelRidge:
     # From the coefficients alone, and so with another regularisation too.
     _starts_warm_itself = True
 
+    @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
@@ -74,22 +75,7 @@ class _KernelRidge:
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.regularisation = regularisation
-        self.calibration = calibration
-        self.solver = solver
-        self.solver_params = solver_params
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     @training.keeps_model_on_failure
     def fit(

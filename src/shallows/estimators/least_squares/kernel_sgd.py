@@ -11,7 +11,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.averaged_richardson import AveragedRichardson
 from ...solvers.least_squares.richardson import Richardson
-from ..constructors import with_parameters
+from ..constructors import stores_parameters, with_parameters
 from .kernel_least_squares import LeastSquaresFit, Plan
 from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
 
@@ -25,6 +25,7 @@ fitted: that of the authors' release, 1.5/λ₁ for large batches."""
 class _KernelSGD:
     """Parameters, plan and solver of kernel SGD, for classes and for values."""
 
+    @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
@@ -46,25 +47,7 @@ class _KernelSGD:
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.calibration = calibration
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.step_rule = step_rule
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

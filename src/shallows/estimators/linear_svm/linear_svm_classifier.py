@@ -21,6 +21,7 @@ from .. import class_weights, column_scales
 from ..array_inputs import follows_input
 from ..base import Estimator, warn_user
 from ..column_scales import far_offsets, shifted
+from ..constructors import stores_parameters
 from ..label_checks import check_two_classes, single_column
 from ..snapshot import Snapshot
 from ..streaming import first_rows
@@ -119,6 +120,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         solver: str = "dual_coordinate_descent",
@@ -139,24 +141,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.solver = solver
-        self.loss = loss
-        self.regularisation = regularisation
-        self.fit_intercept = fit_intercept
-        self.batch_size = batch_size
-        self.projection = projection
-        self.averaging = averaging
-        self.sampling = sampling
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.tol = tol
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     # --------------------------------------------------------------------------------------- the fit
 

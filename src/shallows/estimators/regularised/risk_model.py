@@ -19,6 +19,7 @@ from ...spectrum.leave_one_out import RidgeChoice
 from .. import column_scales, early_stopping, leave_one_out_choice, precomputed
 from ..base import warn_user
 from ..centring import Centring
+from ..constructors import stores_parameters
 from ..feature_scores import feature_scores
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -75,6 +76,7 @@ class RiskModel(TrainedEstimator):
     _model_attributes = ("_model",)
     _intercept: np.ndarray | None = None  # Of the problem, shape (c,); coded values have theirs taken away.
 
+    @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -100,29 +102,7 @@ class RiskModel(TrainedEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.features = features
-        self.n_features = n_features
-        self.loss = loss
-        self.solver = solver
-        self.solver_params = solver_params
-        self.regularisation = regularisation
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.max_seconds = max_seconds
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     # ------------------------------------------------------------------- what the two subclasses must define
 

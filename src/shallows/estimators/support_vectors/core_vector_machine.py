@@ -16,6 +16,7 @@ from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice
 from ..array_inputs import follows_input
 from ..base import keeps_model_on_failure
+from ..constructors import stores_parameters
 from ..parameter_checks import check_positive, check_whole
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 from .dual_model import DualFit, DualModel
@@ -153,6 +154,7 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
     JMLR 6.
     """
 
+    @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -170,21 +172,7 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.C = C
-        self.epsilon = epsilon
-        self.sample_size = sample_size
-        self.max_core_points = max_core_points
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
         zero = np.zeros(len(two.signs))
@@ -286,6 +274,7 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
     _context = CoreRegressionFit
     _y_is_numeric = True
 
+    @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -302,20 +291,7 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.regularisation = regularisation
-        self.mu = mu
-        self.epsilon = epsilon
-        self.sample_size = sample_size
-        self.max_core_points = max_core_points
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CoreVectorMachineRegressor:

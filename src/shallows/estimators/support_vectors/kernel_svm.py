@@ -9,6 +9,7 @@ from ... import training
 from ...errors import ShallowsError
 from ...solvers.solver_parameters import complete
 from ...solvers.support_vectors import SOLVERS
+from ..constructors import stores_parameters
 from ..parameter_checks import check_choice
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 from .dual_model import DualFit
@@ -117,6 +118,7 @@ class KernelSVMClassifier(DualClassifier):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -136,23 +138,7 @@ class KernelSVMClassifier(DualClassifier):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.solver = solver
-        self.solver_params = solver_params
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.C = C
-        self.loss = loss
-        self.multiclass = multiclass
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

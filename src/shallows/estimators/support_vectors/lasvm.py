@@ -12,6 +12,7 @@ from ... import arrays, streams, training
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from .. import class_weights, leave_one_out_choice, precomputed
 from ..base import TrainingSet, keeps_model_on_failure
+from ..constructors import stores_parameters
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_whole
 from ..streaming import first_rows
@@ -98,6 +99,7 @@ class LASVMClassifier(DualClassifier):
     JMLR 6.
     """
 
+    @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -116,22 +118,7 @@ class LASVMClassifier(DualClassifier):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.kernel_params = kernel_params
-        self.C = C
-        self.multiclass = multiclass
-        self.max_epochs = max_epochs
-        self.finish = finish
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
