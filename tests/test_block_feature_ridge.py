@@ -10,19 +10,21 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import sample
 from resumed_example import stopped_at_every_batch
 from shallows import (
-    BlockFeatureRidgeClassifier,
-    BlockFeatureRidgeRegressor,
+    FeatureRidgeClassifier,
     FeatureRidgeRegressor,
     FourierFeatures,
     NystroemFeatures,
     RandomBinning,
 )
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.estimators.closed_forms.block_feature_ridge import MadeColumns
+from shallows.estimators.closed_forms.feature_blocks import MadeColumns
 from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
 from shallows.training import OwnRows, Stopping, train
 
 OPTIONS = {"n_features": 60, "bandwidth": 1.5}
+
+BLOCKS = {"solver": "block_coordinate_descent"}
+BLOCKS_OF_25 = {**BLOCKS, "solver_params": {"block_size": 25}}
 
 
 class Given:
@@ -43,7 +45,7 @@ def table(n=150):
 
 def test_a_regularisation_below_rounding_is_solved_all_the_same():
     x, y, _ = table()
-    model = BlockFeatureRidgeRegressor(features_params={"n_features": 400}, random_state=0)
+    model = FeatureRidgeRegressor(features_params={"n_features": 400}, random_state=0, **BLOCKS)
     model.fit(x, y, sample_weight=np.full(150, 1e20))
     assert model.score(x, y) > 0.999
 
@@ -51,7 +53,7 @@ def test_a_regularisation_below_rounding_is_solved_all_the_same():
 @pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
 def test_points_that_are_all_the_same_have_the_mean_as_prediction_and_no_warning():
     _, y, _ = table()
-    model = BlockFeatureRidgeRegressor(random_state=0).fit(np.ones((150, 3)), y)
+    model = FeatureRidgeRegressor(random_state=0, **BLOCKS).fit(np.ones((150, 3)), y)
     np.testing.assert_allclose(model.predict(np.ones((1, 3)))[0], y.mean(axis=0), atol=1e-9)
 
 
@@ -93,12 +95,12 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
 def test_the_model_is_that_of_one_system(features):
     x, y, w = table()
     given = {"features_params": OPTIONS, "regularisation": 0.5, "random_state": 0}
-    model = BlockFeatureRidgeRegressor(features, block_size=25, tol=1e-9, max_epochs=3000, **given).fit(x, y, w)
+    model = FeatureRidgeRegressor(features, tol=1e-9, max_iterations=3000, **BLOCKS_OF_25, **given).fit(x, y, w)
     exact = FeatureRidgeRegressor(features, **given).fit(x, y, w)
     assert model.effective_params_["n_blocks"] == 3
     np.testing.assert_allclose(model.predict(x), exact.predict(x), atol=1e-5)
     with pytest.warns(ConvergenceWarning, match="block_size"):
-        BlockFeatureRidgeRegressor(features, block_size=25, max_epochs=1, **given).fit(x, y, w)
+        FeatureRidgeRegressor(features, max_iterations=1, **BLOCKS_OF_25, **given).fit(x, y, w)
 
 
 def test_columns_that_are_made_anew_are_those_of_the_whole_matrix():
@@ -118,17 +120,21 @@ def test_columns_that_are_made_anew_are_those_of_the_whole_matrix():
 @pytest.mark.parametrize(
     ("parameters", "error", "said"),
     [
-        ({"features": "binning"}, UnknownNameError, "binning"),
+        ({"features": "binning"}, ShallowsError, "dense rows"),
         ({"features": RandomBinning()}, ShallowsError, "dense rows"),
         ({"regularisation": 0.0}, ShallowsError, "regularisation must be"),
-        ({"block_size": 0}, ShallowsError, "block_size must be"),
+        ({"solver_params": {"block_size": 0}}, ShallowsError, "block_size must be"),
+        ({"solver_params": {"blocks": 3}}, UnknownNameError, "block_size"),
+        ({"solver": "direct", "solver_params": {"block_size": 3}}, ShallowsError, "not of solver='direct'"),
+        ({"solver": "blocks"}, UnknownNameError, "block_coordinate_descent"),
+        ({"max_iterations": 0}, ShallowsError, "max_iterations"),
         ({"tol": -1.0}, ShallowsError, "tol"),
     ],
 )
 def test_parameters_out_of_range_are_told(parameters, error, said):
     x, y, _ = table(40)
     with pytest.raises(error, match=said):
-        BlockFeatureRidgeRegressor(**parameters).fit(x, y)
+        FeatureRidgeRegressor(**{**BLOCKS, **parameters}).fit(x, y)
 
 
 def data_dependent(estimator):
@@ -138,7 +144,7 @@ def data_dependent(estimator):
 
 @parametrize_with_checks(
     [
-        BlockFeatureRidgeClassifier(features_params={"n_features": 50}, block_size=20),
+        FeatureRidgeClassifier(features_params={"n_features": 50}, solver_params={"block_size": 20}, **BLOCKS),
     ],
     expected_failed_checks=data_dependent,
 )

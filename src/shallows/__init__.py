@@ -17,8 +17,6 @@ _PUBLIC = LazyTable(
     __name__,
     {
         "AMMClassifier": ".estimators",
-        "BlockFeatureRidgeClassifier": ".estimators",
-        "BlockFeatureRidgeRegressor": ".estimators",
         "BudgetedSVMClassifier": ".estimators",
         "CoreVectorMachineClassifier": ".estimators",
         "CoreVectorMachineRegressor": ".estimators",

@@ -87,8 +87,6 @@ ESTIMATORS = LazyTable(
     __name__,
     {
         "AMMClassifier": ".budgeted.adaptive_multi_hyperplane",
-        "BlockFeatureRidgeClassifier": ".closed_forms.block_feature_ridge",
-        "BlockFeatureRidgeRegressor": ".closed_forms.block_feature_ridge",
         "BudgetedSVMClassifier": ".budgeted.budgeted_svm",
         "CoreVectorMachineClassifier": ".support_vectors.core_vector_machine",
         "CoreVectorMachineRegressor": ".support_vectors.core_vector_machine",

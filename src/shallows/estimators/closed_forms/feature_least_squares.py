@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ... import arrays, training
 from ...errors import ShallowsError
+from ...solvers.solver_parameters import Parameter
 from .. import leave_one_out_choice
 from ..array_inputs import follows_input
 from ..base import Estimator
@@ -21,6 +23,30 @@ from .normal_equations import DIRECT_ROWS, solve_by_features, solve_by_rows, sol
 
 BLOCK_NUMBERS = 2**24
 """Numbers of features that are made at a time."""
+
+
+@dataclass(frozen=True)
+class FeatureSolver:
+    """How the coefficients of features are solved for.
+
+    Attributes
+    ----------
+    tol : float
+    max_iterations : int
+        Where the user names none.
+    solve : callable or None
+        ``solve(model, X, targets, root, ridge, observers, **parameters)``; None is a closed form.
+    parameters : mapping
+        Of the solver alone.
+    """
+
+    tol: float
+    max_iterations: int
+    solve: Callable[..., tuple[np.ndarray, dict[str, Any]]] | None = None
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+
+DIRECT = FeatureSolver(1e-6, 1000)
 
 
 class FeatureLeastSquares(Estimator):
@@ -48,8 +74,8 @@ class FeatureLeastSquares(Estimator):
         return "auto"
 
     def _limits(self) -> tuple[float, int]:
-        """Tolerance and most iterations of conjugate gradients."""
-        return 1e-6, 1000
+        """Tolerance and most iterations of a solver that iterates."""
+        return DIRECT.tol, DIRECT.max_iterations
 
     def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError
@@ -76,6 +102,9 @@ class FeatureLeastSquares(Estimator):
         ShallowsError
             A parameter out of its range.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence[training.Observer] = ()) -> Self:
         self._check_parameters()
         started = time.perf_counter()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
@@ -83,31 +112,37 @@ class FeatureLeastSquares(Estimator):
         root = None if weights is None else np.sqrt(weights / weights.max())
         ridge, selection = self._fit_transformer(X, targets, weights)
         ridge /= 1.0 if weights is None else float(weights.max())
-        made, n = time.perf_counter(), X.shape[0]
-        width, self.n_iter_ = len(self.transformer_.get_feature_names_out()) if self._dense() else None, 1
-        if width is None:
+        made, self.n_iter_ = time.perf_counter(), 1
+        coefficients, told = self._solve(X, targets, root, ridge, observers)
+        if not np.isfinite(coefficients).all():
+            raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")
+        self.coef_ = np.ascontiguousarray(coefficients.T)
+        self.effective_params_ = {**self.transformer_.effective_params_, "ridge": ridge, **told, **selection}
+        self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
+        return self
+
+    def _solve(
+        self, X: Any, targets: np.ndarray, root: np.ndarray | None, ridge: float, observers: Sequence
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """The coefficients of the fitted transformer's features, shape (n_features, c), and what to tell of them.
+
+        ``root``: square roots of the weights, of which the largest is one.
+        """
+        n = X.shape[0]
+        if not self._dense():
             H = self.transformer_.transform(X)
             H = H if root is None else scipy.sparse.diags_array(root) @ H
             T = targets if root is None else root[:, None] * targets
             coefficients, self.n_iter_ = solve_sparse(H, T, ridge, *self._limits())
-            form = "rows" if X.shape[0] <= DIRECT_ROWS else "conjugate gradients"
-        else:
-            form = self._form()
-            form = ("rows" if n < width else "features") if form == "auto" else form
-            blocks = self._blocks_of_rows(X, targets, root, width)
-            if form == "features":
-                self._check_memory(width, "features")
-                coefficients = solve_by_features(blocks, ridge)
-            else:
-                self._check_memory(n, "rows")
-                H, T = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-                coefficients = solve_by_rows(H, T, ridge)
-        if not np.isfinite(coefficients).all():
-            raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")
-        self.coef_ = np.ascontiguousarray(coefficients.T)
-        self.effective_params_ = {**self.transformer_.effective_params_, "ridge": ridge, "form": form, **selection}
-        self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
-        return self
+            return coefficients, {"form": "rows" if n <= DIRECT_ROWS else "conjugate gradients"}
+        width, form = len(self.transformer_.get_feature_names_out()), self._form()
+        form = ("rows" if n < width else "features") if form == "auto" else form
+        blocks = self._blocks_of_rows(X, targets, root, width)
+        self._check_memory(width if form == "features" else n, form)
+        if form == "features":
+            return solve_by_features(blocks, ridge), {"form": form}
+        H, T = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return solve_by_rows(H, T, ridge), {"form": form}
 
     def _fit_transformer(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> tuple[float, dict[str, Any]]:
         """Choose what is left to the training data and fit the transformer; λ, and what to tell of the choice."""

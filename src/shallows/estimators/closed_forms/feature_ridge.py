@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone
 
-from ... import kernels
+from ... import kernels, training
 from ...errors import ShallowsError
 from ...kernels import Kernel
+from ...solvers.solver_parameters import complete
 from ...utils.lazy_tables import LazyTable
 from .. import leave_one_out_choice
-from ..constructors import stores_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
 from ..parameter_checks import check_not_negative, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
@@ -36,12 +38,80 @@ TRANSFORMERS = LazyTable(
 """The transformers by the names of their maps."""
 
 
+SOLVERS = LazyTable(
+    "solver",
+    "shallows.estimators.closed_forms",
+    {
+        "direct": ".feature_least_squares:DIRECT",
+        "block_coordinate_descent": ".feature_blocks:BLOCKS",
+    },
+)
+"""How ridge regression on features is solved, by name."""
+
+
 class _FeatureRidge:
+    """Parameters and fit of ridge regression on features, for classes and for values."""
+
+    @stores_parameters
+    def __init__(
+        self,
+        features: Any = "fourier",
+        *,
+        features_params: Mapping[str, Any] | None = None,
+        regularisation: float | str = "auto",
+        solver: str = "direct",
+        solver_params: Mapping[str, Any] | None = None,
+        tol: float | None = None,
+        max_iterations: int | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
+
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, observers: Sequence[training.Observer] = ()) -> Self:
+        """Fit the features and then the coefficients.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of the squared errors.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every pass over the blocks of "block_coordinate_descent".
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, no table of numbers, or one class only.
+        ShallowsError
+            A parameter out of its range; with "block_coordinate_descent" features whose rows are sparse, or that are
+            made all at once and for which there is no room.
+        """
+        return self._fit(X, y, sample_weight, observers)
+
+    def _solve(
+        self, X: Any, targets: np.ndarray, root: np.ndarray | None, ridge: float, observers: Sequence
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        method, parameters = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
+        if method.solve is None:
+            return super()._solve(X, targets, root, ridge, observers)
+        return method.solve(self, X, targets, root, ridge, observers, **parameters)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        check_not_negative(self, "tol")
-        check_whole(self, "max_iterations")
+        if self.tol is not None:
+            check_not_negative(self, "tol")
+        check_whole(self, "max_iterations", optional=True)
+        complete(SOLVERS, self.solver, self.solver_params)
         if isinstance(self.features, str):
             TRANSFORMERS[self.features]
         if not isinstance(self.features, (str, FeatureMapTransformer)):
@@ -67,7 +137,8 @@ class _FeatureRidge:
         return "bandwidth" in known and named and leave_one_out_choice.is_automatic(given.get("bandwidth", "auto"))
 
     def _limits(self) -> tuple[float, int]:
-        return self.tol, self.max_iterations
+        method = SOLVERS[self.solver]
+        return float(method.tol if self.tol is None else self.tol), int(self.max_iterations or method.max_iterations)
 
     def _ridge(self) -> float | None:
         return None if leave_one_out_choice.is_automatic(self.regularisation) else float(self.regularisation)
@@ -76,9 +147,8 @@ class _FeatureRidge:
 class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     """Classification by least squares with a ridge, on explicit features and ±1 targets.
 
-    Ridge regression on explicit features, solved to the end: through the smaller of the two systems of equations, of
-    as many unknowns as features or as rows, or by conjugate gradients where the features are sparse. With random
-    Fourier features or random binning it approximates kernel ridge regression in time linear in the rows.
+    Ridge regression on explicit features, solved to the end. With random Fourier features or random binning it
+    approximates kernel ridge regression in time linear in the rows.
 
     Parameters
     ----------
@@ -92,10 +162,23 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
         by the leave-one-out errors on up to 1,000 rows in closed form.
-    tol : float, default=1e-6
-        Conjugate gradients, which solve for sparse features, stop when the residual is this share of the right side.
-    max_iterations : int, default=1000
-        The most iterations of conjugate gradients.
+    solver : {"direct", "block_coordinate_descent"}, default="direct"
+        How the equations of the coefficients are solved.
+
+        - "direct": through the smaller of the two systems of equations, of as many unknowns as features or as rows, or
+          by conjugate gradients where the features are sparse and the rows many.
+        - "block_coordinate_descent": for the coefficients of a block of features with all others held, block after
+          block: D features need systems of b unknowns each in the place of one of D. Features that the memory has no
+          room for are made anew, block by block, in each pass; their rows must be dense. Fewer features than rows need
+          few passes.
+    solver_params : dict, optional
+        Parameters of the solver, by name: of "block_coordinate_descent" ``block_size``, the features b of a block
+        (None: 2,048). Where features are made anew, a block is at least one that the map makes at a time.
+    tol : float, optional
+        Conjugate gradients stop when the residual is this share of the right side (None: 1e-6); blocks after a pass in
+        which their gradients, each before its step, were this share of those of zero (None: 1e-4).
+    max_iterations : int, optional
+        The most iterations of conjugate gradients (None: 1,000) or passes over all blocks (None: 100).
     fit_intercept : bool, default=True
         Learn f about the weighted mean of the targets −1 and +1, which is not regularised: where the inputs tell
         nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
@@ -103,15 +186,15 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
-        Decides what is drawn of the features. The same int gives the same model.
+        Decides what is drawn of the features, and the orders of the blocks. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed; the system of equations is solved in double precision on the CPU.
+        Where the features are computed; systems of equations are solved in double precision on the CPU.
     memory : int or str, optional
         Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
         Of the features; "auto" means that of the training points.
     verbose : int, default=0
-        Without effect, since there is one system to solve; here so that all estimators take it.
+        1 shows a progress bar of the passes over blocks.
 
     Attributes
     ----------
@@ -122,16 +205,19 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     transformer_ : FeatureMapTransformer
         The fitted features.
     n_iter_ : int
-        1, or the iterations of conjugate gradients where features are sparse and rows many.
+        1, or the iterations of conjugate gradients, or the passes over blocks.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the ridge and the form of the system solved;
-        ``selection`` tells by which errors bandwidth and ridge were chosen, and what is as good.
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved, or the
+        number of blocks and the share of the gradient that the last pass left; ``selection`` tells by which errors
+        bandwidth and ridge were chosen, and what is as good.
     timings_ : dict
         Seconds of each phase of the fit.
 
     References
     ----------
-    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20.
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. In blocks: S. Tu,
+    R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate descent",
+    arXiv:1602.05310.
 
     Examples
     --------
@@ -144,31 +230,14 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     True
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        features: Any = "fourier",
-        *,
-        features_params: Mapping[str, Any] | None = None,
-        regularisation: float | str = "auto",
-        tol: float = 1e-6,
-        max_iterations: int = 1000,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(_FeatureRidge.__init__, fit_intercept=True, class_weight=None)
 
 
 class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     """Regression by least squares with a ridge, on explicit features and about the mean of the targets.
 
-    Ridge regression on explicit features, solved to the end: through the smaller of the two systems of equations, of
-    as many unknowns as features or as rows, or by conjugate gradients where the features are sparse. With random
-    Fourier features or random binning it approximates kernel ridge regression in time linear in the rows.
+    Ridge regression on explicit features, solved to the end. With random Fourier features or random binning it
+    approximates kernel ridge regression in time linear in the rows.
 
     Parameters
     ----------
@@ -182,20 +251,33 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
         by the leave-one-out errors on up to 1,000 rows in closed form.
-    tol : float, default=1e-6
-        Conjugate gradients, which solve for sparse features, stop when the residual is this share of the right side.
-    max_iterations : int, default=1000
-        The most iterations of conjugate gradients.
+    solver : {"direct", "block_coordinate_descent"}, default="direct"
+        How the equations of the coefficients are solved.
+
+        - "direct": through the smaller of the two systems of equations, of as many unknowns as features or as rows, or
+          by conjugate gradients where the features are sparse and the rows many.
+        - "block_coordinate_descent": for the coefficients of a block of features with all others held, block after
+          block: D features need systems of b unknowns each in the place of one of D. Features that the memory has no
+          room for are made anew, block by block, in each pass; their rows must be dense. Fewer features than rows need
+          few passes.
+    solver_params : dict, optional
+        Parameters of the solver, by name: of "block_coordinate_descent" ``block_size``, the features b of a block
+        (None: 2,048). Where features are made anew, a block is at least one that the map makes at a time.
+    tol : float, optional
+        Conjugate gradients stop when the residual is this share of the right side (None: 1e-6); blocks after a pass in
+        which their gradients, each before its step, were this share of those of zero (None: 1e-4).
+    max_iterations : int, optional
+        The most iterations of conjugate gradients (None: 1,000) or passes over all blocks (None: 100).
     random_state : int, RandomState or None, default=None
-        Decides what is drawn of the features. The same int gives the same model.
+        Decides what is drawn of the features, and the orders of the blocks. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed; the system of equations is solved in double precision on the CPU.
+        Where the features are computed; systems of equations are solved in double precision on the CPU.
     memory : int or str, optional
         Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
     dtype : {"auto", "float32", "float64"}, default="auto"
         Of the features; "auto" means that of the training points.
     verbose : int, default=0
-        Without effect, since there is one system to solve; here so that all estimators take it.
+        1 shows a progress bar of the passes over blocks.
 
     Attributes
     ----------
@@ -205,30 +287,17 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     transformer_ : FeatureMapTransformer
         The fitted features.
     n_iter_ : int
-        1, or the iterations of conjugate gradients where features are sparse and rows many.
+        1, or the iterations of conjugate gradients, or the passes over blocks.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the ridge and the form of the system solved;
-        ``selection`` tells by which errors bandwidth and ridge were chosen, and what is as good.
+        What the program chose where a parameter left it open, with the ridge and the form of the system solved, or the
+        number of blocks and the share of the gradient that the last pass left; ``selection`` tells by which errors
+        bandwidth and ridge were chosen, and what is as good.
     timings_ : dict
         Seconds of each phase of the fit.
 
     References
     ----------
-    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20.
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. In blocks: S. Tu,
+    R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate descent",
+    arXiv:1602.05310.
     """
-
-    @stores_parameters
-    def __init__(
-        self,
-        features: Any = "fourier",
-        *,
-        features_params: Mapping[str, Any] | None = None,
-        regularisation: float | str = "auto",
-        tol: float = 1e-6,
-        max_iterations: int = 1000,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
