@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
@@ -14,12 +13,13 @@ from sklearn.utils.validation import column_or_1d
 from . import class_weights
 from .array_inputs import follows_input
 from .label_checks import check_two_classes
+from .predictions import LabelPredictions
 
 LEAST_SHARE = 1e-6
 """No finite sample makes a class impossible or certain."""
 
 
-class SquareLossClassifier(ClassifierMixin):
+class SquareLossClassifier(LabelPredictions):
     """Classification by least squares on targets coded −1 and +1, one output a class (one in all for two classes).
 
     Put before a class with `_validated` and `_raw_predict`. A `Calibration` in ``_calibration``, if there is one, turns
@@ -83,21 +83,6 @@ class SquareLossClassifier(ClassifierMixin):
         """What classes are decided by: calibrated logits where there are some, else the raw outputs."""
         calibration = getattr(self, "_calibration", None)
         return scores if calibration is None else calibration.logits(scores)
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-            (n_samples, n_labels) of 0 and 1 after a fit on such labels.
-        """
-        return self._decode(self._raw_predict(self._validated(X)))
 
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -7,26 +7,25 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.svm import LinearSVC
 
 from ... import arrays, kernels, training
 from ...errors import UnknownNameError
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import class_weights, leave_one_out_choice, precomputed
-from ..array_inputs import follows_input
 from ..base import Estimator
 from ..centring import Centring
 from ..constructors import stores_parameters
 from ..feature_maps.nystroem_features import LANDMARKS, NystroemFeatures
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_positive, check_whole
+from ..predictions import LabelPredictions
 
 BLOCK_NUMBERS = 2**24
 """Numbers of features that are made at a time for a prediction."""
 
 
-class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
+class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     """Support vector machine on the Nyström features of a budget of landmarks, by dual coordinate descent.
 
     The kernel is replaced by its approximation of low rank, k(x, Z) k(Z, Z)⁻¹ k(Z, x') for landmarks Z, for which the
@@ -223,42 +222,12 @@ class LowRankLinearizedSVMClassifier(ClassifierMixin, Estimator):
             regularises=leave_one_out_choice.is_automatic(self.C),
         )
 
-    @follows_input
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        return self._scores(X)
-
-    def _scores(self, X: Any) -> np.ndarray:
-        X = self._validated(X)
+    def _raw_predict(self, X: Any) -> np.ndarray:
         self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
         out = np.empty((X.shape[0], len(self.coef_)))
         for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // self.coef_.shape[1])):
             out[rows] = self.transformer_.transform(X[rows]) @ self.coef_.T + self.intercept_
-        return out[:, 0] if out.shape[1] == 1 else out
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
-        scores = self._scores(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return out
 
     @property
     def bandwidth_(self) -> float | None:

@@ -8,19 +8,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, streams, training
 from ...errors import ShallowsError
 from ...solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from .. import class_weights
-from ..array_inputs import follows_input
 from ..base import Estimator, warn_user
 from ..column_scales import far_offsets, shifted
 from ..kernel_checks import check_scores
 from ..label_checks import check_two_classes, refuse_missing_labels, single_column
 from ..parameter_checks import check_positive, check_whole
+from ..predictions import LabelPredictions
 from ..streaming import first_rows
 
 BATCH = 4096
@@ -55,7 +53,7 @@ class ShuffledRows:
         return [order[rows] for rows in arrays.blocks(self.n, BATCH)]
 
 
-class RowByRowClassifier(ClassifierMixin, Estimator):
+class RowByRowClassifier(LabelPredictions, Estimator):
     """Base of the classifiers that take one example at a time.
 
     A subclass writes out its constructor and defines `_make_solver`, `_start`, `_keep` and `_scores`. Its fitted model
@@ -239,8 +237,8 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
             )
         return made
 
-    def _all_scores(self, X: Any) -> np.ndarray:
-        X = self._centred(self._validated(X), first=False)
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        X = self._centred(X, first=False)
         columns = 1 if len(self.classes_) == 2 else len(self.classes_)
         out = np.empty((X.shape[0], columns))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -248,37 +246,6 @@ class RowByRowClassifier(ClassifierMixin, Estimator):
                 out[rows] = self._scores(scipy.sparse.csr_array(X[rows], dtype=np.float64))
         check_scores(out, X)
         return out
-
-    @follows_input
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        scores = self._all_scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
-        check_is_fitted(self)
-        scores = self._all_scores(X)
-        return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_steps_")

@@ -9,14 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ... import arrays, training
 from ...errors import ShallowsError
 from ...solvers.solver_parameters import Parameter
 from .. import leave_one_out_choice
-from ..array_inputs import follows_input
 from ..base import Estimator
+from ..predictions import ValuePredictions
 from ..square_loss_classes import SquareLossClassifier
 from .feature_choice import choose_on_features
 from .normal_equations import DIRECT_ROWS, solve_by_features, solve_by_rows, solve_sparse
@@ -197,10 +196,8 @@ class FeatureLeastSquaresClassifier(SquareLossClassifier, FeatureLeastSquares):
     """Classification by least squares on targets −1 and +1, one output a class (one in all for two classes)."""
 
 
-class FeatureLeastSquaresRegressor(RegressorMixin, MultiOutputMixin, FeatureLeastSquares):
+class FeatureLeastSquaresRegressor(ValuePredictions, FeatureLeastSquares):
     """Regression by least squares about the mean of the targets, one or several outputs."""
-
-    _y_is_numeric = True
 
     def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         y = y.astype(np.float64)
@@ -211,19 +208,3 @@ class FeatureLeastSquaresRegressor(RegressorMixin, MultiOutputMixin, FeatureLeas
 
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
         return scores + self.intercept_
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Values of the fitted function.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) or (n_samples, n_outputs)
-            In the shape of the training targets.
-        """
-        values = self._raw_predict(self._validated(X))
-        return values[:, 0] if self._one_column else values

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, training
@@ -25,13 +24,14 @@ from ..label_checks import (
     signs,
     single_column,
 )
+from ..predictions import LabelPredictions
 from .random_feature_expansion import RandomFeatureExpansion
 
 AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
 """The loss of several classes where none is named. In a table, so that runs with another loss do not depend on it."""
 
 
-class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
+class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
     """Classification by doubly stochastic gradients: logistic regression, softmax, support vector machines.
 
     The function is a sum of random Fourier features of the kernel, which gains a block of them in every step. Features
@@ -306,21 +306,6 @@ class DoublyStochasticClassifier(ClassifierMixin, RandomFeatureExpansion):
         if scores.shape[1] == 1:
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
-        """
-        return self._decode(self._raw_predict(self._validated(X)))
 
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ... import losses
 from ...errors import ShallowsError
-from ..array_inputs import follows_input
+from ..predictions import ValuePredictions
 from .random_feature_expansion import RandomFeatureExpansion
 
 
-class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureExpansion):
+class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     """Regression by doubly stochastic gradients: least squares, support vector, robust and quantile regression.
 
     The function is a sum of random Fourier features of the kernel, which gains a block of them in every step. Features
@@ -119,8 +118,6 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
     gradients for kernel methods", UAI.
     """
 
-    _y_is_numeric = True
-
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
         y = np.asarray(y, dtype=np.float64)
         self._one_column = y.ndim == 1
@@ -141,9 +138,6 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
             raise ValueError(f"y has {y.shape[1]} columns, and the model was begun with {len(self.intercept_)}.")
         return (y - self.intercept_) / self._target_scale
 
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-
     def _make_loss(self) -> losses.Loss:
         return self._requested_loss().in_units(float(self._target_scale[0]))
 
@@ -161,20 +155,3 @@ class DoublyStochasticRegressor(RegressorMixin, MultiOutputMixin, RandomFeatureE
 
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
         return scores * self._target_scale + self.intercept_
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return scores[:, 0] if self._one_column else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Values of the fitted function.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
-        """
-        return self._decode(self._raw_predict(self._validated(X)))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ...errors import ShallowsError
-from ..array_inputs import follows_input
+from ..predictions import ValuePredictions
 from ..square_loss_classes import SquareLossClassifier
 from .kernel_least_squares import KernelLeastSquares
 
@@ -17,10 +14,8 @@ class LeastSquaresClassifier(SquareLossClassifier, KernelLeastSquares):
     """Classification by least squares on targets coded −1 and +1, one output a class (one in all for two classes)."""
 
 
-class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares):
+class LeastSquaresRegressor(ValuePredictions, KernelLeastSquares):
     """Regression by least squares, one or several outputs, about the mean of the targets."""
-
-    _y_is_numeric = True
 
     def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         y = y.astype(np.float64)
@@ -37,25 +32,5 @@ class LeastSquaresRegressor(RegressorMixin, MultiOutputMixin, KernelLeastSquares
         self._target_scale = np.where(spread > 0, spread, 1.0)
         return (y - self.intercept_) / self._target_scale
 
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        return y.astype(np.float64).reshape(len(y), -1)
-
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
         return scores * self._target_scale + self.intercept_
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return scores[:, 0] if self._one_column else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Values of the fitted function.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
-        """
-        return self._decode(self._raw_predict(self._validated(X)))

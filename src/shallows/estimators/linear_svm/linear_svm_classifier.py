@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, training
@@ -23,6 +22,7 @@ from ..base import Estimator, warn_user
 from ..column_scales import far_offsets, shifted
 from ..constructors import stores_parameters
 from ..label_checks import check_two_classes, single_column
+from ..predictions import LabelPredictions
 from ..snapshot import Snapshot
 from ..streaming import first_rows
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
@@ -35,7 +35,7 @@ def _is_online(model: Any) -> bool:
     return model.solver in SOLVERS
 
 
-class LinearSVMClassifier(ClassifierMixin, Estimator):
+class LinearSVMClassifier(LabelPredictions, Estimator):
     """Linear support vector machine, trained by one of nine methods.
 
     Minimises λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ), for several classes of each against the rest. Rows may be sparse.
@@ -331,10 +331,7 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         return np.asarray(X @ coef.T + intercept)
 
     def _raw_predict(self, X: Any) -> np.ndarray:
-        return self._scores(self._validated(X), self.coef_, self.intercept_)
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
+        return self._scores(X, self.coef_, self.intercept_)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
         places = np.searchsorted(self.classes_, single_column(y))
@@ -354,22 +351,8 @@ class LinearSVMClassifier(ClassifierMixin, Estimator):
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        scores = self._raw_predict(X)
+        scores = self._raw_predict(self._validated(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
-        return self._decode(self._raw_predict(X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

@@ -6,7 +6,6 @@ import contextlib
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ... import losses
@@ -15,6 +14,7 @@ from .. import class_weights, leave_one_out_choice
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
 from ..label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
+from ..predictions import LabelPredictions, ValuePredictions
 from .risk_model import RiskModel
 
 
@@ -22,7 +22,7 @@ def _has_probabilities(model: Any) -> bool:
     return model._named_loss().has_probabilities
 
 
-class RegularisedRiskClassifier(ClassifierMixin, RiskModel):
+class RegularisedRiskClassifier(LabelPredictions, RiskModel):
     """Classification by a regularised risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ), on kernels or features.
 
     b is an intercept that is not regularised, see ``fit_intercept``.
@@ -217,21 +217,6 @@ class RegularisedRiskClassifier(ClassifierMixin, RiskModel):
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
-        """
-        return self._decode(self._raw_predict(self._validated(X)))
-
     @available_if(_has_probabilities)
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -258,7 +243,7 @@ class RegularisedRiskClassifier(ClassifierMixin, RiskModel):
         return tags
 
 
-class RegularisedRiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
+class RegularisedRiskRegressor(ValuePredictions, RiskModel):
     """Regression by a regularised risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b), on kernels or features.
 
     b is the constant of the least loss. A λ that is chosen for "sdca" is at least 1/n, for smaller ones would need more
@@ -376,8 +361,6 @@ class RegularisedRiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
     and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
     """
 
-    _y_is_numeric = True
-
     def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
         y = y.astype(np.float64)
         self._one_column = y.ndim == 1
@@ -396,25 +379,5 @@ class RegularisedRiskRegressor(RegressorMixin, MultiOutputMixin, RiskModel):
     def _encode(self, y: np.ndarray) -> np.ndarray:
         return (y.astype(np.float64).reshape(len(y), -1) - self.intercept_) / self._target_scale
 
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        return y.astype(np.float64).reshape(len(y), -1)
-
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
         return scores * self._target_scale + self.intercept_
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return scores[:, 0] if self._one_column else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Values of the fitted function.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
-        """
-        return self._decode(self._raw_predict(self._validated(X)))

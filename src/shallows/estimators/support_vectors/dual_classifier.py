@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ... import arrays
@@ -16,6 +15,7 @@ from ..array_inputs import follows_input
 from ..base import keeps_model_on_failure
 from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_choice
+from ..predictions import LabelPredictions
 from .dual_model import DualFit, DualModel
 
 MOST_STEPS = 10_000_000
@@ -54,7 +54,7 @@ class TwoClasses:
     weights: np.ndarray
 
 
-class DualClassifier(ClassifierMixin, DualModel):
+class DualClassifier(LabelPredictions, DualModel):
     """Base of the classifiers Σ βᵢ k(xᵢ, x) + b whose solvers choose rows; a method defines `_solve`."""
 
     multiclass = "one_vs_one"
@@ -138,7 +138,7 @@ class DualClassifier(ClassifierMixin, DualModel):
 
     # ------------------------------------------------------------------------------------ prediction
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _raw_predict(self, X: Any) -> np.ndarray:
         outputs, k = self._outputs(X), len(self.classes_)
         if k > 2 and self.multiclass == "one_vs_one":
             # Votes, and the sizes of the outputs where votes tie.
@@ -159,26 +159,8 @@ class DualClassifier(ClassifierMixin, DualModel):
             Of two classes f(x) + b, positive for the second. With one against one the votes of the pairs, and less than
             half a vote for the sizes of their outputs.
         """
-        scores = self._scores(self._validated(X))
+        scores = self._raw_predict(self._validated(X))
         return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
-        return self._decode(self._scores(self._validated(X)))
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        chosen = (scores[:, 0] > 0).astype(int) if len(self.classes_) == 2 else scores.argmax(axis=1)
-        return self.classes_[chosen]
 
 
 def two_class_problems(
