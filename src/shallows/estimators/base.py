@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import numbers
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, training
 from ..gpu import gpu_checks
 from ..training import keeps_model_on_failure as keeps_model_on_failure
+from ..utils import progress
 from . import class_weights, precomputed
 from .array_inputs import canonical_rows, on_host
 from .label_checks import refuse_missing_labels
@@ -47,6 +50,22 @@ def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> Non
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def tells_progress(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a method of an estimator: where ``verbose`` is set, long parts of its work print a line now and then.
+
+    The training itself has a bar of its own, see `shallows.training.Progress`.
+    """
+
+    @functools.wraps(method)
+    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not self.verbose:
+            return method(self, *args, **kwargs)
+        with progress.listening(progress.Lines(type(self).__name__)):
+            return method(self, *args, **kwargs)
+
+    return told
 
 
 class TrainingSet(NamedTuple):

@@ -14,6 +14,8 @@ from ..kernels import Kernel, Precomputed
 from ..losses.margins import Hinge
 from ..spectrum.copies import join_copies
 from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
+from . import precomputed
+from .kernel_checks import chosen_kernel
 from .parameter_checks import is_positive
 
 AUTO, MEDIAN = "auto", "median"
@@ -94,19 +96,39 @@ def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
     return Hinge().encode(numbers, n_classes)
 
 
-def choose_for(
-    estimator: Any, kernel: Any, points: Any, targets: np.ndarray, weights: Any, seed: int, **options: Any
-) -> RidgeChoice | None:
-    """`choose_kernel_ridge` for the parameters of an estimator and its augmented points, on any device.
+def choose_kernel(
+    estimator: Any, fit: Any, targets: np.ndarray, weights: Any, *, widest: float
+) -> tuple[Kernel, RidgeChoice | None]:
+    """The kernel of a fit, and how bandwidth and λ were chosen, if one of them is left open.
 
-    ``kernel`` is the estimator's, or the kernel object of its precomputed matrix. None too where all points are equal.
+    Parameters
+    ----------
+    estimator : Estimator
+    fit : Fit
+        With points on any device.
+    targets, weights, widest
+        As for `choose_kernel_ridge`. Nothing is chosen where all points are equal.
     """
-    if estimator._centring.all_equal:
-        return None
-    if isinstance(kernel, Precomputed) and not arrays.is_numpy(kernel.matrix):
-        kernel = Precomputed(arrays.to_numpy(kernel.matrix))
-    given = kernel, estimator.bandwidth, estimator.kernel_params
-    return choose_kernel_ridge(*given, lambda rows: arrays.take_rows(points, rows), targets, weights, seed, **options)
+    all_equal, choice = estimator._centring.all_equal, None
+    matrix = fit.data.matrix
+    kernel = estimator.kernel if matrix is None else precomputed.kernel_on(matrix, fit.points)
+    if not all_equal:
+        on_host = kernel
+        if isinstance(kernel, Precomputed) and not arrays.is_numpy(kernel.matrix):
+            on_host = Precomputed(arrays.to_numpy(kernel.matrix))
+        choice = choose_kernel_ridge(
+            on_host,
+            estimator.bandwidth,
+            estimator.kernel_params,
+            lambda rows: arrays.take_rows(fit.points, rows),
+            targets,
+            weights,
+            fit.seed,
+            regularises=is_automatic(getattr(estimator, "regularisation", None)),
+            widest=widest,
+        )
+    given = kernel, given_bandwidth(estimator.bandwidth, choice), estimator.kernel_params
+    return chosen_kernel(*given, fit.points, fit.seed, all_equal=all_equal), choice
 
 
 def choose_kernel_ridge(

@@ -6,13 +6,29 @@ from typing import Any
 
 from ...errors import UnknownNameError
 from .. import leave_one_out_choice
-from ..constructors import stores_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 from .normal_equations import FORMS
 
 
 class _ExtremeLearningMachine:
+    @stores_parameters
+    def __init__(
+        self,
+        activation: str = "sigmoid",
+        *,
+        n_units: int | tuple[int, ...] = 1000,
+        C: float | str = "auto",
+        bandwidth: float | str | None = "auto",
+        form: str = "auto",
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_units(self.activation, self.n_units)
@@ -112,23 +128,7 @@ class ExtremeLearningMachineClassifier(_ExtremeLearningMachine, FeatureLeastSqua
     True
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        activation: str = "sigmoid",
-        *,
-        n_units: int | tuple[int, ...] = 1000,
-        C: float | str = "auto",
-        bandwidth: float | str | None = "auto",
-        form: str = "auto",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(_ExtremeLearningMachine.__init__, fit_intercept=True, class_weight=None)
 
 
 class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquaresRegressor):
@@ -185,19 +185,3 @@ class ExtremeLearningMachineRegressor(_ExtremeLearningMachine, FeatureLeastSquar
     G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for regression and multiclass
     classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
     """
-
-    @stores_parameters
-    def __init__(
-        self,
-        activation: str = "sigmoid",
-        *,
-        n_units: int | tuple[int, ...] = 1000,
-        C: float | str = "auto",
-        bandwidth: float | str | None = "auto",
-        form: str = "auto",
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...

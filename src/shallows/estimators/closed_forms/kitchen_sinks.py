@@ -10,7 +10,7 @@ import scipy.optimize
 
 from ... import arrays, streams, training
 from ...errors import ShallowsError
-from ..constructors import stores_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
 from ..least_squares.automatic.calibration import calibrate, calibrate_labels
 from ..least_squares.automatic.choices import check_calibration, number_held_out
@@ -40,6 +40,23 @@ def minimise_in_box(
 
 
 class _RandomKitchenSinks:
+    @stores_parameters
+    def __init__(
+        self,
+        activation: str = "cosine",
+        *,
+        n_units: int = 1000,
+        C: float = 100.0,
+        bandwidth: float | str | None = None,
+        tol: float = 1e-6,
+        max_iterations: int = 1000,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_units(self.activation, self.n_units)
@@ -193,24 +210,7 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
     True
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        activation: str = "cosine",
-        *,
-        n_units: int = 1000,
-        C: float = 100.0,
-        calibration: str | None = "auto",
-        bandwidth: float | str | None = None,
-        tol: float = 1e-6,
-        max_iterations: int = 1000,
-        class_weight: Any = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(_RandomKitchenSinks.__init__, calibration="auto", class_weight=None)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -287,23 +287,6 @@ class RandomKitchenSinksRegressor(_RandomKitchenSinks, FeatureLeastSquaresRegres
     A. Rahimi and B. Recht (2009), "Weighted sums of random kitchen sinks: replacing minimization with randomization in
     learning", NIPS 21.
     """
-
-    @stores_parameters
-    def __init__(
-        self,
-        activation: str = "cosine",
-        *,
-        n_units: int = 1000,
-        C: float = 100.0,
-        bandwidth: float | str | None = None,
-        tol: float = 1e-6,
-        max_iterations: int = 1000,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
 
     def _target_scales(self, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         scales = np.sqrt(np.average(targets**2, axis=0, weights=weights))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from ... import arrays, training
+from ... import arrays
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import stores_parameters
@@ -139,112 +138,6 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         dtype: str = "auto",
         verbose: int = 0,
     ): ...
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Learn the canonical functions of all of X and y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples, n_second_features)
-            The second view of the same examples.
-        observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, views of unequal length.
-        ShallowsError
-            A parameter out of its range, or more components than the views share.
-        DivergenceError
-            With a ``step_size`` of the user's that is too large.
-        """
-        return self._fit((X, y), observers, checkpoint)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        n_iter: int | None = None,
-        max_seconds: float | None = None,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Go on with data that stream past.
-
-        Parameters
-        ----------
-        X : array-like, memory map, or iterable of batches
-            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
-            such as a generator, gives tuples ``(X, y)``, one step each; it need not end if ``n_iter`` or
-            ``max_seconds`` is given.
-        y : array-like, optional
-            The second view, where X is an array.
-        n_iter : int, optional
-            Batches at most.
-        max_seconds : float, optional
-            Of training, at most.
-        observers : sequence of shallows.training.Observer
-        checkpoint : shallows.training.Checkpoint, optional
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity in a batch, which the message numbers, or views of unequal length.
-        ShallowsError
-            A stream that ends before its first batch.
-        DivergenceError
-            If the functions leave the numbers or explode.
-
-        Notes
-        -----
-        The first batch decides bandwidths and start; it should have a few thousand rows. Whatever ends the call early,
-        Ctrl-C too, the model is then that of the batches before.
-        """
-        return self._partial_fit((X, y), n_iter, max_seconds, observers, checkpoint)
-
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Values of the functions of the first view, or of both.
-
-        `fit_transform` returns those of the first view, as a pipeline needs them.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples, n_second_features), optional
-            The second view.
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_components), or two of them if both views are given
-        """
-        return self._transform(X, y)
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the features of the first view, shape (n_blocks, width, n_components)."""
-        if not hasattr(self, "_state"):
-            raise AttributeError("dual_coef_ is there after fit.")
-        return arrays.to_numpy(self._state.first.coefficients) @ self._turns(self._state)[0].astype(self._dtype)
 
     # ------------------------------------------------------------------------------------ the parts of a fit
 

@@ -29,8 +29,7 @@ from ..base import SMALL
 from ..constructors import stores_parameters, with_parameters
 from ..leave_one_out_choice import AUTO
 from ..parameter_checks import check_choice
-from .kernel_least_squares import LeastSquaresFit, Plan, subsample_first
-from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan, subsample_first
 from .preconditioning import (
     SMALL_FLOOR,
     check_preconditioning,

@@ -24,8 +24,7 @@ from ..kernel_checks import check_scale
 from ..leave_one_out_choice import AUTO, number_of_rows
 from ..parameter_checks import MOST, is_whole
 from ..rows_ahead import RowsAhead
-from .kernel_least_squares import LeastSquaresFit, Plan
-from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 from .preconditioning import SMALL_FLOOR, check_preconditioning
 
 N_FRESH = 3000

@@ -21,12 +21,11 @@ from .. import precomputed
 from ..base import SMALL
 from ..centring import Centring
 from ..constructors import stores_parameters, with_parameters
-from ..feature_scores import feature_scores
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_whole
+from ..scores import feature_scores
 from .automatic.choices import inner_products
-from .kernel_least_squares import LeastSquaresFit, Plan
-from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_of_steps, step_parameters, subsample_size
 
 LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1

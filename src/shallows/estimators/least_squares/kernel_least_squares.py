@@ -16,12 +16,14 @@ from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from .. import early_stopping, precomputed
-from ..base import warn_user
+from ..base import tells_progress, warn_user
 from ..centring import Centring
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
-from ..told_progress import tells_progress
+from ..predictions import ValuePredictions
+from ..scores import kernel_scores
+from ..square_loss_classes import SquareLossClassifier
 from . import convergence_warning
 from .automatic import choices as automatic_choice
 from .automatic.calibration import learn_calibration
@@ -275,7 +277,7 @@ class KernelLeastSquares(TrainedEstimator):
 
     def _make_evaluation_cache(self, fit: LeastSquaresFit) -> EvaluationCache | None:
         """Make the cache for kernel values of points of evaluation, in the memory that the kernel matrix leaves."""
-        if not isinstance(fit.gram, gram.Gram):
+        if not isinstance(fit.gram, gram.Gram) or fit.data.matrix is not None:
             return None
         itemsize = arrays.itemsize(fit.gram.points)
         return EvaluationCache(fit.gram.n, itemsize, fit.gram.spare_bytes - BLOCKS_BYTES)
@@ -379,24 +381,42 @@ class KernelLeastSquares(TrainedEstimator):
         else:
             points, kernel = arrays.to_device(self._points, device), self._kernel
             coefficients = arrays.to_device(self.dual_coef_, device)
-        if precomputed.are_kernel_values(kernel, X, fitting=fit is not None):
-            out = precomputed.scores(X, points, coefficients, device)
-            return self._unscale(out)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
         kept = fit.evaluation_cache.entry_for(X, budget) if fit is not None and fit.evaluation_cache else None
-        budget = kept.budget if kept else budget
-        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(points.dtype)))
-        with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, extra in self._centring.new_points(X, device, out.dtype):
-                blocks = None if kept is None else kept.blocks.setdefault(rows.start, {})
-                made = gram.cross_product(kernel, x, points, coefficients, budget=budget, extra=extra, kept=blocks)
-                out[rows] = arrays.to_numpy(made)
+        given = kernel, self._centring, X, points, coefficients, device
+        out = kernel_scores(*given, budget=kept.budget if kept else budget, fitting=fit is not None, kept=kept)
         if fit is None:
             check_scores(out, X)
         return self._unscale(out)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")
+
+
+class LeastSquaresClassifier(SquareLossClassifier, KernelLeastSquares):
+    """Classification by least squares on targets coded −1 and +1, one output a class (one in all for two classes)."""
+
+
+class LeastSquaresRegressor(ValuePredictions, KernelLeastSquares):
+    """Regression by least squares, one or several outputs, about the mean of the targets."""
+
+    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        y = y.astype(np.float64)
+        self._one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        # Least squares commutes with shifts and scales of the targets; in their own units none over- or underflows.
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A mean of equal numbers may differ from them by rounding, which would be learnt as if it were a signal.
+            constant = (y == y[0]).all(axis=0)
+            self.intercept_ = np.where(constant, y[0], np.average(y, axis=0, weights=weights))
+            spread = np.abs(y - self.intercept_).max(axis=0)
+        if not np.isfinite(spread).all():
+            raise ShallowsError("The targets are too large: their mean or their range overflows. Divide y by a number.")
+        self._target_scale = np.where(spread > 0, spread, 1.0)
+        return (y - self.intercept_) / self._target_scale
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores * self._target_scale + self.intercept_
 
 
 def subsample_first(indices: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -19,8 +19,7 @@ from ...spectrum.certificates import different
 from ..base import SMALL, warn_user
 from ..constructors import stores_parameters, with_parameters
 from ..parameter_checks import check_whole
-from .kernel_least_squares import LeastSquaresFit, Plan
-from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 
 MOST_LEFT_OUT = 1000
 """Rows on which the calibration is learnt, each left out in closed form."""

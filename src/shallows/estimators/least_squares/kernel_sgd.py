@@ -12,8 +12,7 @@ from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.averaged_richardson import AveragedRichardson
 from ...solvers.least_squares.richardson import Richardson
 from ..constructors import stores_parameters, with_parameters
-from .kernel_least_squares import LeastSquaresFit, Plan
-from .least_squares_targets import LeastSquaresClassifier, LeastSquaresRegressor
+from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 
 RULES = ("certified", "constant")
 

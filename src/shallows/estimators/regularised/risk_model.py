@@ -20,10 +20,10 @@ from .. import column_scales, early_stopping, leave_one_out_choice, precomputed
 from ..base import warn_user
 from ..centring import Centring
 from ..constructors import stores_parameters
-from ..feature_scores import feature_scores
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
-from ..kernel_checks import check_scale, check_scores, chosen_kernel
+from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_positive, check_whole
+from ..scores import feature_scores, kernel_scores
 
 
 class InOrderThenShuffled(training.Batches):
@@ -192,7 +192,10 @@ class RiskModel(TrainedEstimator):
     def _build(self, fit: RiskFit) -> None:
         method, parameters = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
         if self._has_kernel():
-            self._choose_kernel(fit)
+            weights = None if fit.data.weights is None else fit.data.weights[fit.order]
+            weights = None if weights is None else weights / weights.mean()
+            targets = self._ridge_targets(fit.data.y[fit.order])
+            fit.kernel, fit.choice = leave_one_out_choice.choose_kernel(self, fit, targets, weights, widest=1.0)
             fit.budget -= precomputed.held_bytes(fit.kernel)
         fit.end_phase("preparation")
 
@@ -310,20 +313,6 @@ class RiskModel(TrainedEstimator):
     def _has_kernel(self) -> bool:
         return self.features is None or (isinstance(self.features, str) and self.features != "linear")
 
-    def _choose_kernel(self, fit: RiskFit) -> None:
-        """Choose the kernel, and of bandwidth and λ what is left open."""
-        matrix, weights = fit.data.matrix, fit.data.weights
-        kernel = self.kernel if matrix is None else precomputed.kernel_on(matrix, fit.points)
-        weights = None if weights is None else weights[fit.order]
-        weights = None if weights is None else weights / weights.mean()
-        automatic = leave_one_out_choice.is_automatic(self.regularisation)
-        targets = self._ridge_targets(fit.data.y[fit.order])
-        fit.choice = leave_one_out_choice.choose_for(
-            self, kernel, fit.points, targets, weights, fit.seed, regularises=automatic, widest=1.0
-        )
-        given = kernel, leave_one_out_choice.given_bandwidth(self.bandwidth, fit.choice), self.kernel_params
-        fit.kernel = chosen_kernel(*given, fit.points, fit.seed, all_equal=self._centring.all_equal)
-
     def _make_span(self, fit: RiskFit, budget: int) -> KernelSpan | FeatureSpan:
         points, blocks = fit.points, fit.blocks
         if blocks is not None:
@@ -397,14 +386,9 @@ class RiskModel(TrainedEstimator):
             if "blocks" in model:
                 blocks = model["blocks"].to(device)
                 out = feature_scores(blocks, self._centring, X, a, device, budget=budget // 2)
-            elif precomputed.are_kernel_values(model["kernel"], X, fitting=fitting):
-                out = precomputed.scores(X, model["points"], a, device)
             else:
-                points = arrays.to_device(model["points"], device)
-                out = np.empty((X.shape[0], a.shape[1]), dtype=self._dtype)
-                for rows, x, extra in self._centring.new_points(X, device, self._dtype):
-                    made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
-                    out[rows] = arrays.to_numpy(made)
+                given = model["kernel"], self._centring, X, arrays.to_device(model["points"], device), a, device
+                out = kernel_scores(*given, budget=budget, fitting=fitting)
         if not fitting:
             check_scores(out, X)
         return self._unscale(out)

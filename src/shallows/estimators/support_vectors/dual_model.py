@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, gram, kernels
+from ... import arrays, kernels
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
 from ..base import warn_user
 from ..centring import Centring
 from ..fitting import Fit, TrainedEstimator
-from ..kernel_checks import check_scale, check_scores, chosen_kernel
+from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_positive, check_whole
+from ..scores import kernel_scores
 
 
 @dataclass
@@ -72,14 +73,8 @@ class DualModel(TrainedEstimator):
 
     def _build(self, fit: DualFit) -> None:
         """Choose the kernel, and of bandwidth and λ what is left open."""
-        matrix = fit.data.matrix
-        kernel = self.kernel if matrix is None else precomputed.kernel_on(matrix, fit.points)
-        automatic = leave_one_out_choice.is_automatic(getattr(self, "regularisation", None))
-        fit.choice = leave_one_out_choice.choose_for(
-            self, kernel, fit.points, fit.codes, fit.weights, fit.seed, regularises=automatic, widest=self._widest
-        )
-        given = kernel, leave_one_out_choice.given_bandwidth(self.bandwidth, fit.choice), self.kernel_params
-        fit.kernel = chosen_kernel(*given, fit.points, fit.seed, all_equal=self._centring.all_equal)
+        given = self, fit, fit.codes, fit.weights
+        fit.kernel, fit.choice = leave_one_out_choice.choose_kernel(*given, widest=self._widest)
         fit.budget = max(self._least_memory, fit.room - precomputed.held_bytes(fit.kernel))
         fit.end_phase("preparation")
 
@@ -119,15 +114,9 @@ class DualModel(TrainedEstimator):
         """The functions of all problems at checked points, float64, shape (m, n_problems)."""
         model, device = self._model, arrays.resolve_device(self.device)
         budget = min(self._working_budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
-        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+        with device.active():
             a, points = (arrays.to_device(model[name], device) for name in ("coefficients", "points"))
-            if precomputed.are_kernel_values(model["kernel"], X, fitting=False):
-                out = precomputed.scores(X, points, a, device)
-            else:
-                out = np.empty((X.shape[0], a.shape[1]), dtype=self._dtype)
-                for rows, x, extra in self._centring.new_points(X, device, self._dtype):
-                    made = gram.cross_product(model["kernel"], x, points, a, budget=budget, extra=extra)
-                    out[rows] = arrays.to_numpy(made)
+            out = kernel_scores(model["kernel"], self._centring, X, points, a, device, budget=budget)
         check_scores(out, X)
         return out.astype(np.float64) + self.intercept_
 
