@@ -1,4 +1,4 @@
-"""Arrays of other libraries: taken at the door, and given back where scikit-learn dispatches.
+"""Arrays of other libraries, brought to the host at the door and returned where scikit-learn dispatches.
 
 CuPy's arrays, and those of any library that follows the Python array API standard, are brought to the host, checked,
 and from there to the device of the fit, like any input. Predictions come as NumPy arrays; with

@@ -52,7 +52,7 @@ def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> Non
     warnings.warn(message, category, stacklevel=level)
 
 
-def tells_progress(method: Callable[..., Any]) -> Callable[..., Any]:
+def reports_progress(method: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a method of an estimator: where ``verbose`` is set, long parts of its work print a line now and then.
 
     The training itself has a bar of its own, see `shallows.training.Progress`.
@@ -109,7 +109,7 @@ class Estimator(BaseEstimator):
         cls.__signature__ = of_constructor.replace(parameters=list(of_constructor.parameters.values())[1:])
 
     def __new__(cls, *args: Any, **parameters: Any) -> Any:
-        """Refuse unknown parameters under the public name of the class; of other libraries' names ours are told."""
+        """Reject unknown parameters; suggest our name for one of another library."""
         refuse_other_names(cls, parameters, TypeError)
         unknown = sorted(parameters.keys() - cls.__signature__.parameters.keys())
         if unknown:
@@ -131,7 +131,7 @@ class Estimator(BaseEstimator):
         Raises
         ------
         ValueError
-            If the estimator has no such parameter; of one that other libraries call otherwise, with our name.
+            If the estimator has no such parameter; for another library's name, with ours.
         """
         refuse_other_names(type(self), parameters, ValueError)
         return super().set_params(**parameters)
@@ -209,7 +209,7 @@ class Estimator(BaseEstimator):
         return before.seed if before is not None and getattr(self, "warm_start", False) else None
 
     def _fit_device(self) -> arrays.Device:
-        """The device of a fit, once nothing is found that keeps it from being used; warnings of what slows it down."""
+        """The device of a fit; refuses a GPU that cannot be used, and warns of what slows it down."""
         gpu_checks.check_gpu(self.device)
         device = arrays.resolve_device(self.device)
         gpu_checks.tell_of_tf32(device, getattr(self, "dtype", "auto"))

@@ -1,4 +1,4 @@
-"""Columns far from zero, which are centred, and columns of different scales, of which warnings tell."""
+"""Centring of columns that lie far from zero, and warnings about columns of different scales."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .base import warn_user
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 ROWS = 10_000
-"""Of dense data, from which means and variances are taken."""
+"""Rows of dense data from which means and variances are estimated."""
 
 FAR = 100.0
 """Times the deviation of the points: there squared distances lose four digits, and constants must be as much larger."""
@@ -24,10 +24,10 @@ LIKE_SCALES = 10.0
 """Up to this ratio of scales, and of means to deviations, solvers converge and are not looked at."""
 
 FAR_ABOVE = 0.1
-"""By what share of the objective a few better steps may lower it without a warning."""
+"""Share of the objective by which better steps may lower it without a warning."""
 
 ITERATIONS = 15
-"""Of L-BFGS. In standardised columns so many come within a few percent of the optimum."""
+"""Iterations of L-BFGS: in standardised columns enough to come within a few percent of the optimum."""
 
 
 def moments(X: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Constructors that store parameters, and such as have more of them than those that they are made of."""
+"""Constructors that store their parameters, and constructors with further parameters."""
 
 from __future__ import annotations
 

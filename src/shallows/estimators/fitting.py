@@ -103,7 +103,7 @@ class Fit:
         self.timings[name], self._phase_began = now - self._phase_began, now
 
     def end_training(self, run: training.Run) -> None:
-        """Note the seconds of a training, and apart from them what evaluations and the like took beside it."""
+        """Note the seconds of a training, and those that evaluation took beside it."""
         self.end_phase("evaluation")
         self.timings |= {"training": run.seconds, "evaluation": max(0.0, self.timings["evaluation"] - run.seconds)}
 
@@ -130,7 +130,7 @@ class FitSnapshot(Snapshot):
         self.fit = fit
 
     def _fitted_scores(self) -> np.ndarray:
-        """Raw outputs at the points of the fit, shape (n, c), before they are in the units of the targets."""
+        """Raw outputs at the points of the fit, shape (n, c), not yet in the units of the targets."""
         raise NotImplementedError
 
     def _scores_in_training(self) -> np.ndarray:
@@ -221,7 +221,7 @@ class TrainedEstimator(Estimator):
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
     ) -> Fit:
-        """Fit the model to data as the user gave them; what is returned tells of the rows."""
+        """Fit the model to the user's data; the fit that is returned knows its rows."""
         fields = {"_phase_began": time.perf_counter(), "observers": observers, "checkpoint": checkpoint}
         mine = vars(self)
         fields["before"] = {name: mine.pop(name) for name in self._model_attributes if name in mine}
@@ -263,7 +263,7 @@ class TrainedEstimator(Estimator):
             fit.targets = arrays.to_device(fit.codes[fit.order], fit.device, fit.dtype)
 
     def _train(self, fit: Fit) -> training.Run:
-        """Minimise."""
+        """Train the solver on the problem."""
         run = training.train(
             fit.solver,
             fit.problem,
@@ -280,7 +280,7 @@ class TrainedEstimator(Estimator):
         return run
 
     def _set_course(self, run: training.Run) -> None:
-        """Set the fitted attributes that tell the course of a training in epochs."""
+        """Set the fitted attributes that describe a training in epochs."""
         if run.validation_errors:
             self.validation_scores_ = [1.0 - error for error in run.validation_errors]
             self.best_validation_score_ = max(self.validation_scores_)

@@ -34,7 +34,7 @@ def with_enough_rows(n: int, chosen: Callable[[int], RidgeChoice | None]) -> Rid
     """What ``chosen(m)`` returns for `number_of_rows` of n rows; for the most where these show nothing to be learnt."""
     m = number_of_rows(n)
     choice = chosen(m)
-    if choice is not None and choice.tells_nothing and m < min(n, MOST_ROWS):
+    if choice is not None and choice.is_uninformative and m < min(n, MOST_ROWS):
         choice = chosen(min(n, MOST_ROWS))
     return choice
 
@@ -195,7 +195,7 @@ def choose_kernel_ridge(
         with np.errstate(over="ignore"):
             points = kernels.augmented(x[joined.first])
         if not np.isfinite(points).all():
-            return None  # The fit tells it, in the precision that it computes in.
+            return None  # The fit reports it, in the precision that it computes in.
         median = kernels.median_bandwidth(points[:, :-2], seed) if has_bandwidth and given is None else None
 
         def matrix_of(width: float | None) -> np.ndarray:

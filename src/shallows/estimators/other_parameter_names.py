@@ -1,4 +1,4 @@
-"""Parameters that other libraries have under other names: who uses one is told ours."""
+"""Names of parameters in other libraries, with ours for them."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class RowsAhead:
             return self._rows(batch)
 
     def following(self, batches: Any) -> AnnouncedBatches:
-        """A source of the same batches, which tells of their order."""
+        """The same batches, announced to this object before each epoch."""
         return AnnouncedBatches(batches, self)
 
     def expect(self, order: list[slice], after: slice | None) -> None:
@@ -73,7 +73,7 @@ class RowsAhead:
 
 
 class AnnouncedBatches:
-    """The batches of a source; of every epoch the order is told to the `RowsAhead` before its first batch."""
+    """The batches of a source, with the order of each epoch announced to a `RowsAhead` before its first batch."""
 
     names_rows = True
 

@@ -14,7 +14,7 @@ from ..training import states
 from .base import TrainingSet
 
 WHEN_TO_STOP = frozenset({"max_epochs", "max_seconds", "tol", "n_iter_no_change", "warm_start", "verbose"})
-"""Parameters that may be others in a fit that goes on."""
+"""Parameters that may change between a fit and its continuation."""
 
 BLOCK_BYTES = 2**25
 """Bytes of the data that are read at a time for their digest."""

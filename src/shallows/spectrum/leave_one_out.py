@@ -78,8 +78,8 @@ class RidgeChoice:
     path: RidgePath  # Of the chosen bandwidth
 
     @property
-    def tells_nothing(self) -> bool:
-        """Whether the error may be that of a constant: what is there to be learnt then needs more points to be seen."""
+    def is_uninformative(self) -> bool:
+        """Whether the error may be that of a constant; more points may then show what there is to be learnt."""
         return self.error + 2.0 * self.standard_error >= 1.0
 
     def summary(self) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class FeatureLeastSquares(Estimator):
         raise NotImplementedError
 
     def _form(self) -> str:
-        """A member of `FORMS`."""
+        """Which system is solved, a member of `FORMS`."""
         return "auto"
 
     def _limits(self) -> tuple[float, int]:

@@ -217,7 +217,7 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
         check_calibration(self.calibration)
 
     def _learn_calibration(self, X, targets, weights, gram, moments, seed) -> None:
-        """Learn it on rows that a further solution goes without, which are taken from the sums over all rows."""
+        """Learn the calibration on rows that a second solution leaves out of the sums over all rows."""
         self._calibration, n = None, X.shape[0]
         m = number_held_out(n, 0)
         if self.calibration is None or not m:

@@ -216,9 +216,9 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         whole = fit.problem.take(slice(0, scores.shape[0]))
         state.targets_for(fit.problem, whole, scores)
         self._n_batches_seen = 0
-        self._look_at(whole)
+        self._record_batch(whole)
 
-    def _look_at(self, batch: Examples) -> None:
+    def _record_batch(self, batch: Examples) -> None:
         # The rows with the smallest of the numbers that are drawn for all rows are a sample of all that came.
         drawn = streams.uniform(self._seed_, "rows of the offset", self._n_batches_seen, (batch.points.shape[0],))
         weights = np.ones((len(drawn), 1)) if batch.weights is None else arrays.to_numpy(batch.weights)

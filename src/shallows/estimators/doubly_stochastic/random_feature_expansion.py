@@ -337,8 +337,8 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
         looked_at = (sample, *(None if part is None else part[rows] for part in (targets, weights)))
         for m in (CHOSEN_FROM, SAMPLE):
             kernel, nu, chosen = self._choose_kernel(*(None if p is None else p[:m] for p in looked_at), n, seed)
-            tells_nothing = chosen.pop("tells_nothing", False)
-            if len(sample) <= m or not tells_nothing:
+            is_uninformative = chosen.pop("is_uninformative", False)
+            if len(sample) <= m or not is_uninformative:
                 break
         held = n * (X.shape[1] + c) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)

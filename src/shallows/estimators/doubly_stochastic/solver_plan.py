@@ -210,7 +210,7 @@ class PlannedExpansion(TrainedEstimator):
             made(choice.bandwidth),
             regularisation,
             choice.summary()
-            | {"ridge": choice.regularisation * len(sample) / total, "tells_nothing": choice.tells_nothing},
+            | {"ridge": choice.regularisation * len(sample) / total, "is_uninformative": choice.is_uninformative},
         )
 
     def _curvature_met(self, error: float) -> float:

@@ -31,10 +31,10 @@ N_FRESH = 3000
 """Points beside the centres on which λ and β are measured, from which the step follows."""
 
 BATCHES_IN_MEMORY = 5
-"""As many batches of points take the memory of one that is in use and of the next, with the copies of its reading."""
+"""Batches of points in memory at a time: one in use, the next, and copies while it is read."""
 
 LEAST_FRESH = 500
-"""So many at least, and fewer than `N_FRESH` only where their matrices would take over half of the memory."""
+"""The fewest such points; below `N_FRESH` only where their matrices would take over half of the memory."""
 
 STRIP_BYTES = 2**26
 """Bytes that strips of the kernel matrix may take; more is no faster."""
@@ -131,7 +131,7 @@ class EigenProCentresMethod:
         return isinstance(self.centres, numbers.Integral)
 
     def _check_memory(self, fit: EigenProCentresFit) -> None:
-        """Nothing here: data that do not fit are read batch by batch, and too many centres are told of elsewhere."""
+        """Do nothing: data that do not fit are read batch by batch, and `_prepare_points` refuses too many centres."""
 
     def _prepare_points(self, fit: EigenProCentresFit) -> Array:
         X, n, d, dtype, device = fit.data.X, fit.n, fit.data.X.shape[1], fit.dtype, fit.device

@@ -30,7 +30,7 @@ class CachedKernelValues:
 
 
 MOST_SEEN_ONCE = 4
-"""How many sets of points that came once are remembered, to be recognised when they come again."""
+"""Sets of points seen once that are remembered, so that a second visit is recognised."""
 
 
 class EvaluationCache:

@@ -16,7 +16,7 @@ from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from .. import early_stopping, precomputed
-from ..base import tells_progress, warn_user
+from ..base import reports_progress, warn_user
 from ..centring import Centring
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -37,7 +37,7 @@ BESIDE = 9 * 2**24
 """Bytes that a fit takes beside its arrays: blocks of the data, the choice of parameters, a small preconditioner."""
 
 WANDER = 2**22
-"""Bytes by which what a process holds may grow until the next call: the budget that is named leaves room for them."""
+"""Bytes that a process may gain until the next call; the error names a budget with room for them."""
 
 
 @dataclass
@@ -372,7 +372,7 @@ class KernelLeastSquares(TrainedEstimator):
 
     # -------------------------------------------------------------------------- prediction
 
-    @tells_progress
+    @reports_progress
     def _raw_predict(self, X: Any, coefficients: Any = None, fit: LeastSquaresFit | None = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X; with the coefficients of a fit at work, or those of the model."""
         device = arrays.resolve_device(self.device)

@@ -24,7 +24,7 @@ MOST = 10 * ENOUGH
 
 
 def next_beginning(n_begun: int, enough: int) -> int:
-    """How many rows there must be for a model that was begun with some to be begun anew, or to be done with that."""
+    """The number of rows, at most ``enough``, at which a model begun with ``n_begun`` is begun anew."""
     return min(enough, max(n_begun + 1, math.ceil(GROWTH * n_begun)))
 
 

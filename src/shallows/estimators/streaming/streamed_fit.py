@@ -48,11 +48,11 @@ class StreamedFit:
         """How many rows a step has at least."""
         raise NotImplementedError
 
-    def _look_at(self, batch: Examples) -> None:
-        """Note what `_finish_stream` needs of a batch of a stream."""
+    def _record_batch(self, batch: Examples) -> None:
+        """Record what `_finish_stream` needs from a batch."""
 
     def _finish_stream(self, state: Any) -> None:
-        """Compute what the last batch does not tell, after the last step of a call."""
+        """Compute what needs more than the last batch, after the last step of a call."""
 
     # ------------------------------------------------------------------------------------- the stream
 
@@ -178,7 +178,7 @@ class StreamedFit:
             held, self._held = self._held, []
             with _numbered(self._n_batches_seen):
                 examples = self._examples(joined(held), device)
-            self._look_at(examples)
+            self._record_batch(examples)
             last_good.n_in_step = len(held)
             yield examples
 

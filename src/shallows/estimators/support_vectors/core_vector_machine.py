@@ -25,7 +25,7 @@ LEAST_REGULARISATION = 1e-3
 """The least λ of regression that "auto" takes. With smaller ones fits of clean values may take minutes."""
 
 LARGE_SHARE = 0.25
-"""Of the margin of classes, or of the targets' deviation, that ε may leave open without a warning."""
+"""Share of the margin of classes, or of the targets' deviation, that ε may leave open without a warning."""
 
 MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
 """The mean size of a normal variable, in units of its deviation."""

@@ -64,7 +64,7 @@ def number_held_out(n: int, n_subsample: int) -> int:
 
 
 def number_of_folds(n: int, n_subsample: int, n_held_out: int, n_outputs: int) -> int:
-    """How many further sets there are, each without other rows."""
+    """How many further sets of outputs there are, each of which goes without other rows."""
     enough = -(-MOST_HELD_OUT // n_held_out)
     return max(1, min(MOST_FOLDS, enough, (n - n_subsample) // n_held_out, MOST_OUTPUTS // n_outputs))
 
@@ -178,7 +178,7 @@ class Choices:
             regularisation=None if isinstance(estimator.regularisation, str) else self.regularisation,
             weights=distinct.rows.weights,
         )
-        if found.tells_nothing and m < min(n, MOST_ROWS):
+        if found.is_uninformative and m < min(n, MOST_ROWS):
             self._choose(estimator, matrix_of, data, seed, min(n, MOST_ROWS))
             return
         self.found, self.regularisation = found, found.regularisation
@@ -208,7 +208,7 @@ class Choices:
             self.regularisation, _ = self.path.best(candidates_of(matrix, self._all.rows.weights))
 
     def eigensystem(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """That of all rows, weighted, where it is known and no row is there twice."""
+        """The eigensystem of all rows, weighted, if it is known and all rows are distinct."""
         if self.path is None or not self._all.rows.all_distinct:
             return None
         return self.path.values, self.path.vectors
