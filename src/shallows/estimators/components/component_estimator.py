@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import time
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -12,15 +10,14 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ... import arrays, kernels, streams, training
-from ...errors import DivergenceError
+from ... import arrays, kernels, training
 from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
-from ..base import Estimator
+from ..base import TrainingSet
 from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
 from ..streaming.batches import Batch, batches_of
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
-from ..streaming.streamed_fit import StreamedFit
+from ..streaming.streamed_fit import StreamableFit, StreamedFit
 from . import component_plan
 from .component_plan import View
 
@@ -32,7 +29,14 @@ SLICE = 2048
 """Rows of the slices that the arrays of a stream are first cut into."""
 
 
-class ComponentEstimator(StreamedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+@dataclasses.dataclass
+class ComponentFit(StreamableFit):
+    """The fit of components; ``data`` has the points of the first of the ``views``."""
+
+    views: Batch = ()
+
+
+class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamedFit):
     """Base of the estimators of components. Their parameters are written out in each; the work is here."""
 
     _takes_targets = False
@@ -57,14 +61,8 @@ class ComponentEstimator(StreamedFit, ClassNamePrefixFeaturesOutMixin, Transform
         """The problem on a set of points, one array a view."""
         return dataclasses.replace(problem, points=points[0])
 
-    def _finish_fit(self, state: Any, problem: Any) -> None:
-        """Compute what needs the training points, after the last step of a fit."""
-
     def _set_model_attributes(self, state: Any) -> None:
         """Set what the estimator shows of a state."""
-
-    def _make_snapshot(self, state: Any, epoch: int) -> Any:
-        raise NotImplementedError
 
     # ------------------------------------------------------------------------------------- the fit
 
@@ -82,10 +80,10 @@ class ComponentEstimator(StreamedFit, ClassNamePrefixFeaturesOutMixin, Transform
         check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
         check_not_negative(self, "decrease", "ridge")
 
-    def _initialise(self, views: Batch, n: int, seed: int, device: arrays.Device) -> None:
+    def _initialise(self, fit: ComponentFit) -> None:
         """Choose centring, kernels, features and solver from the training data."""
-        budget = self._working_budget(device)
-        self._dtype = np.dtype("float32" if self.dtype == "auto" else self.dtype)
+        views, n, seed, budget, device = fit.views, fit.n, fit.seed, fit.budget, fit.device
+        self._dtype = fit.dtype
         held = n * sum(X.shape[1] for X in views) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._views = tuple(
@@ -125,10 +123,7 @@ class ComponentEstimator(StreamedFit, ClassNamePrefixFeaturesOutMixin, Transform
             "step_size": self._solver.step_size,
             "decrease": self._solver.decrease,
             "max_blocks": self._solver.max_blocks,
-            "memory_budget": budget,
-            "precision": self._dtype.name,
-            "device": str(device),
-            "seed": seed,
+            **fit.report(),
         }
 
     def _forget_start(self) -> None:
@@ -150,61 +145,42 @@ class ComponentEstimator(StreamedFit, ClassNamePrefixFeaturesOutMixin, Transform
         return max(1, (self.max_features or component_plan.default_max_features(n)) // self.block_size_)
 
     @keeps_model_on_failure
-    def _fit(self, views: Batch, observers: Sequence, checkpoint: Any) -> Self:
-        # In the course of a fit there is no model: old functions do not go with the centring of new data.
+    def _fit_views(self, views: Batch, observers: Sequence, checkpoint: Any) -> Self:
         vars(self).pop("_state", None)
         self._check_parameters()
         views = self._validated_views(*views, first=True)
-        self._train_on(views, self._seed(), self.max_seconds, observers, checkpoint)
+        self._run(self._fit_of(views, self._seed(), observers=observers, checkpoint=checkpoint))
         self._end_beginning(views[0].shape[0])
         return self
 
-    def _train_on(
-        self,
-        views: Batch,
-        seed: int,
-        max_seconds: float | None,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> training.Run:
-        """Fit the model to checked views from the beginning."""
-        started, n = time.perf_counter(), views[0].shape[0]
-        device = self._fit_device()
-        with device.active():
-            views = self._coded_views(*views, first=True)
-            self._initialise(views, n, seed, device)
-            order = streams.permutation(seed, "order", 0, n)
-            points = [view.points(X, order, device, self._dtype) for view, X in zip(self._views, views, strict=True)]
-            problem = self._on_points(self._problem, points)
-            prepared = time.perf_counter()
-            n_batches = math.ceil(n / self.batch_size_)
-            n_iter, max_epochs = self.n_iter, self.max_epochs
-            if n_iter is None and max_epochs is None:
-                n_iter = max(200, 3 * n_batches)
-            run = training.train(
-                self._solver,
-                problem,
-                training.Batches(n, self.batch_size_, seed),
-                # No tolerance: what is watched is to grow.
-                training.Stopping(
-                    max_epochs or math.ceil(n_iter / n_batches), n_iter, max_seconds, tolerance=-math.inf
-                ),
-                observers=[*self._progress_observers(), *observers],
-                checkpoint=checkpoint,
-                snapshot=self._make_snapshot,
-                may_shrink=self.step_size is None,
-            )
-            if not run.state.is_finite():
-                raise DivergenceError(
-                    f"Training diverged with step_size={self._solver.step_size:.3g}. Take a smaller step_size, or "
-                    "leave it to the program (step_size=None)."
-                )
-            self._finish_fit(run.state, problem)
-            arrays.synchronise(points[0])
-        self._state = run.state
+    def _fit_of(self, views: Batch, seed: int, **options: Any) -> ComponentFit:
+        data = TrainingSet(views[0], None, None, np.arange(views[0].shape[0]))
+        return ComponentFit(data, seed, self._fit_device(), views=views, **options)
+
+    def _targets_of(self, fit: ComponentFit) -> None:
+        return None
+
+    def _precision(self, fit: ComponentFit) -> str:
+        return "float32"
+
+    def _prepare(self, fit: ComponentFit) -> None:
+        fit.views = self._coded_views(*fit.views, first=True)
+        self._initialise(fit)
+        fit.order = self._order_of(fit)
+        points = [
+            view.points(X, fit.order, fit.device, fit.dtype) for view, X in zip(self._views, fit.views, strict=True)
+        ]
+        fit.points, fit.problem, fit.solver = points[0], self._on_points(self._problem, points), self._solver
+
+    def _build(self, fit: ComponentFit) -> None:
+        fit.end_phase("preparation")
+
+    def _default_steps(self, n: int, n_batches: int) -> int:
+        return max(200, 3 * n_batches)
+
+    def _keep_model(self, fit: ComponentFit, run: training.Run) -> None:
+        super()._keep_model(fit, run)
         self._forget_start()
-        self._set_fitted_attributes(run, {"preparation": prepared - started}, time.perf_counter() - prepared)
-        return run
 
     # ---------------------------------------------------------------------------------------- streams
 
@@ -230,7 +206,7 @@ class ComponentEstimator(StreamedFit, ClassNamePrefixFeaturesOutMixin, Transform
         return batch
 
     def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
-        return self._train_on(rows, seed, max_seconds or self.max_seconds)
+        return self._run(self._fit_of(rows, seed, max_seconds=max_seconds))
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
         numbers = np.arange(rows[0].shape[0])

@@ -21,7 +21,7 @@ from ..kernel_checks import check_scores
 from ..parameter_checks import check_choice
 from ..snapshot import ComponentSnapshot
 from . import component_plan
-from .component_estimator import LOOKED_AT, ComponentEstimator, signed
+from .component_estimator import LOOKED_AT, ComponentEstimator, ComponentFit, signed
 
 METHODS = ("subspace", "individual")
 SCALINGS = ("eigenvalues", None)
@@ -169,7 +169,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        return self._fit((X,), observers, checkpoint)
+        return self._fit_views((X,), observers, checkpoint)
 
     def partial_fit(
         self,
@@ -289,8 +289,9 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
             view.features, k, coefficients, moment, centred=bool(self.center), budget=budget
         )
 
-    def _finish_fit(self, state: ComponentState, problem: ComponentProblem) -> None:
+    def _finish_fit(self, fit: ComponentFit, state: ComponentState) -> None:
         """Moments over the training points, where the steps had those of their batches."""
+        problem = fit.problem
         x = problem.points[: min(LOOKED_AT, problem.points.shape[0]), :]
         H = state.values(dataclasses.replace(problem, points=None), x)
         mean = arrays.namespace(H).mean(H, axis=0)

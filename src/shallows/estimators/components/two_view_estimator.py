@@ -17,7 +17,7 @@ from ..base import native
 from ..kernel_checks import check_scores
 from ..parameter_checks import width
 from ..snapshot import ComponentSnapshot
-from .component_estimator import LOOKED_AT, ComponentEstimator, signed
+from .component_estimator import LOOKED_AT, ComponentEstimator, ComponentFit, signed
 
 START_WIDTH = 1024
 """Most columns of the features that the start is computed in, in either view."""
@@ -78,7 +78,7 @@ class TwoViewEstimator(ComponentEstimator):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        return self._fit((X, y), observers, checkpoint)
+        return self._fit_views((X, y), observers, checkpoint)
 
     def partial_fit(
         self,
@@ -225,8 +225,9 @@ class TwoViewEstimator(ComponentEstimator):
             budget=budget,
         )
 
-    def _finish_fit(self, state: TwoViewState, problem: TwoViewProblem) -> None:
+    def _finish_fit(self, fit: ComponentFit, state: TwoViewState) -> None:
         """Moments over the training points, where the steps had those of their batches."""
+        problem = fit.problem
         n = min(LOOKED_AT, problem.points.shape[0])
         _, _, found = moments(*state.values(problem, problem.take(slice(0, n))), problem.centred)
         for name, value in found.items():

@@ -10,18 +10,18 @@ from typing import Any, Self
 import numpy as np
 
 from ... import arrays, losses, streams, training
-from ...errors import DivergenceError, ShallowsError
+from ...errors import ShallowsError
 from ...features.fourier import FourierFeatures
 from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..base import TrainingSet
 from ..centring import Centring
-from ..fitting import Fit, FitSnapshot
+from ..fitting import FitSnapshot
 from ..kernel_checks import check_scale, check_scores
 from ..streaming.batches import Batch, batches_of
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
-from ..streaming.streamed_fit import FIRST_ROWS, StreamedFit
+from ..streaming.streamed_fit import FIRST_ROWS, StreamableFit
 from .solver_plan import PlannedExpansion
 
 SAMPLE = 1000
@@ -40,19 +40,16 @@ LEAST_STEP = 100
 
 
 @dataclasses.dataclass
-class ExpansionFit(Fit):
+class ExpansionFit(StreamableFit):
     """The fit of a function that gains random features step by step.
 
     Attributes
     ----------
     classes : array-like or None
         All labels that will come, where a stream named them.
-    max_seconds : float or None
-        Of training, where the call named a limit.
     """
 
     classes: Any = None
-    max_seconds: float | None = None
 
 
 class ExpansionSnapshot(FitSnapshot):
@@ -95,11 +92,10 @@ class ExpansionSnapshot(FitSnapshot):
         return float(np.mean(loss.value(scores, targets), dtype=np.float64))
 
 
-class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
+class RandomFeatureExpansion(PlannedExpansion):
     """Base of the estimators whose function is a sum over blocks of random features, made anew from their numbers."""
 
     _context = ExpansionFit
-    _model_attributes = ("_state",)
 
     # ------------------------------------------------------------------- what a subclass must define
 
@@ -228,18 +224,10 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
         fit.problem, fit.solver = dataclasses.replace(self._problem, **given), self._solver
         fit.end_phase("preparation")
 
-    def _batches(self, fit: ExpansionFit) -> training.Batches:
-        return training.Batches(fit.n, self.batch_size_, fit.seed)
-
     def _stopping(self, fit: ExpansionFit) -> training.Stopping:
-        n_batches = math.ceil(fit.n / self.batch_size_)
-        n_iter, max_epochs = self.n_iter, self.max_epochs
-        if n_iter is None and max_epochs is None:
-            n_iter = self._default_steps(fit.n, n_batches)
-        self._check_room(min(n_iter or math.inf, (max_epochs or math.inf) * n_batches))
-        max_epochs, max_seconds = max_epochs or math.ceil(n_iter / n_batches), fit.max_seconds or self.max_seconds
-        # No tolerance: the loss of novelty is negative.
-        return training.Stopping(max_epochs, n_iter, max_seconds, tolerance=-math.inf)
+        stopping, n_batches = super()._stopping(fit), math.ceil(fit.n / self.batch_size_)
+        self._check_room(min(stopping.max_iterations or math.inf, (self.max_epochs or math.inf) * n_batches))
+        return stopping
 
     def _snapshot(self, fit: ExpansionFit | None, state: ExpansionState, epoch: int) -> ExpansionSnapshot:
         return ExpansionSnapshot(self, fit, state, epoch)
@@ -248,17 +236,8 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
         return self._snapshot(None, state, epoch)
 
     def _keep_model(self, fit: ExpansionFit, run: training.Run) -> None:
-        if not run.state.is_finite():
-            raise DivergenceError(
-                f"Training diverged with step_size={self._solver.step_size:.3g}. Take a smaller step_size, or "
-                "leave it to the program (step_size=None)."
-            )
-        self._finish_fit(fit, run.state)
-        run.state.known = None
-        self._state = run.state
-
-    def _describe(self, fit: ExpansionFit, run: training.Run) -> None:
-        self._set_fitted_attributes(run, fit.timings, run.seconds + fit.timings["evaluation"])
+        super()._keep_model(fit, run)
+        self._state.known = None
 
     # ---------------------------------------------------------------------------------------- streams
 
@@ -375,9 +354,6 @@ class RandomFeatureExpansion(StreamedFit, PlannedExpansion):
             "choice": chosen,
         }
         self.bandwidth_, self._seed_ = kernel.bandwidth, seed
-
-    def _finish_fit(self, fit: ExpansionFit, state: ExpansionState) -> None:
-        """Compute what needs the whole training set, after the last step of a fit."""
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
         state = run.state

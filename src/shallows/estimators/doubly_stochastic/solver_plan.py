@@ -17,7 +17,6 @@ from ...spectrum.leave_one_out import choose_ridge
 from .. import leave_one_out_choice, precomputed
 from ..base import warn_user
 from ..constructors import stores_parameters
-from ..fitting import TrainedEstimator
 from ..parameter_checks import (
     check_choice,
     check_not_negative,
@@ -27,6 +26,7 @@ from ..parameter_checks import (
     is_positive,
     is_whole,
 )
+from ..streaming.streamed_fit import StreamedFit
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
@@ -53,7 +53,7 @@ LEAST_ERROR = 0.01
 """The least share of the variance of labels that is believed to be left."""
 
 
-class PlannedExpansion(TrainedEstimator):
+class PlannedExpansion(StreamedFit):
     """Base with the parameters of doubly stochastic gradients and the choice of the solver."""
 
     _least_memory = 2**26

@@ -7,12 +7,14 @@ import itertools
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from ... import arrays, training
-from ...errors import ShallowsError, TooFewDirectionsError
+from ...errors import DivergenceError, ShallowsError, TooFewDirectionsError
 from ...solvers.examples import Examples
 from ..base import warn_user
+from ..fitting import Fit, TrainedEstimator
 from ..parameter_checks import is_positive, is_whole
 from .batches import Batch, joined, n_rows, owned
 from .first_rows import next_beginning
@@ -22,7 +24,20 @@ FIRST_ROWS = 2560
 """Rows up to which a model is fitted anew; it then has seen enough of each parameter's choice to go on by steps."""
 
 
-class StreamedFit:
+@dataclass
+class StreamableFit(Fit):
+    """A fit with which a stream may begin.
+
+    Attributes
+    ----------
+    max_seconds : float or None
+        Of training, where the call on a stream named a limit.
+    """
+
+    max_seconds: float | None = None
+
+
+class StreamedFit(TrainedEstimator):
     """Base of the estimators whose ``partial_fit`` begins as a fit and goes on by steps.
 
     While there are fewer than `FIRST_ROWS` rows all of them are kept, in ``_held``, and the model is the one of ``fit``
@@ -30,7 +45,24 @@ class StreamedFit:
     enough for a step. What is kept goes into files, so that a stream goes on from one as if it had not been saved.
     """
 
+    _model_attributes = ("_state",)
+
     # ------------------------------------------------------------------- what a subclass must define
+
+    def _default_steps(self, n: int, n_batches: int) -> int:
+        """Steps of a fit to n rows where the user sets no limit."""
+        raise NotImplementedError
+
+    def _finish_fit(self, fit: StreamableFit, state: Any) -> None:
+        """Compute what needs the whole training set, after the last step of a fit."""
+
+    def _make_snapshot(self, state: Any, epoch: int) -> Any:
+        """The model at a state of the solver, for observers of a stream."""
+        raise NotImplementedError
+
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        """Describe a training of ``spent`` seconds with its evaluations."""
+        raise NotImplementedError
 
     def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
         """Check a batch; ``first`` where no rows have come before."""
@@ -53,6 +85,35 @@ class StreamedFit:
 
     def _finish_stream(self, state: Any) -> None:
         """Compute what needs more than the last batch, after the last step of a call."""
+
+    # ------------------------------------------------------------------------------------- the fit
+
+    def _batches(self, fit: StreamableFit) -> training.Batches:
+        return training.Batches(fit.n, self.batch_size_, fit.seed)
+
+    def _stopping(self, fit: StreamableFit) -> training.Stopping:
+        n_batches = math.ceil(fit.n / self.batch_size_)
+        n_iter, max_epochs = self.n_iter, self.max_epochs
+        if n_iter is None and max_epochs is None:
+            n_iter = self._default_steps(fit.n, n_batches)
+        max_epochs, max_seconds = max_epochs or math.ceil(n_iter / n_batches), fit.max_seconds or self.max_seconds
+        # No tolerance: what is watched may grow or be negative.
+        return training.Stopping(max_epochs, n_iter, max_seconds, tolerance=-math.inf)
+
+    def _snapshot(self, fit: StreamableFit, state: Any, epoch: int) -> Any:
+        return self._make_snapshot(state, epoch)
+
+    def _keep_model(self, fit: StreamableFit, run: training.Run) -> None:
+        if not run.state.is_finite():
+            raise DivergenceError(
+                f"Training diverged with step_size={self._solver.step_size:.3g}. Take a smaller step_size, or "
+                "leave it to the program (step_size=None)."
+            )
+        self._finish_fit(fit, run.state)
+        self._state = run.state
+
+    def _describe(self, fit: StreamableFit, run: training.Run) -> None:
+        self._set_fitted_attributes(run, fit.timings, run.seconds + fit.timings["evaluation"])
 
     # ------------------------------------------------------------------------------------- the stream
 
