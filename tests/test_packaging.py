@@ -44,9 +44,18 @@ def conda_versions():
     return found
 
 
+def needed_by(extra):
+    """The requirements of an extra, with those of the extras that it names."""
+    found = []
+    for one in map(Requirement, PROJECT["optional-dependencies"][extra]):
+        found += [of for name in sorted(one.extras) for of in needed_by(name)] if one.name == "shallows" else [one]
+    return found
+
+
 def asked():
-    """The requirements of the package and of its extra ``dev``."""
-    return [Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"])]
+    """The requirements of the package and of its extra ``dev``, each once."""
+    every = [*map(Requirement, PROJECT["dependencies"]), *needed_by("dev")]
+    return list({one.name: one for one in every}.values())
 
 
 @pytest.mark.parametrize("requirement", asked(), ids=lambda requirement: requirement.name)

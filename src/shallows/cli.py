@@ -8,10 +8,13 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shallows import __version__
-from shallows.datasets.catalogue import Dataset, catalogue, get
 from shallows.errors import ShallowsError
+
+if TYPE_CHECKING:
+    from shallows.datasets.catalogue import Dataset
 
 ROOT = Path("data/raw")
 EMBEDDED = Path("data/embedded")
@@ -119,6 +122,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _list(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import catalogue
     from shallows.datasets.listing import description, local_files
 
     rows = [("name", "state", "n", "d", "size", "here", "licence")]
@@ -153,6 +157,7 @@ def _fetch(chosen: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import catalogue
     from shallows.datasets.listing import local_files
 
     named = _datasets(chosen.names)
@@ -221,7 +226,7 @@ def _agreed(question: str) -> bool:
 
 
 def _table(chosen: argparse.Namespace) -> int:
-    from shallows.datasets import files
+    from shallows.datasets import catalogue, files
     from shallows.datasets.listing import overview
 
     kept = chosen.out.with_name(overview.MEASURED_NAME)
@@ -286,6 +291,8 @@ def _predict(chosen: argparse.Namespace) -> int:
 
 def _datasets(names: Sequence[str]) -> list[Dataset]:
     """Look up all names, before anything is done with one of the datasets."""
+    from shallows.datasets import get
+
     return [get(name) for name in names]
 
 
