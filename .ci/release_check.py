@@ -64,7 +64,7 @@ for estimator in estimators:
         refused.append(estimator.__name__)
 assert bool(refused) == (sys.argv[1] == "core"), refused
 if sys.argv[1] == "core":
-    for room in ("datasets", "report", "experiments.planning", "experiments.user_data"):
+    for room in ("datasets", "report", "experiments.planning", "experiments.user_data.file_fit"):
         try:
             importlib.import_module(f"shallows.{room}")
         except MissingExtraError as error:

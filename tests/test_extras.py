@@ -49,8 +49,9 @@ print(compiled.compiled_kernel(kernel, numpy.zeros((2, 3), numpy.float32), 2**40
     ("package", "module", "extra"),
     [
         ("yaml", "datasets", "data"),
-        ("pandas", "datasets", "data"),
-        ("skops", "experiments.user_data", "data"),
+        ("pandas", "datasets.formats.delimited_text", "data"),
+        ("requests", "datasets.download.fetching", "data"),
+        ("skops", "experiments.user_data.saved_model", "data"),
         ("jsonschema", "experiments.planning", "workflow"),
         ("seaborn", "report", "workflow"),
     ],

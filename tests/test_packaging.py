@@ -1,4 +1,4 @@
-"""What is installed: the lock, environment.yml and pyproject.toml agree, and the wheel is whole."""
+"""What is installed: the lock, the environments of conda and pyproject.toml agree, and the wheel is whole."""
 
 import os
 import re
@@ -34,13 +34,12 @@ def locked(python="3.11"):
     return found
 
 
-def conda_versions():
-    """Name -> version of environment.yml, its pip part included."""
+def conda_bounds(path):
+    """Name -> bounds of an environment file, its pip part included."""
     found = {}
-    for entry in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]:
-        for text in entry["pip"] if isinstance(entry, dict) else [entry]:
-            name, _, version = text.replace("==", "=").partition("=")
-            found[canonicalize_name(CONDA_NAMES.get(name, name))] = version
+    for entry in yaml.safe_load((ROOT / path).read_text())["dependencies"]:
+        for one in map(Requirement, entry["pip"] if isinstance(entry, dict) else [entry]):
+            found[canonicalize_name(CONDA_NAMES.get(one.name, one.name))] = str(one.specifier)
     return found
 
 
@@ -59,19 +58,24 @@ def asked():
 
 
 @pytest.mark.parametrize("requirement", asked(), ids=lambda requirement: requirement.name)
-def test_lock_and_environment_satisfy_the_project(requirement):
-    name = canonicalize_name(requirement.name)
-    assert requirement.specifier.contains(locked()[name])
-    assert conda_versions()[name] == locked()[name]
+def test_the_lock_satisfies_the_project(requirement):
+    assert requirement.specifier.contains(locked()[canonicalize_name(requirement.name)])
 
 
-def test_the_environment_names_nothing_that_the_project_does_not():
-    assert set(conda_versions()) - {canonicalize_name(one.name) for one in asked()} == {"python", "pip"}
-    assert conda_versions()["python"] in PROJECT["requires-python"]
+def test_the_environment_has_the_bounds_of_the_project():
+    bounds = {canonicalize_name(one.name): str(one.specifier) for one in asked()}
+    assert conda_bounds("environment.yml") == {**bounds, "python": PROJECT["requires-python"], "pip": ""}
 
 
-def test_the_environment_takes_packages_by_the_name_of_one_channel():
-    channels = yaml.safe_load((ROOT / "environment.yml").read_text())["channels"]
+def test_the_environment_of_the_jobs_has_what_the_workflow_needs_and_no_tools():
+    needed = [*map(Requirement, PROJECT["dependencies"]), *needed_by("workflow")]
+    bounds = {canonicalize_name(one.name): str(one.specifier) for one in needed if one.name != "snakemake"}
+    assert conda_bounds("workflow/envs/run.yaml") == {**bounds, "python": PROJECT["requires-python"]}
+
+
+@pytest.mark.parametrize("path", ["environment.yml", "workflow/envs/run.yaml"])
+def test_an_environment_takes_packages_by_the_name_of_one_channel(path):
+    channels = yaml.safe_load((ROOT / path).read_text())["channels"]
     assert set(channels) == {"conda-forge", "nodefaults"}
 
 

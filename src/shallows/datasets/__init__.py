@@ -18,10 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.datasets.catalogue import Dataset, File, catalogue, get
 from shallows.datasets.files import DatasetError, DatasetWarning, SuppliedDataError
-from shallows.errors import MissingExtraError
 from shallows.utils.lazy_tables import LazyTable
-
-MissingExtraError.check("data", "Reading datasets and tables", "pandas", "requests", "filelock", "humanize")
 
 if TYPE_CHECKING:
     from shallows.datasets.download.fetching import fetch
