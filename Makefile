@@ -11,12 +11,14 @@ BOOK := .venv-docs
 # order of tests/conftest.py, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.DEFAULT_GOAL := demo
-.PHONY: demo laptop paper report reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
+.DEFAULT_GOAL := all
+.PHONY: all demo laptop paper report reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
 
-demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
-	@$(BIN)/snakemake --cores $(CORES) --quiet reason --config scale=$@
-	@echo "The report: $(CURDIR)/results/$@/report/index.html"
+all: $(READY) ## every target at SCALE and the report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
+	@$(BIN)/python -m shallows.experiments.watching --scale $(SCALE) --cores $(CORES)
+
+demo laptop paper: ## the same, by the name of the scale: make laptop
+	@$(MAKE) --no-print-directory all SCALE=$@
 
 report: $(READY) ## draw the page of SCALE from the reference results in the repository, without training: make report SCALE=laptop
 	@$(BIN)/python -m shallows.reference report --scale $(SCALE)

@@ -1,0 +1,58 @@
+"""What `make` shows of a run: finished targets, failures, warnings, and what came out."""
+
+import re
+import shutil
+
+from shallows.experiments import watching
+from workflow_runs import PROJECT
+
+
+def job(number, rule, wildcards):
+    return f"""
+[Thu Nov 26 11:42:43 2026]
+localrule {rule}:
+    output: results/demo/{number}
+    jobid: {number}
+    reason: Missing output files: results/demo/{number}
+    wildcards: {wildcards}
+    resources: tmpdir=/tmp
+eigenspectrum on mnist_demo [kernel=gaussian seed=0]: error 0.1 (2.0 s)
+[Thu Nov 26 11:42:45 2026]
+Finished jobid: {number} (Rule: {rule})
+{number} of 800 steps ({number // 8}%) done
+"""
+
+
+def shown(text, seconds=60.0):
+    screen = watching.Screen(0.0)
+    return [line for one in text.splitlines() for line in screen.lines(one, seconds)]
+
+
+def test_a_whole_run_is_told_in_less_than_three_hundred_lines():
+    runs = "".join(job(n, "train", f"scale=demo, run=r{n}") for n in range(1, 696))
+    tables = "".join(job(n, "tabulate", f"scale=demo, target=target_{n}") for n in range(696, 801))
+    lines = shown("Job stats:\njob count\n---- ----\ntabulate        105\ntotal   800\n" + runs + tables)
+    assert len(lines) < 150
+    assert any(line.startswith("   1 of 105 targets: target_696 (about ") for line in lines)
+    assert " 50 % of 800 jobs in 60 s (about 60 s left)" in lines
+
+
+def test_a_failure_is_shown_whole_and_a_warning_as_it_is():
+    failure = "Error in rule train:\n    message: None\n    jobid: 3\n    log: results/demo/logs/3.log\n\n"
+    warning = "note: the GPU is busy"
+    assert shown(failure + warning + "\n" + job(1, "train", "run=r1")) == [*failure.rstrip().splitlines(), warning]
+
+
+def test_many_warnings_are_cut_off():
+    assert len(shown("".join(f"warning {n}: something\n" for n in range(500)))) == 100
+
+
+def test_the_end_tells_each_papers_verdicts(tmp_path):
+    reference = PROJECT / "results" / "reference" / "demo"
+    (tmp_path / "tables").mkdir()
+    shutil.copy(reference / "elm_closed_form.csv", tmp_path / "tables")
+    (tmp_path / "tables" / "elm_closed_form.json").write_text('{"paper": "A paper"}')
+    (tmp_path / "tables" / "older.csv").write_text("target,metric\n")
+    (tmp_path / "tables" / "older.json").write_text("{}")
+    (line,) = watching.outcome(tmp_path)
+    assert re.fullmatch(r"A paper: \d+ [a-z ]+(, \d+ [a-z ]+)*", line)
