@@ -30,5 +30,6 @@ def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():
     assert draw.verdicts(targets) in README, "docs/pictures/draw.py prints the present table and draws its picture"
     numbers = draw.distances.table(targets, draw.PAPERS)
     n_within = int((numbers["cause"] == draw.distances.WITHIN).sum())
-    for page in (README, (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")):
-        assert f"{n_within} of {len(numbers)}" in re.sub(r"\s+", " ", page)
+    for page in ("README.md", "docs/index.rst", "paper/paper.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert f"{n_within} of {len(numbers)}" in re.sub(r"\s+", " ", text), page

@@ -1,5 +1,6 @@
 """What is installed: the lock, the environments of conda and pyproject.toml agree, and the wheel is whole."""
 
+import json
 import os
 import re
 import subprocess
@@ -157,6 +158,9 @@ def test_the_installed_metadata_name_the_same_version(wheel):
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == PROJECT["version"]
     assert citation["license"] == PROJECT["license"]
+    assert len(citation["references"]) == 5
+    codemeta = json.loads((ROOT / "codemeta.json").read_text())
+    assert codemeta["version"] == PROJECT["version"] and codemeta["description"] == PROJECT["description"]
 
 
 def test_continuous_integration_can_be_started():
