@@ -81,6 +81,8 @@ help: ## this list
 
 # The stamp is written last, so that an environment that was not finished is built again.
 $(READY): requirements.txt pyproject.toml
+	@case "$(VENV)" in /*) ;; *) case "$$PWD" in *" "*) echo "The path of this folder holds a space, with which Snakemake cannot start jobs. \
+	Move the folder, or make the environment elsewhere: make VENV=/a/path/without/spaces"; exit 1;; esac;; esac
 	@rm -f $@
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \

@@ -35,6 +35,16 @@ def test_without_numba_a_loop_over_examples_names_the_extra(name):
     assert "pip install 'shallows[compiled]'" in run_without(["numba"], FIT.format(name=name))
 
 
+def test_a_loop_is_compiled_where_no_folder_can_keep_it():
+    code = """
+from numba.core import caching
+caching.CompileResultCacheImpl._locator_classes = []
+from shallows import KernelSVMClassifier
+print(KernelSVMClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.0], [3.0]]))
+"""
+    assert run_without([], code) == "[0 1]"
+
+
 def test_without_numba_large_kernel_matrices_are_numpys():
     code = """
 import numpy

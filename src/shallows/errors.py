@@ -52,7 +52,8 @@ class MissingExtraError(ShallowsError, ImportError):
 
     def __init__(self, extra: str, purpose: str):
         super().__init__(
-            f"{purpose} needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'."
+            f"{purpose} needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]' "
+            f"(in a clone of the project: pip install '.[{extra}]')."
         )
         self.extra = extra
 

@@ -45,6 +45,13 @@ def project_folder(here):
     return folder
 
 
+# Snakemake starts the Python of jobs by a command in which its path is not quoted.
+if " " in sys.executable:
+    sys.exit(
+        f"Error: the path of Python, {sys.executable}, holds a space, with which Snakemake cannot start jobs. Move the "
+        "project, or make the environment elsewhere: make VENV=/a/path/without/spaces"
+    )
+
 ROOT = project_folder(workflow.current_basedir)
 
 # The rules go with the library of their own project, installed or not. Jobs find it in every environment.

@@ -8,23 +8,34 @@ from typing import Any
 
 from ..errors import MissingExtraError
 
+Loop = Callable[..., Any]
+
 try:
-    from numba import njit
+    import numba
 except ModuleNotFoundError as error:
     if error.name != "numba":
         raise
-
-    def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Replace a loop, which plain Python would take too long for, by the error that names the extra."""
-
-        def replace(loop: Callable[..., Any]) -> Callable[..., Any]:
-            @functools.wraps(loop)
-            def refuse(*arguments: Any, **keywords: Any) -> Any:
-                raise MissingExtraError("compiled", "A solver that goes through single examples in a compiled loop")
-
-            return refuse
-
-        return replace
+    numba = None
 
 
-__all__ = ["njit"]
+def njit(**options: Any) -> Callable[[Loop], Loop]:
+    """`numba.njit`, without its cache where no folder can keep it: the package's is read-only, and there is no home.
+
+    Without numba a loop, which plain Python would take too long for, is replaced by the error that names the extra.
+    """
+    return functools.partial(_compiled, options) if numba is not None else _refused
+
+
+def _compiled(options: dict[str, Any], loop: Loop) -> Loop:
+    try:
+        return numba.njit(**options)(loop)
+    except RuntimeError:  # "cannot cache function: no locator available"
+        return numba.njit(**{**options, "cache": False})(loop)
+
+
+def _refused(loop: Loop) -> Loop:
+    @functools.wraps(loop)
+    def refuse(*arguments: Any, **keywords: Any) -> Any:
+        raise MissingExtraError("compiled", "A solver that goes through single examples in a compiled loop")
+
+    return refuse
