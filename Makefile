@@ -91,8 +91,8 @@ $(READY): requirements.txt pyproject.toml
 		uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
 	else \
 		test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
+		$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt && \
+		$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
 	fi
 	@touch $@
 
@@ -104,6 +104,6 @@ $(BOOK)/.ready: pyproject.toml
 		uv pip install --quiet --python $(BOOK)/bin/python --editable ".[docs]"; \
 	else \
 		test -x $(BOOK)/bin/python || $(PYTHON) -m venv $(BOOK); \
-		$(BOOK)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"; \
+		$(BOOK)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --editable ".[docs]"; \
 	fi
 	@touch $@
