@@ -3,6 +3,7 @@
 import re
 import shutil
 
+from shallows import cli
 from shallows.experiments import watching
 from workflow_runs import PROJECT
 
@@ -56,3 +57,32 @@ def test_the_end_tells_each_papers_verdicts(tmp_path):
     (tmp_path / "tables" / "older.json").write_text("{}")
     (line,) = watching.outcome(tmp_path)
     assert re.fullmatch(r"A paper: \d+ [a-z ]+(, \d+ [a-z ]+)*", line)
+
+
+def test_a_comparison_needs_a_file_and_settings_with_values(tmp_path, capsys):
+    (tmp_path / "my.csv").write_text("a,y\n1,2\n")
+    assert cli.main(["compare", str(tmp_path / "no.csv")]) == 2
+    assert cli.main(["compare", str(tmp_path / "my.csv"), "price"]) == 2
+    said = capsys.readouterr().err
+    assert "There is no file" in said and "NAME=VALUE, not 'price'" in said
+
+
+def test_an_installed_package_says_that_the_workflow_needs_a_clone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(watching, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "watching.py"))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["reproduce", "eigenpro_table6"]) == 2
+    assert "clone the project" in capsys.readouterr().err
+
+
+def test_the_commands_are_snakemakes_with_the_projects_rules(monkeypatch, tmp_path):
+    called = []
+    monkeypatch.setattr(watching, "watch", lambda words, log: called.append(words) or 0)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.csv").write_text("a,y\n1,2\n")
+    assert cli.main(["compare", "my.csv", "task=regression", "--cores", "2"]) == 0
+    assert cli.main(["reproduce", "eigenpro_table6", "--scale", "laptop"]) == 0
+    first = ["--snakefile", str(PROJECT / "Snakefile"), "--cores"]
+    assert called == [
+        [*first, "2", "compare", "--config", "dataset=my.csv", "task=regression"],
+        [*first, "all", "eigenpro_table6", "--config", "scale=laptop"],
+    ]

@@ -118,6 +118,23 @@ def parser() -> argparse.ArgumentParser:
     predict.add_argument("rows", type=Path, metavar="ROWS", help="a file with the columns that the model was fitted to")
     predict.add_argument("--out", type=Path, help="where the predictions go (default: NAME.predictions.csv here)")
     predict.set_defaults(run=_predict)
+
+    def of_workflow(name: str, run: object, words: str) -> argparse.ArgumentParser:
+        one = rooms.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+        one.add_argument("--cores", default="all", help="(default: %(default)s)")
+        one.set_defaults(run=run)
+        return one
+
+    compare = of_workflow(
+        "compare", _compare, "compare the methods on a file of your own, in the folder of the project or below"
+    )
+    compare.add_argument("file", type=Path, metavar="FILE")
+    compare.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="such as target=price task=regression")
+    reproduce = of_workflow("reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
+    reproduce.add_argument("targets", nargs="+", metavar="TARGET")
+    reproduce.add_argument(
+        "--scale", choices=("demo", "laptop", "paper"), default="demo", help="(default: %(default)s)"
+    )
     return top
 
 
@@ -287,6 +304,39 @@ def _predict(chosen: argparse.Namespace) -> int:
     about = model.about
     print(f"{out}: {n_rows:,} row{'s' * (n_rows != 1)} predicted by {about['label']} ({about['measured']}){replaced}")
     return 0
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    from shallows.experiments import watching
+
+    wrong = [one for one in chosen.settings if "=" not in one]
+    if wrong or not chosen.file.exists():
+        raise ShallowsError(
+            f"A setting is given as NAME=VALUE, not {wrong[0]!r}." if wrong else f"There is no file {chosen.file}."
+        )
+    settings = [f"dataset={chosen.file}", *chosen.settings]
+    words = [
+        "--snakefile",
+        str(watching.project() / "Snakefile"),
+        "--cores",
+        chosen.cores,
+        "compare",
+        "--config",
+        *settings,
+    ]
+    return watching.watch(words, Path("results", "own", "compare.log"))
+
+
+def _reproduce(chosen: argparse.Namespace) -> int:
+    from shallows.experiments import watching
+
+    words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", chosen.cores, *chosen.targets]
+    results = Path("results", chosen.scale)
+    status = watching.watch([*words, "--config", f"scale={chosen.scale}"], results / "logs" / "make.log")
+    for target in chosen.targets if status == 0 else ():
+        if (table := results / "tables" / f"{target}.md").exists():
+            print(table.read_text(encoding="utf-8"))
+    return status
 
 
 def _datasets(names: Sequence[str]) -> list[Dataset]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from shallows.errors import ShallowsError
+from shallows.errors import MissingExtraError, ShallowsError
 from shallows.experiments.comparing.rows import Row, counts_by_kind, read_rows
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.utils.progress import duration
@@ -113,17 +113,11 @@ def outcome(results: Path) -> Iterator[str]:
             yield f"{textwrap.shorten(paper, 40, placeholder='...')}: {', '.join(told)}"
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run Snakemake with the words that this program does not know; returns its exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", choices=SCALES, default="demo")
-    parser.add_argument("--cores", default="all")
-    options, more = parser.parse_known_args(words)
-    results, begun = Path("results", options.scale), time.monotonic()
-    log = results / "logs" / "make.log"
+def watch(words: Sequence[str], log: Path) -> int:
+    """Run Snakemake with these words, show what a person wants and keep all in a log; returns its exit status."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "snakemake", "--cores", options.cores, *more, "--config", f"scale={options.scale}"]
-    screen = Screen(begun)
+    begun = time.monotonic()
+    screen, command = Screen(begun), [sys.executable, "-m", "snakemake", *words]
     # Ctrl-C reaches Snakemake too, which ends its jobs and says so; this program goes on reading until then.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
@@ -137,12 +131,42 @@ def main(words: Sequence[str] | None = None) -> int:
                     print(shown, flush=True)
     finally:
         signal.signal(signal.SIGINT, before)
-    if child.returncode == 0:
+    print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}; log: {log}")
+    return child.returncode
+
+
+def project() -> Path:
+    """The folder of the project: the one that this package lies in, or one that the present folder lies in.
+
+    Raises
+    ------
+    ShallowsError
+        An installed package has no workflow.
+    """
+    for folder in (Path(__file__).resolve().parents[3], Path.cwd(), *Path.cwd().parents):
+        if (folder / "workflow" / "Snakefile").exists() and (folder / "config" / "papers").is_dir():
+            MissingExtraError.check("workflow", "The workflow", "snakemake")
+            return folder
+    raise ShallowsError(
+        "The workflow is not part of an installed package: clone the project, and run this in its folder."
+    )
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a scale, with the words that this program does not know for Snakemake; returns its exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", choices=SCALES, default="demo")
+    parser.add_argument("--cores", default="all")
+    options, more = parser.parse_known_args(words)
+    results = Path("results", options.scale)
+    status = watch(
+        ["--cores", options.cores, *more, "--config", f"scale={options.scale}"], results / "logs" / "make.log"
+    )
+    if status == 0:
         print(*outcome(results), sep="\n")
         if (page := results / "report" / "index.html").exists():
             print(f"The report: {page.resolve()}")
-    print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}; log: {log}")
-    return child.returncode
+    return status
 
 
 if __name__ == "__main__":
