@@ -44,8 +44,14 @@ def test_a_failure_is_shown_whole_and_a_warning_as_it_is():
     assert shown(failure + warning + "\n" + job(1, "train", "run=r1")) == [*failure.rstrip().splitlines(), warning]
 
 
-def test_many_warnings_are_cut_off():
-    assert len(shown("".join(f"warning {n}: something\n" for n in range(500)))) == 100
+def test_many_warnings_are_cut_off_and_like_ones_told_once():
+    letters = [chr(a) + chr(b) for a in range(97, 117) for b in range(97, 117)]
+    assert len(shown("".join(f"warning {one}: something\n" for one in letters))) == 100
+    assert len(shown("".join(f"warning: {n} times too large\n" for n in range(50)))) == 1
+
+
+def test_what_a_job_says_at_its_end_stands_in_the_log_alone():
+    assert shown("linear ridge (scikit-learn): test_error 13.33 with alpha 1 (0.3 s)\n") == []
 
 
 def test_the_end_tells_each_papers_verdicts(tmp_path):

@@ -30,7 +30,8 @@ from .planning.configuration import SCALES
 _CHATTER = re.compile(
     r"\[\w{3} \w{3} +\d|Select jobs|Execute \d|Using |Assuming |Provided |Rules claiming|Conda env|Building DAG|"
     r"SNAKEMAKE|=====|Config file|Complete log|Elapsed|job +count|-----|\w+ +\d+$|Job stats|Creating|Updating|Touching|"
-    r"Removing temporary|Nothing to be done|Finished |Job \d+|Submitted|Group job|.* on .+ \[.*\]: "
+    r"Removing temporary|Nothing to be done|Finished |Job \d+|Submitted|Group job|.* on .+ \[.*\]: |"
+    r".* \(\d[\d.]* (?:s|min|h)\)$"  # what a job says of itself at its end
 )
 _BLOCK = re.compile(r"(?:local)?(?:rule|checkpoint|group job) .*:$|Group job ")
 _FAILURE = re.compile(r"Error in |\w*Error\b|\w*Exception\b|Traceback|Exiting|Shutting down|Terminating")
@@ -42,11 +43,12 @@ class Screen:
 
     A finished target has a line, with how many are done and the time that is left by the share of finished jobs; so has
     every tenth of the jobs. A failure is shown whole. Other lines that are not Snakemake's usual ones are warnings and
-    shown, up to a hundred of them.
+    shown, up to a hundred of them; of those that differ by numbers alone the first.
     """
 
     def __init__(self, begun: float):
-        self.begun, self.n_shown, self.block = begun, 0, ""
+        self.begun, self.block = begun, ""
+        self.seen: set[str] = set()
         self.rule, self.jobs = "", {}
         self.n_targets = self.n_finished = self.tenth = 0
         self.left = ""
@@ -73,9 +75,9 @@ class Screen:
             self.n_targets = int(found[1])
         elif line.startswith(" ") or not line or _CHATTER.match(line):
             return
-        elif self.n_shown < _MOST_LINES:
-            self.n_shown += 1
-            yield line[:300] if self.n_shown < _MOST_LINES else "(further lines stand in the log)"
+        elif (kind := re.sub(r"[\d.]+", "", line)) not in self.seen and len(self.seen) < _MOST_LINES:
+            self.seen.add(kind)
+            yield line[:300] if len(self.seen) < _MOST_LINES else "(further lines stand in the log)"
 
     def _remember(self, text: str) -> None:
         """Note which target a job tabulates; the number of the job comes before its wildcards."""
@@ -117,7 +119,7 @@ def watch(words: Sequence[str], log: Path) -> int:
     """Run Snakemake with these words, show what a person wants and keep all in a log; returns its exit status."""
     log.parent.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    screen, command = Screen(begun), [sys.executable, "-m", "snakemake", *words]
+    place, screen, command = "", Screen(begun), [sys.executable, "-m", "snakemake", *words]
     # Ctrl-C reaches Snakemake too, which ends its jobs and says so; this program goes on reading until then.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
@@ -129,9 +131,12 @@ def watch(words: Sequence[str], log: Path) -> int:
                 file.write(line)
                 for shown in screen.lines(line, time.monotonic()):
                     print(shown, flush=True)
+                    place = shown if shown.startswith("The comparison's report:") else place
     finally:
         signal.signal(signal.SIGINT, before)
     print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}; log: {log}")
+    if place and child.returncode == 0:
+        print(place)
     return child.returncode
 
 
