@@ -11,12 +11,14 @@ BOOK := .venv-docs
 # order of tests/conftest.py, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.DEFAULT_GOAL := demo
-.PHONY: demo laptop paper report reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
+.DEFAULT_GOAL := all
+.PHONY: all demo laptop paper report reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
 
-demo laptop paper: $(READY) ## the whole graph at a scale and its report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
-	@$(BIN)/snakemake --cores $(CORES) --quiet reason --config scale=$@
-	@echo "The report: $(CURDIR)/results/$@/report/index.html"
+all: $(READY) ## every target at SCALE and the report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
+	@$(BIN)/python -m shallows.experiments.watching --scale $(SCALE) --cores $(CORES)
+
+demo laptop paper: ## the same, by the name of the scale: make laptop
+	@$(MAKE) --no-print-directory all SCALE=$@
 
 report: $(READY) ## draw the page of SCALE from the reference results in the repository, without training: make report SCALE=laptop
 	@$(BIN)/python -m shallows.reference report --scale $(SCALE)
@@ -79,6 +81,8 @@ help: ## this list
 
 # The stamp is written last, so that an environment that was not finished is built again.
 $(READY): requirements.txt pyproject.toml
+	@case "$(VENV)" in /*) ;; *) case "$$PWD" in *" "*) echo "The path of this folder holds a space, with which Snakemake cannot start jobs. \
+	Move the folder, or make the environment elsewhere: make VENV=/a/path/without/spaces"; exit 1;; esac;; esac
 	@rm -f $@
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
@@ -87,8 +91,8 @@ $(READY): requirements.txt pyproject.toml
 		uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
 	else \
 		test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
+		$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt && \
+		$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
 	fi
 	@touch $@
 
@@ -100,6 +104,6 @@ $(BOOK)/.ready: pyproject.toml
 		uv pip install --quiet --python $(BOOK)/bin/python --editable ".[docs]"; \
 	else \
 		test -x $(BOOK)/bin/python || $(PYTHON) -m venv $(BOOK); \
-		$(BOOK)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"; \
+		$(BOOK)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --editable ".[docs]"; \
 	fi
 	@touch $@

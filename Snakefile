@@ -11,6 +11,10 @@ The workflow itself is workflow/Snakefile, which another workflow can use as a m
 
 from pathlib import Path
 
+
+include: "workflow/rules/library.smk"
+
+
 from shallows.experiments import command_line
 
 # Where this is run in a folder of one's own (snakemake --directory ...), its settings come before those of the project.

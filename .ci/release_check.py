@@ -2,7 +2,8 @@
 """Build this package as it would be published, install it into an empty environment far from here, and use it there.
 
 The source archive is built from the repository and the wheel from the unpacked archive. There, with no path to the
-repository, every module is imported, the command line is called, and a model is fitted, saved and loaded.
+repository, every estimator is fitted with the core alone, each part that needs an extra must say which one; then, with
+the extra ``all``, every module is imported, the command line is called, and a model is fitted, saved and loaded.
 
 ``python .ci/release_check.py [--offline] [--keep FOLDER]``; it runs in an environment that has hatchling, and takes uv
 where there is one, else venv and pip. Exit status: 0 where all is well, 1 where something is not, 3 where the packages
@@ -44,6 +45,39 @@ print(f"{len(names)} modules and {len(public)} public names, {len(without)} modu
 print(*without, sep="\\n")
 """
 
+CORE = """
+import importlib.metadata, pathlib, sys
+import shallows
+from shallows.errors import MissingExtraError
+from sklearn.datasets import load_digits
+
+X, y = load_digits(return_X_y=True)
+X, y = X[:300], y[:300]
+estimators = [getattr(shallows, name) for name in shallows.__all__ if name[0].isupper()]
+refused = []
+for estimator in estimators:
+    views = (X[:, :32], X[:, 32:]) if "CCA" in estimator.__name__ or "SVD" in estimator.__name__ else (X, y)
+    try:
+        estimator().fit(*views)
+    except MissingExtraError as error:
+        assert error.extra == "compiled" and "pip install 'shallows[compiled]'" in str(error), error
+        refused.append(estimator.__name__)
+assert bool(refused) == (sys.argv[1] == "core"), refused
+if sys.argv[1] == "core":
+    for room in ("datasets", "report", "experiments.planning", "experiments.user_data.file_fit"):
+        try:
+            importlib.import_module(f"shallows.{room}")
+        except MissingExtraError as error:
+            assert error.extra in ("data", "workflow"), error
+        else:
+            raise AssertionError(f"shallows.{room} does not say which extra it needs")
+site = pathlib.Path(shallows.__file__).parents[1]
+size = sum(path.lstat().st_size for path in site.rglob("*") if path.is_file()) / 2**20
+n_packages = len({one.name for one in importlib.metadata.distributions()} - {"pip", "setuptools"})
+print(f"{sys.argv[1]}: {n_packages} packages, {size:.0f} MB; {len(estimators) - len(refused)} of {len(estimators)} "
+      f"estimators fit{', the others name the extra compiled' if refused else ''}")
+"""
+
 FIT = """
 import numpy as np
 import shallows
@@ -69,10 +103,15 @@ def main() -> int:
         place = Path(folder)
         archive, wheel = build(place)
         print(f"built {archive.name} ({archive.stat().st_size:,} bytes) and {wheel.name} ({wheel.stat().st_size:,})")
-        python = install(wheel, place / "environment", options.offline)
+        (place / "elsewhere").mkdir()
+        python = install(wheel, "", place / "environment", options.offline)
         if python is None:
             return NOT_TO_BE_HAD
-        use(python, place)
+        use_core(python, place / "elsewhere", "core")
+        if install(wheel, "[all]", place / "environment", options.offline) is None:
+            return NOT_TO_BE_HAD
+        use_core(python, place / "elsewhere", "all")
+        use(python, place / "elsewhere")
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
             for path in (archive, wheel):
@@ -93,24 +132,26 @@ def build(place: Path) -> tuple[Path, Path]:
     return archive, wheel
 
 
-def install(wheel: Path, environment: Path, offline: bool) -> Path | None:
-    """The Python of a new environment that has the wheel and the locked versions of what it needs, or None."""
+def install(wheel: Path, extras: str, environment: Path, offline: bool) -> Path | None:
+    """The Python of an environment that has the wheel and the locked versions of what it needs, or None."""
     python = environment / "bin" / "python"
     # The versions of the lock without its hashes: with them pip asks for one of the wheel too, which is new.
     lines = re.findall(r"^[\w.-]+==[^\\\n]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
     constraints = wheel.with_name("constraints.txt")
     constraints.write_text("\n".join(lines) + "\n")
-    uv, locked = shutil.which("uv"), ["--constraint", str(constraints)]
+    uv, wanted = shutil.which("uv"), ["--constraint", str(constraints), f"{wheel}{extras}"]
     if uv:
         flags = ["--offline"] if offline else []
-        run([uv, "venv", "--quiet", *flags, "--python", sys.executable, str(environment)])
-        command = [uv, "pip", "install", "--quiet", *flags, "--python", str(python), *locked, str(wheel)]
+        if not python.exists():
+            run([uv, "venv", "--quiet", *flags, "--python", sys.executable, str(environment)])
+        command = [uv, "pip", "install", "--quiet", *flags, "--python", str(python), *wanted]
     elif offline:
         print("uv, whose cache can be installed from without a network, is not here")
         return None
     else:
-        run([sys.executable, "-m", "venv", str(environment)])
-        command = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", *locked, str(wheel)]
+        if not python.exists():
+            run([sys.executable, "-m", "venv", str(environment)])
+        command = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", *wanted]
     done = subprocess.run(command, capture_output=True, text=True, env=clean())
     if done.returncode == 0:
         return python
@@ -118,12 +159,16 @@ def install(wheel: Path, environment: Path, offline: bool) -> Path | None:
     return None
 
 
-def use(python: Path, place: Path) -> None:
+def use_core(python: Path, elsewhere: Path, extras: str) -> None:
+    """Fit every estimator; what needs an extra that is not installed has to name it."""
+    print(run([str(python), "-W", "ignore", "-c", CORE, extras], elsewhere).strip())
+    print(run([str(python.with_name("shallows")), "--version"], elsewhere).strip())
+
+
+def use(python: Path, elsewhere: Path) -> None:
     """Import everything, call the command line and fit a model, in a folder that holds nothing else."""
-    elsewhere, command = place / "elsewhere", str(python.with_name("shallows"))
-    elsewhere.mkdir()
+    command = str(python.with_name("shallows"))
     print(run([str(python), "-c", IMPORTS], elsewhere).strip())
-    print(run([command, "--version"], elsewhere).strip())
     for arguments, wanted in (
         (["--help"], "predict"),
         (["data", "list"], "mnist"),

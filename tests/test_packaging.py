@@ -1,5 +1,6 @@
-"""What is installed: the lock, environment.yml and pyproject.toml agree, and the wheel is whole."""
+"""What is installed: the lock, the environments of conda and pyproject.toml agree, and the wheel is whole."""
 
+import json
 import os
 import re
 import subprocess
@@ -34,35 +35,48 @@ def locked(python="3.11"):
     return found
 
 
-def conda_versions():
-    """Name -> version of environment.yml, its pip part included."""
+def conda_bounds(path):
+    """Name -> bounds of an environment file, its pip part included."""
     found = {}
-    for entry in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]:
-        for text in entry["pip"] if isinstance(entry, dict) else [entry]:
-            name, _, version = text.replace("==", "=").partition("=")
-            found[canonicalize_name(CONDA_NAMES.get(name, name))] = version
+    for entry in yaml.safe_load((ROOT / path).read_text())["dependencies"]:
+        for one in map(Requirement, entry["pip"] if isinstance(entry, dict) else [entry]):
+            found[canonicalize_name(CONDA_NAMES.get(one.name, one.name))] = str(one.specifier)
+    return found
+
+
+def needed_by(extra):
+    """The requirements of an extra, with those of the extras that it names."""
+    found = []
+    for one in map(Requirement, PROJECT["optional-dependencies"][extra]):
+        found += [of for name in sorted(one.extras) for of in needed_by(name)] if one.name == "shallows" else [one]
     return found
 
 
 def asked():
-    """The requirements of the package and of its extra ``dev``."""
-    return [Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"])]
+    """The requirements of the package and of its extra ``dev``, each once."""
+    every = [*map(Requirement, PROJECT["dependencies"]), *needed_by("dev")]
+    return list({one.name: one for one in every}.values())
 
 
 @pytest.mark.parametrize("requirement", asked(), ids=lambda requirement: requirement.name)
-def test_lock_and_environment_satisfy_the_project(requirement):
-    name = canonicalize_name(requirement.name)
-    assert requirement.specifier.contains(locked()[name])
-    assert conda_versions()[name] == locked()[name]
+def test_the_lock_satisfies_the_project(requirement):
+    assert requirement.specifier.contains(locked()[canonicalize_name(requirement.name)])
 
 
-def test_the_environment_names_nothing_that_the_project_does_not():
-    assert set(conda_versions()) - {canonicalize_name(one.name) for one in asked()} == {"python", "pip"}
-    assert conda_versions()["python"] in PROJECT["requires-python"]
+def test_the_environment_has_the_bounds_of_the_project():
+    bounds = {canonicalize_name(one.name): str(one.specifier) for one in asked()}
+    assert conda_bounds("environment.yml") == {**bounds, "python": PROJECT["requires-python"], "pip": ""}
 
 
-def test_the_environment_takes_packages_by_the_name_of_one_channel():
-    channels = yaml.safe_load((ROOT / "environment.yml").read_text())["channels"]
+def test_the_environment_of_the_jobs_has_what_the_workflow_needs_and_no_tools():
+    needed = [*map(Requirement, PROJECT["dependencies"]), *needed_by("workflow")]
+    bounds = {canonicalize_name(one.name): str(one.specifier) for one in needed if one.name != "snakemake"}
+    assert conda_bounds("workflow/envs/run.yaml") == {**bounds, "python": PROJECT["requires-python"]}
+
+
+@pytest.mark.parametrize("path", ["environment.yml", "workflow/envs/run.yaml"])
+def test_an_environment_takes_packages_by_the_name_of_one_channel(path):
+    channels = yaml.safe_load((ROOT / path).read_text())["channels"]
     assert set(channels) == {"conda-forge", "nodefaults"}
 
 
@@ -144,6 +158,9 @@ def test_the_installed_metadata_name_the_same_version(wheel):
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == PROJECT["version"]
     assert citation["license"] == PROJECT["license"]
+    assert len(citation["references"]) == 5
+    codemeta = json.loads((ROOT / "codemeta.json").read_text())
+    assert codemeta["version"] == PROJECT["version"] and codemeta["description"] == PROJECT["description"]
 
 
 def test_continuous_integration_can_be_started():

@@ -40,7 +40,7 @@ def test_the_page_on_what_is_stable_names_the_commands_that_there_are():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_the_release_serves_in_an_empty_environment():
     done = subprocess.run([sys.executable, str(SCRIPT), "--offline"], capture_output=True, text=True, cwd=ROOT)
     if done.returncode == 3:

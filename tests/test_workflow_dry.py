@@ -253,3 +253,24 @@ def test_nothing_private_of_snakemake_is_used():
     ]:
         used = set(re.findall(r"\bworkflow\.(\w+)", path.read_text()))
         assert used <= {"current_basedir", "dag", "rules"}, path
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hamster"], "There is no target 'hamster'."),
+        (["--config", "dataset=my.csv", "compare"], "'compare' stands after --config"),
+    ],
+)
+def test_a_wrong_command_line_is_answered_in_a_sentence(project, words, said):
+    done = snakemake(project, "-n", "--cores", "1", *words)
+    assert done.returncode != 0 and said in done.stdout
+    assert "Traceback" not in done.stdout and done.stdout.count("\n") <= 2
+
+
+def test_make_takes_the_scale_that_it_is_given():
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    for words, scale in ((["SCALE=laptop"], "laptop"), ([], "demo"), (["paper"], "paper")):
+        done = subprocess.run(["make", "-n", "-o", ".venv/.ready", *words], cwd=PROJECT, capture_output=True, text=True)
+        assert f"shallows.experiments.watching --scale {scale} " in done.stdout, done.stderr

@@ -83,7 +83,10 @@ _ROOMS = (
     "training",
 )
 
-__all__ = [*_PUBLIC, *_ROOMS, "__version__"]
+_NEED_AN_EXTRA = {"datasets", "report"}
+
+# ``from shallows import *`` works without an extra.
+__all__ = [*_PUBLIC, *sorted(set(_ROOMS) - _NEED_AN_EXTRA), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -93,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_ROOMS})

@@ -8,10 +8,13 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shallows import __version__
-from shallows.datasets.catalogue import Dataset, catalogue, get
 from shallows.errors import ShallowsError
+
+if TYPE_CHECKING:
+    from shallows.datasets.catalogue import Dataset
 
 ROOT = Path("data/raw")
 EMBEDDED = Path("data/embedded")
@@ -115,10 +118,28 @@ def parser() -> argparse.ArgumentParser:
     predict.add_argument("rows", type=Path, metavar="ROWS", help="a file with the columns that the model was fitted to")
     predict.add_argument("--out", type=Path, help="where the predictions go (default: NAME.predictions.csv here)")
     predict.set_defaults(run=_predict)
+
+    def of_workflow(name: str, run: object, words: str) -> argparse.ArgumentParser:
+        one = rooms.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+        one.add_argument("--cores", default="all", help="(default: %(default)s)")
+        one.set_defaults(run=run)
+        return one
+
+    compare = of_workflow(
+        "compare", _compare, "compare the methods on a file of your own, in the folder of the project or below"
+    )
+    compare.add_argument("file", type=Path, metavar="FILE")
+    compare.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="such as target=price task=regression")
+    reproduce = of_workflow("reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
+    reproduce.add_argument("targets", nargs="+", metavar="TARGET")
+    reproduce.add_argument(
+        "--scale", choices=("demo", "laptop", "paper"), default="demo", help="(default: %(default)s)"
+    )
     return top
 
 
 def _list(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import catalogue
     from shallows.datasets.listing import description, local_files
 
     rows = [("name", "state", "n", "d", "size", "here", "licence")]
@@ -153,6 +174,7 @@ def _fetch(chosen: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
+    from shallows.datasets import catalogue
     from shallows.datasets.listing import local_files
 
     named = _datasets(chosen.names)
@@ -221,7 +243,7 @@ def _agreed(question: str) -> bool:
 
 
 def _table(chosen: argparse.Namespace) -> int:
-    from shallows.datasets import files
+    from shallows.datasets import catalogue, files
     from shallows.datasets.listing import overview
 
     kept = chosen.out.with_name(overview.MEASURED_NAME)
@@ -284,8 +306,43 @@ def _predict(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _compare(chosen: argparse.Namespace) -> int:
+    from shallows.experiments import watching
+
+    wrong = [one for one in chosen.settings if "=" not in one]
+    if wrong or not chosen.file.exists():
+        raise ShallowsError(
+            f"A setting is given as NAME=VALUE, not {wrong[0]!r}." if wrong else f"There is no file {chosen.file}."
+        )
+    settings = [f"dataset={chosen.file}", *chosen.settings]
+    words = [
+        "--snakefile",
+        str(watching.project() / "Snakefile"),
+        "--cores",
+        chosen.cores,
+        "compare",
+        "--config",
+        *settings,
+    ]
+    return watching.watch(words, Path("results", "own", "compare.log"))
+
+
+def _reproduce(chosen: argparse.Namespace) -> int:
+    from shallows.experiments import watching
+
+    words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", chosen.cores, *chosen.targets]
+    results = Path("results", chosen.scale)
+    status = watching.watch([*words, "--config", f"scale={chosen.scale}"], results / "logs" / "make.log")
+    for target in chosen.targets if status == 0 else ():
+        if (table := results / "tables" / f"{target}.md").exists():
+            print(table.read_text(encoding="utf-8"))
+    return status
+
+
 def _datasets(names: Sequence[str]) -> list[Dataset]:
     """Look up all names, before anything is done with one of the datasets."""
+    from shallows.datasets import get
+
     return [get(name) for name in names]
 
 

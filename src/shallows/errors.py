@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 from collections.abc import Collection, Hashable, Iterable
 
 
@@ -51,9 +52,16 @@ class MissingExtraError(ShallowsError, ImportError):
 
     def __init__(self, extra: str, purpose: str):
         super().__init__(
-            f"{purpose} needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'."
+            f"{purpose} needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]' "
+            f"(in a clone of the project: pip install '.[{extra}]')."
         )
         self.extra = extra
+
+    @classmethod
+    def check(cls, extra: str, purpose: str, *packages: str) -> None:
+        """Raise the error unless all of the packages, named as Python imports them, are installed."""
+        if any(importlib.util.find_spec(package) is None for package in packages):
+            raise cls(extra, purpose)
 
 
 class TooFewDirectionsError(ShallowsError, ValueError):

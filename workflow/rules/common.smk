@@ -11,9 +11,6 @@ from shallows.experiments.planning.plan import SCALES, Plan
 from shallows.experiments.running import fork_server
 from shallows.experiments.user_data import comparison as user_data
 
-# The folder of the project, also where another workflow uses this one as a module from its own folder.
-ROOT = Path(str(workflow.current_basedir)).parents[1]
-
 PLAN = Plan.load(ROOT, config)
 COMPARISON = user_data.Comparison.of(PLAN.configuration)
 BOARDS = Leaderboards(PLAN.configuration, PLAN.catalogue)
@@ -24,7 +21,7 @@ config.update(PLAN.configuration.settings)
 SCALE = config["scale"]
 RESULTS = config["results"]
 DATA = config["data"]
-ENVIRONMENT = str(ROOT / "environment.yml")
+ENVIRONMENT = str(ROOT / "workflow" / "envs" / "run.yaml")
 METHODS = PLAN.configuration.methods
 
 # Asked of a batch system, or of a machine with a limit on `gpu`, only where a GPU is insisted on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -34,11 +35,26 @@ def one_sentence() -> Iterator[None]:
 
 def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterable[str]) -> None:
     """Check this program's own command line, and say where the report of a comparison will be."""
+    stages = [*stages]
     check_stages(sys.argv[1:], stages)
     names = ["all", "report", "compare", *plan.papers, *plan.targets]
     check(sys.argv[1:], plan, names, comparison)
+    _check_targets(sys.argv[1:], names, stages)
     if comparison is not None and "compare" in sys.argv[1:]:
         print(f"The comparison's report: {Path(comparison.report).resolve()}", file=sys.stderr)
+
+
+def _check_targets(words: list[str], names: list[str], stages: list[str]) -> None:
+    """Refuse a target that is neither a name nor a file; Snakemake's own parser says which words are targets."""
+    known = {*names, *stages, "default"}
+    bare = [one for one in words if re.fullmatch(r"[A-Za-z]\w+", one) and one not in known and not Path(one).exists()]
+    if not bare:
+        return
+    from snakemake.cli import get_argument_parser
+
+    for one in get_argument_parser().parse_known_args(words)[0].targets:
+        if one in bare:
+            raise UnknownNameError("target", one, names)
 
 
 def check_stages(words: Iterable[str], stages: Iterable[str]) -> None:

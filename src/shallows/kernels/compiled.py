@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Callable
 
@@ -45,11 +46,12 @@ class CompiledKernel(WrappedKernel):
 def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
     """The kernel with a compiled loop where that pays, else the kernel itself.
 
-    It pays for `COMPILED` kernels, float32 on a CPU, and at least `MANY_VALUES` values. The choice follows from the
-    problem alone, so that a fit that is done again, or goes on after a break, has the same values.
+    It pays for `COMPILED` kernels, float32 on a CPU, and at least `MANY_VALUES` values, where numba is installed (the
+    extra ``compiled``). Apart from that the choice follows from the problem alone, so that a fit that is done again, or
+    goes on after a break, has the same values.
     """
     pays = n_values >= MANY_VALUES and arrays.is_numpy(points) and points.dtype == np.float32
-    if not pays or type(kernel) not in COMPILED:
+    if not pays or type(kernel) not in COMPILED or importlib.util.find_spec("numba") is None:
         return kernel
     try:
         return CompiledKernel(kernel)

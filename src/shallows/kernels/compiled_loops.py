@@ -6,8 +6,9 @@ NumPy needs two to four passes for what each loop does in one; taken together a 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from ..utils.compilation import njit
 
 OPTIONS = {"cache": True, "nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
@@ -30,7 +31,7 @@ C2, C3, C4, C5, C6, C7 = (
 """Coefficients of the polynomial for exp on [−½ log 2, ½ log 2] (Cephes, ``expf``)."""
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def exponential(x):
     """exp(x) of a float32 that is no larger than zero, to two units in the last place; NaN stays NaN.
 
@@ -51,7 +52,7 @@ def exponential(x):
     return p * first * second
 
 
-@numba.njit(**OPTIONS)
+@njit(**OPTIONS)
 def gaussian(block, n_columns):
     """exp(min(s, 0)) in place, for the first columns of a C-ordered block of −‖x − z‖² / (2σ²)."""
     for i in range(block.shape[0]):
@@ -60,7 +61,7 @@ def gaussian(block, n_columns):
             block[i, j] = exponential(ZERO if s > ZERO else s)
 
 
-@numba.njit(**OPTIONS)
+@njit(**OPTIONS)
 def laplace(block, n_columns):
     """exp(−√max(s, 0)) in place, for the first columns of a C-ordered block of ‖x − z‖² / σ²."""
     for i in range(block.shape[0]):
@@ -69,7 +70,7 @@ def laplace(block, n_columns):
             block[i, j] = exponential(-np.sqrt(ZERO if s < ZERO else s))
 
 
-@numba.njit(**OPTIONS)
+@njit(**OPTIONS)
 def cauchy(block, n_columns):
     """1 / (1 + max(s, 0)) in place, for the first columns of a C-ordered block of ‖x − z‖² / σ²."""
     for i in range(block.shape[0]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -100,7 +101,7 @@ class Curve(Observer):
 class Progress(Observer):
     """A bar with the time left, or a plain line now and then where there is no terminal.
 
-    Runs that are done within ``delay`` seconds show nothing.
+    Runs that are done within ``delay`` seconds show nothing. The bar needs tqdm; without it the lines come here too.
     """
 
     def __init__(self, label: str, n_epochs: int | None = None, delay: float = 2.0, every_seconds: float = 15.0):
@@ -110,7 +111,7 @@ class Progress(Observer):
 
     def on_start(self, run: Run) -> None:  # noqa: D102
         self._last = time.monotonic()
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and importlib.util.find_spec("tqdm") is not None:
             from tqdm import tqdm
 
             self._bar = tqdm(

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+from shallows.errors import MissingExtraError, UnknownNameError
 
-from shallows.errors import UnknownNameError
+try:
+    import yaml
+except ModuleNotFoundError:
+    raise MissingExtraError("data", "The catalogue of datasets") from None
 
 CATALOGUE_PATH = Path(__file__).parent
 STATES = ("public", "embedded", "supplied", "generated")

@@ -14,8 +14,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import requests
-import urllib3
+from shallows.errors import MissingExtraError
+
+try:
+    import requests
+    import urllib3
+except ModuleNotFoundError:
+    raise MissingExtraError("data", "A download") from None
 
 #: Two more tries of an address that failed in a way that may pass, after longer and longer waits.
 RETRIES = urllib3.Retry(total=2, backoff_factor=1.5, status_forcelist={408, 425, 429, 500, 502, 503, 504})

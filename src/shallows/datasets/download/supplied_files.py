@@ -18,7 +18,7 @@ def how_to_supply(dataset: Dataset, folder: Path | str | None = None) -> str:
     if not dataset.files:
         return (
             f"Nothing is known of the form of '{dataset.name}': {dataset.notes} "
-            "Data of your own of this kind can be compared: see compare in README.md."
+            "Data of your own of this kind can be compared: see docs/own_data.md."
         )
     lines = [f"Put into {_place(dataset, folder)}:"]
     for number, form in enumerate(dataset.all_forms):

@@ -13,6 +13,9 @@ from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats.containers import open_binary
 from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options
 from shallows.datasets.sources import Block, Part
+from shallows.errors import MissingExtraError
+
+MissingExtraError.check("data", "A table of text", "pandas")
 
 
 @dataclass(frozen=True)

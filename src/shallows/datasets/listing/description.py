@@ -17,6 +17,7 @@ from shallows.datasets.download.verification import pinned
 from shallows.datasets.files import replacing
 from shallows.datasets.listing.local_files import presence
 from shallows.datasets.sources import Block, label_text, open_source
+from shallows.errors import MissingExtraError
 
 _BLOCK_ROWS = 16_384
 #: A contact sheet has so many rows of so many images.
@@ -154,6 +155,8 @@ def contact_sheet(dataset: Dataset, images: list[Any]) -> Any:
 
 def save_picture(dataset: Dataset, images: list[Any], path: Path) -> None:
     """Save the contact sheet of a dataset's first images as a PNG."""
+    MissingExtraError.check("plots", "A picture of the first images", "PIL")
+
     from PIL import Image
 
     with replacing(path) as partial:

@@ -14,6 +14,7 @@ from typing import Any
 from shallows.datasets.catalogue import Dataset, catalogue
 from shallows.datasets.files import DatasetError
 from shallows.datasets.listing.description import count, read_contents, size_of
+from shallows.errors import MissingExtraError
 
 MEASURED_NAME = "measured.json"
 _TEMPLATE = Path(__file__).with_name("overview.md")
@@ -27,6 +28,8 @@ _STATES = {
 
 def table(measured: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the table of all datasets as Markdown; `measured` has what `measure` returns, by dataset."""
+    MissingExtraError.check("workflow", "The table of all datasets", "jinja2")
+
     import jinja2
 
     datasets = catalogue()

@@ -13,14 +13,18 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-import yaml
+from shallows.errors import MissingExtraError, ShallowsError, UnknownNameError
+
+try:
+    import yaml
+except ModuleNotFoundError:
+    raise MissingExtraError("data", "A model of your own file") from None
 
 from shallows import estimators
 from shallows.datasets.user_data import describe, request
 from shallows.datasets.user_data.fitted_preparation import fit_preparation
 from shallows.datasets.user_data.new_rows import columns_of
 from shallows.distributed import ranks
-from shallows.errors import ShallowsError, UnknownNameError
 from shallows.training import Checkpoint
 
 from . import saved_model

@@ -16,8 +16,10 @@ from shallows import saving
 from shallows.datasets.files import DatasetError, digest, write_json
 from shallows.datasets.user_data.fitted_preparation import FittedPreparation
 from shallows.datasets.user_data.new_rows import column_name, raw_rows
-from shallows.errors import ShallowsError
+from shallows.errors import MissingExtraError, ShallowsError
 from shallows.utils.atomic import replacing
+
+MissingExtraError.check("data", "A model of your own file", "pandas", "skops")
 
 NAME = "model.json"
 #: Version of the files; raised when older files would be read in another sense.

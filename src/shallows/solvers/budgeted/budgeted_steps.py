@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from ...utils.compilation import njit
 
 REMOVAL, PROJECTION, MERGING = 0, 1, 2
 """The ways to make room."""
@@ -22,7 +23,7 @@ CONJUGATE_STEPS = 20
 """The most iterations of conjugate gradients of a projection; each brings it nearer, so that few do no harm."""
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def kept_of_merging(h, log_k, a, b, g):
     """‖f‖² that is kept when two points meet at h z + (1 − h) z': A κ^{2(1−h)²} + B κ^{2h²} + 2G κ^{(1−h)²+h²}.
 
@@ -32,7 +33,7 @@ def kept_of_merging(h, log_k, a, b, g):
     return a * first * first + b * second * second + 2.0 * g * first * second
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def golden_section(log_k, a, b, g, precision):
     """Where, and how much, the most is kept of two points: (h, kept).
 
@@ -55,7 +56,7 @@ def golden_section(log_k, a, b, g, precision):
     return h, kept_of_merging(h, log_k, a, b, g)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def interpolated(table, share, k):
     """Bilinear interpolation of a table over [0, 1]², its rows for the share and its columns for the kernel value."""
     size = table.shape[0] - 1
@@ -67,7 +68,7 @@ def interpolated(table, share, k):
     return (1.0 - u) * upper + u * lower
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def drop(j, n_points, columns, buffer, gram):
     """Take out a point; the last one gets its number. The number of points that are left."""
     last = n_points - 1
@@ -84,7 +85,7 @@ def drop(j, n_points, columns, buffer, gram):
     return last
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def smallest(n_points, buffer):
     """The point with the smallest coefficients, and their squared norm."""
     best, of_best = 0, math.inf
@@ -97,7 +98,7 @@ def smallest(n_points, buffer):
     return best, of_best
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def project(i, n_points, columns, buffer, gram):
     """Drop a point and put its projection onto the others in its place. The number of points, and ‖change of f‖²/s²."""
     own = buffer[i].copy()
@@ -133,7 +134,7 @@ def project(i, n_points, columns, buffer, gram):
     return n_points, left * np.dot(own, own)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def merge(n_points, columns, buffer, gram, gamma, table, precision):
     """Merge the point of the smallest coefficients with the one that loses least. Number of points, and the loss/s²."""
     d = columns.shape[0] - 2
@@ -185,7 +186,7 @@ def merge(n_points, columns, buffer, gram, gamma, table, precision):
     return drop(best, n_points, columns, buffer, gram), max(0.0, a + b + 2.0 * g * math.exp(log_k) - kept)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, table):
     """Visit rows one by one.
 

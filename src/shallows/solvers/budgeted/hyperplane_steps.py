@@ -6,14 +6,15 @@ what the constant is multiplied with.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from ...utils.compilation import njit
 
 UNSEEN = -1
 """The assignment of a row that was not visited yet."""
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def prune(n_weights, columns, classes, names, threshold):
     """Take out the smallest hyperplanes, up to a sum of squared norms; the largest of each class stays.
 
@@ -56,7 +57,7 @@ def prune(n_weights, columns, classes, names, threshold):
     return left, lost
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def go_through(rows, problem, columns, classes, names, assigned, counts, numbers, settings):
     """Visit rows one by one.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from ... import arrays
+from ...utils.compilation import njit
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import products
 
@@ -22,7 +22,7 @@ RIDGE = 1e-13
 """Added to the diagonal of Q where a system with it is solved, as a share of its trace: Q may be singular."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def maximise_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float, most_steps: int):
     """Maximise bᵀa − ½ aᵀQa over a ≥ 0, Σ a = 1, from a given start, which is overwritten.
 

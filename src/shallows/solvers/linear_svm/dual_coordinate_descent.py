@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import Rows, add, dot, squared_norms
@@ -100,7 +100,7 @@ class DualCoordinateDescent:
                 state.bounds[:] = np.inf, -np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _part_of_pass(
     rows: Rows,
     examples: np.ndarray,

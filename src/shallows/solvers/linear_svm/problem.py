@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numba
 import numpy as np
 
+from ...utils.compilation import njit
 from ..array_state import ArrayState
 from .rows import Rows, combination, products
 
@@ -15,7 +15,7 @@ LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 """The losses by name: max(0, 1 − z) and ½ max(0, 1 − z)² of the margin z = yᵢ wᵀxᵢ."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def slope(loss: int, margin: float) -> float:
     """−ℓ' of a margin: 1 or 0 for the hinge, how far the margin is missed for the squared hinge."""
     if margin >= 1.0:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import scipy.sparse
+
+from ...utils.compilation import njit
 
 DENSE_FROM = 0.4
 """Share of values other than zero from which a dense matrix stays one: a sparse value costs two and a half times."""
@@ -42,7 +43,7 @@ def as_rows(X: Any) -> Rows:
     return Rows(X.data, X.indices.astype(np.uint32), X.indptr.astype(np.int64))
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def dot(rows: Rows, i: int, w: np.ndarray) -> float:
     """xᵢᵀw."""
     start, stop, total = rows.starts[i], rows.starts[i + 1], 0.0
@@ -63,7 +64,7 @@ def dot(rows: Rows, i: int, w: np.ndarray) -> float:
     return total
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def add(rows: Rows, i: int, factor: float, w: np.ndarray) -> None:
     """Change w to w + factor xᵢ."""
     start, stop = rows.starts[i], rows.starts[i + 1]
@@ -75,7 +76,7 @@ def add(rows: Rows, i: int, factor: float, w: np.ndarray) -> None:
             w[rows.columns[k]] += factor * rows.values[k]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def products(rows: Rows, w: np.ndarray) -> np.ndarray:
     """Xw, shape (n,)."""
     n = len(rows.starts) - 1
@@ -85,7 +86,7 @@ def products(rows: Rows, w: np.ndarray) -> np.ndarray:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def products_of(rows: Rows, chosen: np.ndarray, w: np.ndarray) -> np.ndarray:
     """xᵢᵀw of chosen rows."""
     out = np.empty(len(chosen))
@@ -94,7 +95,7 @@ def products_of(rows: Rows, chosen: np.ndarray, w: np.ndarray) -> np.ndarray:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def combination(rows: Rows, factors: np.ndarray, n_features: int) -> np.ndarray:
     """Xᵀ factors, shape (d,); rows whose factor is zero cost nothing."""
     out = np.zeros(n_features)
@@ -104,7 +105,7 @@ def combination(rows: Rows, factors: np.ndarray, n_features: int) -> np.ndarray:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def squared_norms(rows: Rows) -> np.ndarray:
     """‖xᵢ‖², shape (n,)."""
     n = len(rows.starts) - 1

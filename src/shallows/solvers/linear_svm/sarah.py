@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from ...errors import ShallowsError
+from ...utils.compilation import njit
 from ..pieces import pieces
 from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem, slope
 from .rows import Rows, add, dot, squared_norms
@@ -75,7 +75,7 @@ class SARAH:
         return state
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _inner_steps(
     rows: Rows,
     signs: np.ndarray,

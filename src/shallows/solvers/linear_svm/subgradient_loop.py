@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 
+from ...utils.compilation import njit
 from ..pieces import pieces
 from .problem import LinearState, LinearSVMProblem, slope
 from .rows import Rows, add, dot, squared_norms
@@ -88,7 +88,7 @@ def take_steps(
         state.coefficients = state.scales[OLD] * state.average + state.scales[OWN] * state.direction
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _steps(
     rows: Rows,
     signs: np.ndarray,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from ... import streams
+from ...utils.compilation import njit
 
 SAMPLINGS = ("uniform", "subsets", "fixed_permutation", "new_permutation", "in_order")
 """Independent draws; batches of different rows, drawn independently of each other; one permutation for all passes;
 another one in each pass; the order of the rows."""
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def mixed(key: np.uint64, counter: np.uint64) -> np.uint64:
     """A pseudo-random 64-bit number for each counter (SplitMix64; Steele, Lea and Flood 2014)."""
     z = key + (counter + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -23,13 +23,13 @@ def mixed(key: np.uint64, counter: np.uint64) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def below(key: np.uint64, counter: int, n: int) -> int:
     """A pseudo-random number from 0 to n − 1 for each counter, n < 2³²; a product in the place of a division."""
     return np.int64(((mixed(key, np.uint64(counter)) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def draws(key: np.uint64, first: int, count: int, n: int) -> np.ndarray:
     """Independent uniform row numbers, those of the counters from ``first`` on."""
     out = np.empty(count, np.int64)
@@ -38,7 +38,7 @@ def draws(key: np.uint64, first: int, count: int, n: int) -> np.ndarray:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def shuffle(order: np.ndarray, size: int, key: np.uint64) -> None:
     """Shuffle the first ``size`` entries in place (Fisher and Yates)."""
     for i in range(size - 1, 0, -1):
@@ -46,7 +46,7 @@ def shuffle(order: np.ndarray, size: int, key: np.uint64) -> None:
         order[i], order[j] = order[j], order[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def subsets(key: np.uint64, first: int, count: int, size: int, order: np.ndarray) -> np.ndarray:
     """Uniformly random subsets of ``size`` rows one after the other; ``order`` holds all rows and is left as it was."""
     out, swapped = np.empty(count, np.int64), np.empty(size, np.int64)

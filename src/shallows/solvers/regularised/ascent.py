@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
+
+from ...utils.compilation import njit
 
 SQUARE, HINGE, SQUARED_HINGE, EPSILON_INSENSITIVE, HUBER, QUANTILE, LOGISTIC = range(7)
 """The losses, by the numbers that ``ascent.cu`` knows them by as well."""
@@ -14,7 +15,7 @@ OF_SIGNS = (HINGE, SQUARED_HINGE, LOGISTIC)
 """Those whose targets are −1 and 1."""
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def best(loss: int, parameter: float, v: float, q: float, y: float) -> float:
     """The a that solves a = −ℓ'(v + q a), for q > 0.
 
@@ -39,7 +40,7 @@ def best(loss: int, parameter: float, v: float, q: float, y: float) -> float:
     return y * _best_probability(y * v, q)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _best_probability(m: float, q: float) -> float:
     """The p that solves p = 1/(1 + e^{m + qp}), whose two sides cross once on (0, 1).
 
@@ -68,7 +69,7 @@ def _best_probability(m: float, q: float) -> float:
     return p
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def ascend(
     loss: int,
     parameter: float,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 
 from ... import arrays, kernels
 from ...kernels import Kernel
+from ...utils.compilation import njit
 from ..array_state import ArrayState
 from ..pieces import steps_of_a_piece
 from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
@@ -250,7 +250,7 @@ def _drop_all_but(state: LASVMState, kept: np.ndarray) -> None:
     state.coefficients[dropped] = 0.0
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _smallest_to_fall(beta, gradient, lower, active):
     """The slot with the smallest gradient whose βᵢ may fall, or −1."""
     best, smallest = -1, np.inf
@@ -261,7 +261,7 @@ def _smallest_to_fall(beta, gradient, lower, active):
     return best
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _move(i, j, beta, gradient, lower, upper, active, diagonal, matrix):
     """The best step of a pair within its bounds."""
     curvature = max(diagonal[i] + diagonal[j] - 2.0 * matrix[i, j], SMALLEST_CURVATURE)
@@ -269,7 +269,7 @@ def _move(i, j, beta, gradient, lower, upper, active, diagonal, matrix):
     move_pair(i, j, step, beta, gradient, lower, upper, active, matrix[i], matrix[j])
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _bounds_of_intercept(beta, gradient, lower, upper, active):
     """The largest gradient of a support vector whose βᵢ may grow, and the smallest of one whose βᵢ may fall.
 
@@ -287,7 +287,7 @@ def _bounds_of_intercept(beta, gradient, lower, upper, active):
     return lowest, highest
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting):
     """One REPROCESS; returns how many examples are left, whether a pair was moved, and the gap."""
     at_hand = active[:n_active]
@@ -324,7 +324,7 @@ def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagon
     return left, moved, max(largest - smallest, 0.0)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _process_all(
     slots, tolerance, signs, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting
 ):
@@ -355,7 +355,7 @@ def _process_all(
     return n_active, n_steps, gap
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _reprocess_all(most, tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
     """REPROCESS until nothing is moved, or so many times."""
     for n_steps in range(most):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from ...utils.compilation import njit
 
 SPENT, OPTIMAL, MISSING, INDEFINITE = 0, 1, 2, 3
 """Why steps end: all are taken; the gap is within the tolerance; a row is to be made; a pair of negative curvature."""
@@ -12,7 +13,7 @@ SMALLEST_CURVATURE = 1e-12
 """What takes the place of k(x, x) + k(z, z) − 2k(x, z) where rounding makes nothing of it."""
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def largest_to_grow(beta, gradient, upper, active):
     """The place in ``active`` of the row with the largest gradient whose βᵢ may grow, or −1."""
     place, largest = -1, -np.inf
@@ -23,7 +24,7 @@ def largest_to_grow(beta, gradient, upper, active):
     return place
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def best_partner(i, beta, gradient, lower, active, diagonal, row):
     """The row that may fall with which row i gains most to second order, or −1; and the smallest gradient of all such.
 
@@ -45,7 +46,7 @@ def best_partner(i, beta, gradient, lower, active, diagonal, row):
     return best, smallest
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def move_pair(i, j, step, beta, gradient, lower, upper, active, row_i, row_j):
     """β ← β + s (eᵢ − eⱼ), s the step or what the bounds allow, and the gradient of the active rows."""
     room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
@@ -62,7 +63,7 @@ def move_pair(i, j, step, beta, gradient, lower, upper, active, row_i, row_j):
             gradient[t] -= step * (row_i[t] - row_j[t])
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def take_steps(
     n_steps, tolerance, rounding, beta, gradient, lower, upper, active, diagonal, rows, slot_of, used, clock
 ):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from ...utils.compilation import njit
 from .pair_steps import INDEFINITE, MISSING, OPTIMAL, SMALLEST_CURVATURE, SPENT
 
 MOST_PAIRS_PER_VARIABLE = 200
 """Pairs that are moved within a working set, for each of its variables, at most."""
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen, is_chosen):
     """The variables of the steepest feasible direction with at most ``size`` entries, all 1 or −1, whose sum is 0.
 
@@ -58,7 +58,7 @@ def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen,
     return n_chosen, gap, middle
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
     """Maximise over a working set alone, by pairs, each of the second order; change ``beta`` and ``gradient`` in place.
 
@@ -95,7 +95,7 @@ def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
     return False
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def count_settled(settled, middle, tolerance, beta, gradient, lower, upper, active):
     """Count on for each variable that its gradient holds at a bound, by more than the tolerance; others begin anew."""
     for a in range(len(active)):
@@ -105,7 +105,7 @@ def count_settled(settled, middle, tolerance, beta, gradient, lower, upper, acti
         settled[t] = settled[t] + 1 if held else 0
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def take_working_sets(
     n_iterations,
     size,

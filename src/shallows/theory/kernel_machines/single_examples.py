@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from ... import streams
 from ...gram.row_slab import KernelRowSlab
+from ...utils.compilation import njit
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _pegasos(order, start, t, regularisation, counts, signs, rows, slot_of, used, clock):
     """Steps on the examples of an order from a place on, while their rows are at hand; the place and t after them."""
     for place in range(start, len(order)):
@@ -31,7 +31,7 @@ def _pegasos(order, start, t, regularisation, counts, signs, rows, slot_of, used
     return len(order), t
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _coordinates(order, start, beta, signs, C, diagonal, rows, slot_of, used, clock):
     """Best values of single dual variables, while the rows are at hand; the place after them."""
     for place in range(start, len(order)):

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Draw docs/pictures/printed_and_measured.png and print the table of verdicts that the README has.
+
+Both come from results/reference/laptop, so that nothing in them is written by hand:
+``.venv/bin/python docs/pictures/draw.py``; tests/test_front_page.py holds the README to the table.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+import seaborn
+
+from shallows.experiments.comparing import target_table
+from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.experiments.comparing.verdicts import Verdict
+from shallows.experiments.planning.plan import Plan
+from shallows.reference import folder
+from shallows.report import distances
+from shallows.report.sheet import STYLE
+from shallows.report.target import Target
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "results" / "reference" / "laptop"
+PAPERS = {
+    "Diving into the shallows: a computational perspective on large-scale shallow learning": "EigenPro",
+    "Scalable kernel methods via doubly stochastic gradients": "Doubly stochastic gradients",
+    "Utilize old coordinates: faster doubly stochastic gradients for kernel methods": "Re-used coordinates",
+    "Scale up nonlinear component analysis with doubly stochastic gradients": "Kernel component analysis",
+    "Large Scale Learning": "The lecture",
+}
+ABOUT = {
+    "EigenPro": "S. Ma and M. Belkin, 2017, EigenPro: [findings](config/findings/eigenpro.rst)",
+    "Doubly stochastic gradients": "B. Dai and others, 2014, doubly stochastic gradients: "
+    "[findings](config/findings/doubly_stochastic.rst)",
+    "Re-used coordinates": "C.-L. Li and B. Póczos, 2016, re-used coordinates: on the same page",
+    "Kernel component analysis": "B. Xie and others, 2015, kernel PCA, SVD and CCA: "
+    "[findings](config/findings/components.rst)",
+    "The lecture": "F. Minhas, a lecture, support vector machines and random features: "
+    "[findings](config/findings/lecture.rst)",
+}
+COLUMNS = {
+    "reproduced or agrees": (Verdict.REPRODUCED, Verdict.AGREES),
+    "undecided": (Verdict.UNDECIDED,),
+    "deviates or refuted as printed": (Verdict.DEVIATES, Verdict.REFUTED),
+    "not comparable": (Verdict.NOT_COMPARABLE,),
+    "not run": (Verdict.NOT_RUN,),
+}
+
+
+def targets() -> list[Target]:
+    """All targets: those that the reference holds, and the others with rows that were not run."""
+    index, plan, found = folder.read_index(REFERENCE), Plan.load(ROOT), []
+    for name in plan.targets:
+        if name in index["targets"]:
+            files = folder.read_target(REFERENCE, name, index)
+            rows, meta = files.rows, files.record["meta"]
+        else:
+            comparison = {
+                **plan.comparison(name, "laptop"),
+                "series": [],
+                "left_out": "not among the reference results",
+            }
+            rows, meta = list(target_table.rows_of(comparison, {})), target_table.describe(comparison, {})
+        found.append(Target(rows, meta, REFERENCE / f"{name}.csv"))
+    return found
+
+
+def verdicts(every: list[Target]) -> str:
+    """Printed items by paper and verdict, as a table of Markdown."""
+    lines = ["| paper | " + " | ".join(COLUMNS) + " |", "|---|" + "--:|" * len(COLUMNS)]
+    for title, name in PAPERS.items():
+        counts = counts_by_kind(row for one in every if one.meta["paper"] == title for row in one.rows).values()
+        cells = [sum(kind[one][0] for kind in counts for one in some if one in kind) for some in COLUMNS.values()]
+        lines.append(f"| {ABOUT[name]} | " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Draw and print."""
+    every = targets()
+    numbers = distances.table(every, PAPERS)
+    out = Path(__file__).with_name("printed_and_measured.png")
+    with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE}):
+        distances.draw(numbers).savefig(out, dpi=150, metadata={"Software": None})
+    print(verdicts(every))
+    print(f"{(numbers['cause'] == distances.WITHIN).sum()} of {len(numbers)} numbers lie within their margins")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""Run Snakemake and print what a person wants to know: finished targets and the time left, what failed, what came out.
+
+``python -m shallows.experiments.watching --scale demo --cores all``, which ``make`` calls. All that Snakemake says is
+kept in ``results/<scale>/logs/make.log``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from shallows.errors import MissingExtraError, ShallowsError
+from shallows.experiments.comparing.rows import Row, counts_by_kind, read_rows
+from shallows.experiments.comparing.verdicts import Verdict
+from shallows.utils.progress import duration
+
+from .planning.configuration import SCALES
+
+#: What Snakemake says while all is well, and the line that each run ends with.
+_CHATTER = re.compile(
+    r"\[\w{3} \w{3} +\d|Select jobs|Execute \d|Using |Assuming |Provided |Rules claiming|Conda env|Building DAG|"
+    r"SNAKEMAKE|=====|Config file|Complete log|Elapsed|job +count|-----|\w+ +\d+$|Job stats|Creating|Updating|Touching|"
+    r"Removing temporary|Nothing to be done|Finished |Job \d+|Submitted|Group job|.* on .+ \[.*\]: |"
+    r".* \(\d[\d.]* (?:s|min|h)\)$"  # what a job says of itself at its end
+)
+_BLOCK = re.compile(r"(?:local)?(?:rule|checkpoint|group job) .*:$|Group job ")
+_FAILURE = re.compile(r"Error in |\w*Error\b|\w*Exception\b|Traceback|Exiting|Shutting down|Terminating")
+_MOST_LINES = 100
+
+
+class Screen:
+    """What is shown of the lines that Snakemake writes, one call of `lines` for each.
+
+    A finished target has a line, with how many are done and the time that is left by the share of finished jobs; so has
+    every tenth of the jobs. A failure is shown whole. Other lines that are not Snakemake's usual ones are warnings and
+    shown, up to a hundred of them; of those that differ by numbers alone the first.
+    """
+
+    def __init__(self, begun: float):
+        self.begun, self.block = begun, ""
+        self.seen: set[str] = set()
+        self.rule, self.jobs = "", {}
+        self.n_targets = self.n_finished = self.tenth = 0
+        self.left = ""
+
+    def lines(self, line: str, now: float) -> Iterator[str]:
+        """The lines to print for one of Snakemake's."""
+        line = line.rstrip()
+        if self.block and line.startswith("    "):
+            self._remember(line.strip())
+            if self.block == "failure":
+                yield line[:300]
+            return
+        self.block = ""
+        if _FAILURE.match(line):
+            self.block = "failure"
+            yield line[:300]
+        elif _BLOCK.match(line):
+            self.block, self.rule = "job", line.rstrip(":").rpartition(" ")[2]
+        elif found := re.match(r"Finished jobid: (\d+) \(Rule: (\w+)\)", line):
+            yield from self._finished(found[1], found[2])
+        elif found := re.match(r"(\d+) of (\d+) steps", line):
+            yield from self._progress(int(found[1]), int(found[2]), now)
+        elif found := re.match(r"tabulate +(\d+)$", line):
+            self.n_targets = int(found[1])
+        elif line.startswith(" ") or not line or _CHATTER.match(line):
+            return
+        elif (kind := re.sub(r"[\d.]+", "", line)) not in self.seen and len(self.seen) < _MOST_LINES:
+            self.seen.add(kind)
+            yield line[:300] if len(self.seen) < _MOST_LINES else "(further lines stand in the log)"
+
+    def _remember(self, text: str) -> None:
+        """Note which target a job tabulates; the number of the job comes before its wildcards."""
+        if found := re.match(r"jobid: (\d+)$", text):
+            self.job = found[1]
+        elif self.rule == "tabulate" and (found := re.search(r"\btarget=(\w+)", text)):
+            self.jobs[self.job] = found[1]
+
+    def _finished(self, job: str, rule: str) -> Iterator[str]:
+        if rule == "tabulate" and job in self.jobs:
+            self.n_finished += 1
+            yield f"{self.n_finished:4} of {self.n_targets} targets: {self.jobs[job]}{self.left}"
+
+    def _progress(self, done: int, total: int, now: float) -> Iterator[str]:
+        share, passed = done / total, now - self.begun
+        self.left = f" (about {duration(passed * (1 - share) / share)} left)" if 0 < share < 1 and passed > 20 else ""
+        if int(10 * share) > self.tenth and share < 1:
+            self.tenth = int(10 * share)
+            yield f"{100 * share:3.0f} % of {total} jobs in {duration(passed)}{self.left}"
+
+
+def outcome(results: Path) -> Iterator[str]:
+    """What came out, a line a paper: its printed items by verdict."""
+    papers: dict[str, list[Row]] = {}
+    for path in sorted((results / "tables").glob("*.csv")):
+        paper = json.loads(path.with_suffix(".json").read_text(encoding="utf-8")).get("paper") or "other"
+        with suppress(ShallowsError):  # a table of an earlier version that this run did not ask for
+            papers.setdefault(str(paper), []).extend(read_rows(path))
+    for paper, rows in papers.items():
+        counts: Counter[Verdict] = Counter()
+        for kind in counts_by_kind(rows).values():
+            counts.update({verdict: n for verdict, (n, _) in kind.items()})
+        told = [f"{counts[one]} {one}" for one in Verdict if counts[one]]
+        if told:
+            yield f"{textwrap.shorten(paper, 40, placeholder='...')}: {', '.join(told)}"
+
+
+def watch(words: Sequence[str], log: Path) -> int:
+    """Run Snakemake with these words, show what a person wants and keep all in a log; returns its exit status."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    place, screen, command = "", Screen(begun), [sys.executable, "-m", "snakemake", *words]
+    # Ctrl-C reaches Snakemake too, which ends its jobs and says so; this program goes on reading until then.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with (
+            log.open("w", encoding="utf-8") as file,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1) as child,
+        ):
+            for line in child.stdout:
+                file.write(line)
+                for shown in screen.lines(line, time.monotonic()):
+                    print(shown, flush=True)
+                    place = shown if shown.startswith("The comparison's report:") else place
+    finally:
+        signal.signal(signal.SIGINT, before)
+    print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}; log: {log}")
+    if place and child.returncode == 0:
+        print(place)
+    return child.returncode
+
+
+def project() -> Path:
+    """The folder of the project: the one that this package lies in, or one that the present folder lies in.
+
+    Raises
+    ------
+    ShallowsError
+        An installed package has no workflow.
+    """
+    for folder in (Path(__file__).resolve().parents[3], Path.cwd(), *Path.cwd().parents):
+        if (folder / "workflow" / "Snakefile").exists() and (folder / "config" / "papers").is_dir():
+            MissingExtraError.check("workflow", "The workflow", "snakemake")
+            return folder
+    raise ShallowsError(
+        "The workflow is not part of an installed package: clone the project, and run this in its folder."
+    )
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a scale, with the words that this program does not know for Snakemake; returns its exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", choices=SCALES, default="demo")
+    parser.add_argument("--cores", default="all")
+    options, more = parser.parse_known_args(words)
+    results = Path("results", options.scale)
+    status = watch(
+        ["--cores", options.cores, *more, "--config", f"scale={options.scale}"], results / "logs" / "make.log"
+    )
+    if status == 0:
+        print(*outcome(results), sep="\n")
+        if (page := results / "report" / "index.html").exists():
+            print(f"The report: {page.resolve()}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

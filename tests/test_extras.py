@@ -1,0 +1,98 @@
+"""The core alone: what needs an extra that is not installed says which one, in one sentence."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def run_without(packages, code):
+    """What a fresh Python writes to stdout, to which some packages look as if they were not installed."""
+    hidden = f"import sys; sys.modules.update(dict.fromkeys({packages!r})); "
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", hidden + code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+FIT = """
+import numpy, shallows
+from shallows.errors import MissingExtraError
+X = numpy.random.default_rng(0).normal(size=(40, 3))
+try:
+    print(shallows.{name}().fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0) > 0.8)
+except MissingExtraError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["EigenProClassifier", "KernelRidgeClassifier", "DoublyStochasticClassifier"])
+def test_without_numba_what_multiplies_matrices_fits(name):
+    assert run_without(["numba"], FIT.format(name=name)) == "True"
+
+
+@pytest.mark.parametrize("name", ["KernelSVMClassifier", "LinearSVMClassifier", "BudgetedSVMClassifier"])
+def test_without_numba_a_loop_over_examples_names_the_extra(name):
+    assert "pip install 'shallows[compiled]'" in run_without(["numba"], FIT.format(name=name))
+
+
+def test_a_loop_is_compiled_where_no_folder_can_keep_it():
+    code = """
+from numba.core import caching
+caching.CompileResultCacheImpl._locator_classes = []
+from shallows import KernelSVMClassifier
+print(KernelSVMClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.0], [3.0]]))
+"""
+    assert run_without([], code) == "[0 1]"
+
+
+def test_without_numba_large_kernel_matrices_are_numpys():
+    code = """
+import numpy
+from shallows.kernels import compiled, make
+kernel = make("gaussian", 1.0)
+print(compiled.compiled_kernel(kernel, numpy.zeros((2, 3), numpy.float32), 2**40) is kernel)
+"""
+    assert run_without(["numba"], code) == "True"
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "extra"),
+    [
+        ("yaml", "datasets", "data"),
+        ("pandas", "datasets.formats.delimited_text", "data"),
+        ("requests", "datasets.download.fetching", "data"),
+        ("skops", "experiments.user_data.saved_model", "data"),
+        ("jsonschema", "experiments.planning", "workflow"),
+        ("seaborn", "report", "workflow"),
+    ],
+)
+def test_a_room_names_the_extra_that_it_needs(package, module, extra):
+    code = f"""
+try:
+    import shallows.{module}
+except ImportError as error:
+    print(error)
+"""
+    assert f"pip install 'shallows[{extra}]'" in run_without([package], code)
+
+
+def test_every_public_estimator_can_be_imported_without_an_extra():
+    others = [
+        "numba",
+        "pandas",
+        "yaml",
+        "requests",
+        "matplotlib",
+        "seaborn",
+        "snakemake",
+        "jsonschema",
+        "tqdm",
+        "skops",
+    ]
+    assert run_without(others, "from shallows import *; print(EigenProClassifier.__name__)") == "EigenProClassifier"
+
+
+def test_the_command_line_names_the_extra():
+    code = "from shallows import cli; import sys; sys.stderr = sys.stdout; print(cli.main(['data', 'list']))"
+    said, status = run_without(["yaml"], code).splitlines()
+    assert said.startswith("shallows: ") and "pip install 'shallows[data]'" in said and status == "2"

@@ -1,0 +1,35 @@
+"""The README: short, its links lead somewhere, and its numbers are those of the reference results."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_is_read_in_a_minute_or_three():
+    assert len(README.split()) < 700
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+def test_every_link_of_a_page_leads_to_a_file(page):
+    path = ROOT / page
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = [link for link in re.findall(r"\]\(([^)\s#]+)", text) if "://" not in link]
+    assert not [link for link in links if not (path.parent / link).exists()]
+
+
+def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():
+    spec = importlib.util.spec_from_file_location("draw", ROOT / "docs" / "pictures" / "draw.py")
+    draw = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(draw)
+    targets = draw.targets()
+    assert draw.verdicts(targets) in README, "docs/pictures/draw.py prints the present table and draws its picture"
+    numbers = draw.distances.table(targets, draw.PAPERS)
+    n_within = int((numbers["cause"] == draw.distances.WITHIN).sum())
+    for page in ("README.md", "docs/index.rst", "paper/paper.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert f"{n_within} of {len(numbers)}" in re.sub(r"\s+", " ", text), page

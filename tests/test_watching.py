@@ -1,0 +1,94 @@
+"""What `make` shows of a run: finished targets, failures, warnings, and what came out."""
+
+import re
+import shutil
+
+from shallows import cli
+from shallows.experiments import watching
+from workflow_runs import PROJECT
+
+
+def job(number, rule, wildcards):
+    return f"""
+[Thu Nov 26 11:42:43 2026]
+localrule {rule}:
+    output: results/demo/{number}
+    jobid: {number}
+    reason: Missing output files: results/demo/{number}
+    wildcards: {wildcards}
+    resources: tmpdir=/tmp
+eigenspectrum on mnist_demo [kernel=gaussian seed=0]: error 0.1 (2.0 s)
+[Thu Nov 26 11:42:45 2026]
+Finished jobid: {number} (Rule: {rule})
+{number} of 800 steps ({number // 8}%) done
+"""
+
+
+def shown(text, seconds=60.0):
+    screen = watching.Screen(0.0)
+    return [line for one in text.splitlines() for line in screen.lines(one, seconds)]
+
+
+def test_a_whole_run_is_told_in_less_than_three_hundred_lines():
+    runs = "".join(job(n, "train", f"scale=demo, run=r{n}") for n in range(1, 696))
+    tables = "".join(job(n, "tabulate", f"scale=demo, target=target_{n}") for n in range(696, 801))
+    lines = shown("Job stats:\njob count\n---- ----\ntabulate        105\ntotal   800\n" + runs + tables)
+    assert len(lines) < 150
+    assert any(line.startswith("   1 of 105 targets: target_696 (about ") for line in lines)
+    assert " 50 % of 800 jobs in 60 s (about 60 s left)" in lines
+
+
+def test_a_failure_is_shown_whole_and_a_warning_as_it_is():
+    failure = "Error in rule train:\n    message: None\n    jobid: 3\n    log: results/demo/logs/3.log\n\n"
+    warning = "note: the GPU is busy"
+    assert shown(failure + warning + "\n" + job(1, "train", "run=r1")) == [*failure.rstrip().splitlines(), warning]
+
+
+def test_many_warnings_are_cut_off_and_like_ones_told_once():
+    letters = [chr(a) + chr(b) for a in range(97, 117) for b in range(97, 117)]
+    assert len(shown("".join(f"warning {one}: something\n" for one in letters))) == 100
+    assert len(shown("".join(f"warning: {n} times too large\n" for n in range(50)))) == 1
+
+
+def test_what_a_job_says_at_its_end_stands_in_the_log_alone():
+    assert shown("linear ridge (scikit-learn): test_error 13.33 with alpha 1 (0.3 s)\n") == []
+
+
+def test_the_end_tells_each_papers_verdicts(tmp_path):
+    reference = PROJECT / "results" / "reference" / "demo"
+    (tmp_path / "tables").mkdir()
+    shutil.copy(reference / "elm_closed_form.csv", tmp_path / "tables")
+    (tmp_path / "tables" / "elm_closed_form.json").write_text('{"paper": "A paper"}')
+    (tmp_path / "tables" / "older.csv").write_text("target,metric\n")
+    (tmp_path / "tables" / "older.json").write_text("{}")
+    (line,) = watching.outcome(tmp_path)
+    assert re.fullmatch(r"A paper: \d+ [a-z ]+(, \d+ [a-z ]+)*", line)
+
+
+def test_a_comparison_needs_a_file_and_settings_with_values(tmp_path, capsys):
+    (tmp_path / "my.csv").write_text("a,y\n1,2\n")
+    assert cli.main(["compare", str(tmp_path / "no.csv")]) == 2
+    assert cli.main(["compare", str(tmp_path / "my.csv"), "price"]) == 2
+    said = capsys.readouterr().err
+    assert "There is no file" in said and "NAME=VALUE, not 'price'" in said
+
+
+def test_an_installed_package_says_that_the_workflow_needs_a_clone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(watching, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "watching.py"))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["reproduce", "eigenpro_table6"]) == 2
+    assert "clone the project" in capsys.readouterr().err
+
+
+def test_the_commands_are_snakemakes_with_the_projects_rules(monkeypatch, tmp_path):
+    called = []
+    monkeypatch.setattr(watching, "watch", lambda words, log: called.append(words) or 0)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.csv").write_text("a,y\n1,2\n")
+    assert cli.main(["compare", "my.csv", "task=regression", "--cores", "2"]) == 0
+    assert cli.main(["reproduce", "eigenpro_table6", "--scale", "laptop"]) == 0
+    first = ["--snakefile", str(PROJECT / "Snakefile"), "--cores"]
+    assert called == [
+        [*first, "2", "compare", "--config", "dataset=my.csv", "task=regression"],
+        [*first, "all", "eigenpro_table6", "--config", "scale=laptop"],
+    ]
