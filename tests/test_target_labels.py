@@ -1,6 +1,8 @@
 """What a table says of its data: those of the runs, or what an analysis draws for itself."""
 
+import ast
 import inspect
+import pkgutil
 from pathlib import Path
 
 import yaml
@@ -36,12 +38,12 @@ def test_every_analysis_that_does_not_use_its_data_says_what_it_draws():
     silent = []
     for name, entry in methods["methods"].items() if "methods" in methods else methods.items():
         for call in (entry.get("call") or {}).values():
-            place, _, function = str(call).partition(":")
-            if entry.get("runs") != "analysis" or not place.startswith("shallows.theory"):
+            if entry.get("runs") != "analysis" or not str(call).startswith("shallows.theory"):
                 continue
-            module = __import__(place, fromlist=[function])
-            unused = "Not used" in (inspect.getdoc(getattr(module, function)) or "")
-            if unused != ("makes_data" in entry):
+            (written,) = ast.parse(inspect.getsource(pkgutil.resolve_name(call))).body
+            data, used = written.args.args[0].arg, {one.id for one in ast.walk(written) if isinstance(one, ast.Name)}
+            # The functions of the circle are the closed forms of the very data that they are handed.
+            if (data not in used and entry["cost"] != "closed_form") != ("makes_data" in entry):
                 silent.append(name)
     assert not silent
 
