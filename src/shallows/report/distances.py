@@ -55,7 +55,9 @@ def draw(numbers: pandas.DataFrame) -> Figure:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     papers, causes = numbers["paper"].cat.categories, [one for one in COLOURS if (numbers["cause"] == one).any()]
-    figure = Figure(figsize=(9.3, 1.2 + 0.6 * len(papers)), layout="constrained")
+    # Where a paper has many numbers, smaller dots in higher rows, so that all of them find room.
+    crowded = numbers["paper"].value_counts().max() > 100
+    figure = Figure(figsize=(9.3, 1.2 + (0.8 if crowded else 0.6) * len(papers)), layout="constrained")
     ax = figure.subplots()
     far = max(2.0, 1.3 * numbers["distance"].abs().max())
     ax.set_xscale("symlog", linthresh=2, linscale=1.5)
@@ -67,7 +69,15 @@ def draw(numbers: pandas.DataFrame) -> Figure:
     ax.axvspan(-1, 1, color=RULE, alpha=0.55, linewidth=0)
     ax.axvline(0, color=QUIET, linewidth=0.7)
     seaborn.swarmplot(
-        numbers, x="distance", y="paper", hue="cause", hue_order=causes, palette=COLOURS, order=papers, size=4.2, ax=ax
+        numbers,
+        x="distance",
+        y="paper",
+        hue="cause",
+        hue_order=causes,
+        palette=COLOURS,
+        order=papers,
+        size=2.4 if crowded else 4.2,
+        ax=ax,
     )
     ax.set(xlabel="(measured − printed) / margin", ylabel="")
     ax.grid(visible=False, axis="y")
