@@ -12,7 +12,7 @@ BOOK := .venv-docs
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := all
-.PHONY: all demo laptop paper report reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
+.PHONY: all demo laptop paper report crate reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
 
 all: $(READY) ## every target at SCALE and the report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/python -m shallows.experiments.watching --scale $(SCALE) --cores $(CORES)
@@ -25,6 +25,9 @@ report: $(READY) ## draw the page of SCALE from the reference results in the rep
 
 verify: $(READY) ## compare your own results with the reference, number by number: make verify SCALE=laptop TARGET="..."
 	@$(BIN)/python -m shallows.reference verify --scale $(SCALE) $(TARGET)
+
+crate: $(VENV)/.crate ## results of a finished SCALE with workflow and data as a folder to deposit, an RO-Crate: make crate AGENT="Your Name"
+	@$(BIN)/python -m shallows.reference crate --scale $(SCALE) $(if $(AGENT),--agent "$(AGENT)") $(if $(OUT),--out "$(OUT)")
 
 reference: $(READY) ## collect your own finished targets as the reference: make reference SCALE=laptop TARGET="..."
 	@$(BIN)/python -m shallows.reference collect --scale $(SCALE) $(if $(OLDER),--older) $(TARGET)
@@ -93,6 +96,15 @@ $(READY): requirements.txt pyproject.toml
 		test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
 		$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt && \
 		$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
+	fi
+	@touch $@
+
+# What writes a crate is not in requirements.txt either.
+$(VENV)/.crate: $(READY)
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(BIN)/python --no-build-isolation --editable ".[crate]"; \
+	else \
+		$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-build-isolation --editable ".[crate]"; \
 	fi
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""``python -m shallows.reference collect|judge|list|report|verify --scale SCALE [TARGET ...]``."""
+"""``python -m shallows.reference collect|crate|judge|list|report|verify --scale SCALE [TARGET ...]``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ REFERENCE = Path("results/reference")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one of the commands; 1 where a number drifted, nothing could be compared, or something is wrong."""
     parser = argparse.ArgumentParser(prog="python -m shallows.reference", description=__doc__)
-    parser.add_argument("command", choices=("collect", "judge", "list", "report", "verify"))
+    parser.add_argument("command", choices=("collect", "crate", "judge", "list", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
     parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
     parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
     parser.add_argument("--reference", type=Path, default=REFERENCE, help="(default: %(default)s)")
     parser.add_argument("--older", action="store_true", help="collect runs of other code than the present one too")
+    parser.add_argument("--out", type=Path, help="folder of a crate (default: crate/<scale> beside the results)")
+    parser.add_argument("--agent", help="who ran the workflow, as a crate is to say it")
     options = parser.parse_intermixed_args(arguments)
     try:
         return _run(options)
@@ -56,6 +58,13 @@ def _run(options: argparse.Namespace) -> int:
         from .drawing import draw
 
         print(f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}")
+        return 0
+
+    if options.command == "crate":
+        from . import crate
+
+        out = options.out or results.parent / "crate" / options.scale
+        print(f"The crate: {crate.write(plan, options.scale, results, out, options.agent).resolve()}")
         return 0
 
     if options.command == "collect":

@@ -101,10 +101,10 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
     for text in (json.dumps(content, ensure_ascii=False), json.dumps(rows, ensure_ascii=False)):
         compaction.check_that_nothing_is_private(text, f"The reference of {target}", plan.configuration.root)
     sums = folder.write_target(reference, target, kept, content)
-    return {**sums, "rows": len(kept), "thinned": every, "of_the_collecting_code": current, **_facts(found.values())}
+    return {**sums, "rows": len(kept), "thinned": every, "of_the_collecting_code": current, **facts(found.values())}
 
 
-def _facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """By which commit, on what machine, when and how long the runs of a target were made."""
     found = [*found]
     codes = [one["code"] for one in found]

@@ -1,0 +1,181 @@
+"""A finished scale as a crate to deposit: its files, their checksums, the metadata, and what is refused."""
+
+import hashlib
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shallows.errors import MissingExtraError, ShallowsError
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.running import job
+from shallows.reference import __main__, crate, crate_metadata
+from workflow_runs import PROJECT
+
+IMAGES = {"name": "train-images-idx3-ubyte.gz", "part": "train_images", "size": 644745}
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """The plan of the small configuration of the project, with all that its demo leaves, numbers and pictures apart."""
+    places = {"results": str(tmp_path / "results"), "data": str(tmp_path / "data")}
+    plan = Plan.load(PROJECT, {"configuration": str(PROJECT / ".test" / "config"), **places})
+    results = tmp_path / "results" / "demo"
+
+    def put(path, content):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content) if isinstance(content, dict) else content, encoding="utf-8")
+
+    for target in plan.targets:
+        for path in crate.products(plan, target):
+            put(results / path, {"title": "Errors", "paper": "A paper", "source": "Table 1"})
+    put(results / "report" / "index.html", "<p>all</p>")
+    for number, run in enumerate(plan.runs("demo").values()):
+        key = job.key_of({**run.spec(plan.configuration.methods), "code": plan.code_of(run)}, "da7a")
+        record = {
+            "run": {"key": key},
+            "data": {"sha256": "da7a"},
+            "packages": {"python": "3.11.7", "numpy": "2.4.6"},
+            "hardware": {"cpu": "Some CPU", "cores": 2, "memory_bytes": 2**33, "gpu": None},
+            "blas": {"library": "openblas", "version": "0.3"},
+            "code": {"version": "0.2.0", "commit": "c0ffee", "dirty": False},
+            "times": {"total": 1.5},
+            "peak_memory_bytes": 1000 + number,
+            "started": f"2026-01-01T00:00:0{number}+00:00",
+            "finished": f"2026-01-01T00:00:1{number}+00:00",
+        }
+        put(results / run.folder / "record.json", record)
+        put(results / run.folder / "curve.csv", "epoch\n1\n")
+    images = PROJECT / "data" / "embedded" / "mnist_demo" / IMAGES["name"]
+    sha256 = hashlib.sha256(images.read_bytes()).hexdigest()
+    put(tmp_path / "data/raw/mnist_demo/verified.json", {"files": [{**IMAGES, "path": str(images), "sha256": sha256}]})
+    return plan, results
+
+
+def described(finished, folder, agent=None):
+    plan, results = finished
+    contents = crate.fill(plan, "demo", results, folder)
+    return {one["@id"]: one for one in crate_metadata.entities(contents, agent)}
+
+
+def references(value):
+    if isinstance(value, list):
+        return [found for one in value for found in references(one)]
+    return [value["@id"]] if isinstance(value, dict) else []
+
+
+def test_every_file_that_is_described_is_there_with_its_checksum_and_its_size(finished, tmp_path):
+    found = described(finished, tmp_path / "crate")
+    files = [one for one in found.values() if "File" in one["@type"]]
+    for one in files:
+        content = (tmp_path / "crate" / one["@id"]).read_bytes()
+        assert (one["sha256"], one["contentSize"]) == (hashlib.sha256(content).hexdigest(), str(len(content)))
+    folders = [one["@id"] for one in found.values() if one["@type"] == "Dataset"]
+    assert all((tmp_path / "crate" / one).is_dir() for one in folders)
+    for one in ("Snakefile", "README.md", "results/demo/tables/small_table.csv", "results/demo/report/index.html"):
+        assert one in found
+    assert {"workflow/", "config/", "src/", "results/demo/runs/"} <= {*folders}
+
+
+def test_the_list_of_checksums_has_every_file_and_caches_are_left_out(finished, tmp_path):
+    described(finished, tmp_path / "crate")
+    lines = (tmp_path / "crate" / crate_metadata.MANIFEST).read_text().splitlines()
+    listed = {path: digest for digest, path in (line.split("  ", 1) for line in lines)}
+    there = {one.relative_to(tmp_path / "crate").as_posix() for one in (tmp_path / "crate").rglob("*") if one.is_file()}
+    assert there == {*listed, crate_metadata.MANIFEST}
+    assert len([one for one in there if one.endswith(("record.json", "curve.csv"))]) == 4
+    assert not any("__pycache__" in one for one in there)
+
+
+def test_the_metadata_name_each_entity_once_and_refer_to_none_that_is_missing(finished, tmp_path):
+    plan, results = finished
+    listed = crate_metadata.entities(crate.fill(plan, "demo", results, tmp_path / "crate"), "Ada Lovelace")
+    found = {one["@id"]: one for one in listed}
+    assert len(found) == len(listed)
+    named = {one for entity in listed for value in entity.values() for one in references(value)}
+    outside = ("https://bioschemas.org/profiles/", "https://snakemake.readthedocs.io", "https://doi.org/")
+    assert [one for one in named if one not in found and not one.startswith(outside)] == []
+
+
+def test_the_run_has_its_inputs_results_software_and_machine(finished, tmp_path):
+    found = described(finished, tmp_path / "crate", "Ada Lovelace")
+    run = found["#run"]
+    images = f"data/embedded/mnist_demo/{IMAGES['name']}"
+    assert found[found["./"]["mainEntity"]["@id"]]["@id"] == run["instrument"]["@id"] == "Snakefile"
+    assert references(run["object"]) == ["#scale", "config/", images] and found["#scale"]["value"] == "demo"
+    assert {"results/demo/runs/", "results/demo/tables/small_table.md"} <= {*references(run["result"])}
+    assert (run["startTime"], run["endTime"]) == ("2026-01-01T00:00:00+00:00", "2026-01-01T00:00:11+00:00")
+    assert found[run["agent"]["@id"]]["name"] == "Ada Lovelace" and "2 runs by commit c0ffee." in run["description"]
+    used = {found[one]["name"]: found[one]["value"] for one in references(run["resourceUsage"])}
+    assert used["machine"] == "Some CPU, 2 cores, 8 GiB" and used["largest memory of a run"] == 1001
+    software = [found[one] for one in references(found["Snakefile"]["softwareRequirements"])]
+    assert [(one["name"], one["softwareVersion"]) for one in software] == [("python", "3.11.7"), ("numpy", "2.4.6")]
+
+
+@pytest.mark.parametrize(("urls", "kind"), [(("https://a.org/images.gz",), "File"), ((), "CreativeWork")])
+def test_data_of_another_place_are_named_and_not_copied(finished, urls, kind):
+    plan, _ = finished
+    stamp = Path(plan.configuration.settings["data"]) / "raw" / "mnist_demo" / "verified.json"
+    stamp.write_text(json.dumps({"files": [{**IMAGES, "path": IMAGES["name"], "sha256": "abc"}]}))
+    dataset = plan.catalogue["mnist_demo"]
+    dataset = replace(dataset, files=tuple(replace(file, urls=urls) for file in dataset.files))
+    [one] = crate.input_files(Plan(plan.configuration, {**plan.catalogue, "mnist_demo": dataset}), "demo")
+    assert one["@id"] == (urls[0] if urls else f"#mnist_demo/{IMAGES['name']}")
+    assert (one["@type"], one["sha256"], one["contentSize"]) == (kind, "abc", "644745")
+
+
+@pytest.mark.parametrize("lost", ["tables/small_table.md", "report/index.html", "curve.csv"])
+def test_a_scale_that_is_not_finished_is_refused_with_what_is_missing(finished, lost, tmp_path):
+    plan, results = finished
+    next(results.rglob(Path(lost).name)).unlink()
+    with pytest.raises(ShallowsError, match=r"The scale demo is not finished\.") as refused:
+        crate.write(plan, "demo", results, tmp_path / "crate")
+    assert lost in str(refused.value) and "make SCALE=demo" in str(refused.value)
+    assert ("small_table" in str(refused.value)) == ("report" not in lost)
+
+
+def test_runs_of_other_code_than_the_packed_one_are_not_of_a_finished_scale(finished, tmp_path):
+    plan, results = finished
+    record = next(results.rglob("record.json"))
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"run": {"key": "of another day"}}))
+    with pytest.raises(ShallowsError, match=r"small_table .* of other code or parameters than the present ones"):
+        crate.write(plan, "demo", results, tmp_path / "crate")
+
+
+def test_the_command_names_ten_of_the_missing_targets(capsys, tmp_path):
+    assert __main__.main(["crate", "--results", str(tmp_path), "--out", str(tmp_path / "crate")]) == 1
+    said = capsys.readouterr().err
+    assert said.count("(no tables/") == 10 and "; and " in said and "make SCALE=demo" in said
+
+
+def test_a_folder_that_is_there_is_left_alone(finished, tmp_path):
+    plan, results = finished
+    (tmp_path / "crate").mkdir()
+    with pytest.raises(ShallowsError, match="is there already: remove it, or name another by --out"):
+        crate.write(plan, "demo", results, tmp_path / "crate")
+
+
+def test_a_result_that_tells_a_folder_of_this_machine_is_refused(finished, tmp_path):
+    plan, results = finished
+    (results / "tables" / "small_table.md").write_text("see /home/ada/secret")
+    with pytest.raises(ShallowsError, match="would tell a path or a name of this machine"):
+        crate.fill(plan, "demo", results, tmp_path / "crate")
+
+
+def test_without_rocrate_the_extra_is_named_and_nothing_is_left(finished, tmp_path, monkeypatch):
+    plan, results = finished
+    monkeypatch.setitem(sys.modules, "rocrate", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'shallows\[crate\]'"):
+        crate.write(plan, "demo", results, tmp_path / "new" / "crate")
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_crate_can_be_read_again(finished, tmp_path):
+    rocrate = pytest.importorskip("rocrate.rocrate", reason="the extra crate is not installed")
+    plan, results = finished
+    place = crate.write(plan, "demo", results, tmp_path / "new" / "crate", "Ada Lovelace")
+    read = rocrate.ROCrate(place)
+    assert read.mainEntity.id == "Snakefile" and read.get("#run").get("agent").get("name") == "Ada Lovelace"
+    assert (place / "ro-crate-preview.html").exists() and [*place.parent.iterdir()] == [place]
