@@ -69,6 +69,7 @@ def references(value):
 def test_every_file_that_is_described_is_there_with_its_checksum_and_its_size(finished, tmp_path):
     found = described(finished, tmp_path / "crate")
     files = [one for one in found.values() if "File" in one["@type"]]
+    assert found["README.md"]["encodingFormat"] == "text/markdown"
     for one in files:
         content = (tmp_path / "crate" / one["@id"]).read_bytes()
         assert (one["sha256"], one["contentSize"]) == (hashlib.sha256(content).hexdigest(), str(len(content)))
@@ -114,16 +115,21 @@ def test_the_run_has_its_inputs_results_software_and_machine(finished, tmp_path)
     assert [(one["name"], one["softwareVersion"]) for one in software] == [("python", "3.11.7"), ("numpy", "2.4.6")]
 
 
-@pytest.mark.parametrize(("urls", "kind"), [(("https://a.org/images.gz",), "File"), ((), "CreativeWork")])
-def test_data_of_another_place_are_named_and_not_copied(finished, urls, kind):
-    plan, _ = finished
+def with_data_of(urls, plan):
+    """The plan, with digits that were downloaded from there, or supplied where there is no address."""
     stamp = Path(plan.configuration.settings["data"]) / "raw" / "mnist_demo" / "verified.json"
     stamp.write_text(json.dumps({"files": [{**IMAGES, "path": IMAGES["name"], "sha256": "abc"}]}))
     dataset = plan.catalogue["mnist_demo"]
     dataset = replace(dataset, files=tuple(replace(file, urls=urls) for file in dataset.files))
-    [one] = crate.input_files(Plan(plan.configuration, {**plan.catalogue, "mnist_demo": dataset}), "demo")
+    return Plan(plan.configuration, {**plan.catalogue, "mnist_demo": dataset})
+
+
+@pytest.mark.parametrize(("urls", "kind"), [(("https://a.invalid/images.gz",), "File"), ((), "CreativeWork")])
+def test_data_of_another_place_are_named_and_not_copied(finished, urls, kind):
+    [one] = crate.input_files(with_data_of(urls, finished[0]), "demo")
     assert one["@id"] == (urls[0] if urls else f"#mnist_demo/{IMAGES['name']}")
     assert (one["@type"], one["sha256"], one["contentSize"]) == (kind, "abc", "644745")
+    assert one["encodingFormat"] == "application/gzip"
 
 
 @pytest.mark.parametrize("lost", ["tables/small_table.md", "report/index.html", "curve.csv"])
@@ -172,10 +178,12 @@ def test_without_rocrate_the_extra_is_named_and_nothing_is_left(finished, tmp_pa
     assert not (tmp_path / "new").exists()
 
 
-def test_the_crate_can_be_read_again(finished, tmp_path):
+@pytest.mark.parametrize("urls", [("https://a.invalid/images.gz",), ()])
+def test_the_crate_can_be_read_again(finished, urls, tmp_path):
     rocrate = pytest.importorskip("rocrate.rocrate", reason="the extra crate is not installed")
-    plan, results = finished
+    plan, results = with_data_of(urls, finished[0]), finished[1]
     place = crate.write(plan, "demo", results, tmp_path / "new" / "crate", "Ada Lovelace")
     read = rocrate.ROCrate(place)
     assert read.mainEntity.id == "Snakefile" and read.get("#run").get("agent").get("name") == "Ada Lovelace"
-    assert (place / "ro-crate-preview.html").exists() and [*place.parent.iterdir()] == [place]
+    assert read.get("results/demo/tables/small_table.csv").type == "File"
+    assert "small_table.csv" in (place / "ro-crate-preview.html").read_text() and [*place.parent.iterdir()] == [place]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import mimetypes
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +21,7 @@ from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import job
 
 from .compaction import check_that_nothing_is_private
-from .crate_metadata import MAIN, MANIFEST, PARTS, Contents, entities
+from .crate_metadata import MAIN, MANIFEST, PARTS, Contents, entities, format_of
 
 #: Terms that the context of RO-Crate 1.1 lacks.
 _TERMS = {"resourceUsage": "https://w3id.org/ro/terms/workflow-run#resourceUsage", "sha256": "http://schema.org/sha256"}
@@ -171,7 +170,7 @@ def input_files(plan: Plan, scale: str) -> Iterator[dict[str, Any]]:
                 "@id": place or f"#{name}/{file['name']}",
                 "@type": "File" if place else "CreativeWork",
                 "name": f"{dataset.title}: {file['part']}" + ("" if place else ", supplied by who ran the workflow"),
-                "encodingFormat": mimetypes.guess_type(file["name"])[0] or "application/octet-stream",
+                "encodingFormat": format_of(file["name"]),
                 "contentSize": str(file["size"]),
                 "sha256": file["sha256"],
                 "license": dataset.licence,
@@ -185,6 +184,15 @@ def describe(described: Iterable[Mapping[str, Any]], crate: Path) -> None:
     made = ROCrate(version="1.1", gen_preview=True)  # the version that the profiles extend
     made.metadata.extra_terms.update(_TERMS)
     made.metadata["conformsTo"] = [{"@id": one} for one in _CONFORMS_TO]
-    for one in described:
-        made.add_or_update_jsonld(dict(one))
+    root, *others = map(dict, described)
+    for one in others:
+        name = one.pop("@id")
+        if "File" in one["@type"]:
+            source = name if "://" in name else crate / name
+            made.add_file(source, dest_path=None if source == name else name, properties=one)
+        elif one["@type"] == "Dataset":
+            made.add_dataset(dest_path=name, properties=one)
+        else:
+            made.add_jsonld({"@id": name, **one})
+    made.update_jsonld(root)
     made.write(crate)

@@ -59,16 +59,21 @@ class Contents:
 
     def file(self, path: str, name: str, **more: Any) -> dict[str, Any]:
         """The entity of a file."""
-        kind = {"md": "text/markdown", "csv": "text/csv"}.get(path.rpartition(".")[2])
         return {
             "@id": path,
             "@type": "File",
             "name": name,
-            "encodingFormat": kind or mimetypes.guess_type(path)[0] or "text/plain",
+            "encodingFormat": format_of(path),
             "contentSize": str(self.sizes[path]),
             "sha256": self.sums[path],
             **more,
         }
+
+
+def format_of(path: str) -> str:
+    """The media type of a file, by its name; of a packed one that of the package."""
+    kind, packed = mimetypes.guess_type(path)
+    return f"application/{packed}" if packed else kind or "text/plain"
 
 
 def entities(contents: Contents, agent: str | None = None) -> list[dict[str, Any]]:
