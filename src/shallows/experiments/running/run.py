@@ -86,4 +86,4 @@ def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, cond
     made = spectrum.fit_preconditioner(data.x_train, **spec["parameters"], **own)
     out.parent.mkdir(parents=True, exist_ok=True)
     made.save(out)
-    print(f"preconditioner {out.stem}: {made.seconds:.1f} s", flush=True)
+    print(f"preconditioner {out.stem} ({made.seconds:.1f} s)", flush=True)
