@@ -178,8 +178,9 @@ def _author(one: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _package(name: str, version: str) -> dict[str, Any]:
-    site = "https://www.python.org/" if name == "python" else f"https://pypi.org/project/{name}/"
-    return _entity(f"{site}#{version}", "SoftwareApplication", name, url=site, softwareVersion=version)
+    # A package URL, which names a package of a registry and no address of it.
+    purl = f"pkg:{'generic' if name == 'python' else 'pypi'}/{name}@{version}"
+    return _entity(purl, "SoftwareApplication", name, url=purl, softwareVersion=version)
 
 
 def _usage(records: list[Mapping[str, Any]], told: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
