@@ -111,4 +111,5 @@ def _solve(matrix: Array, b: Array) -> Array:
         return solve_positive_definite(matrix, b)
     from scipy.linalg import cho_factor, cho_solve
 
+    # The other triangle than `solve_positive_definite` takes, which rounds otherwise: reference results were made so.
     return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False), b, check_finite=False)

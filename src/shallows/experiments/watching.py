@@ -112,7 +112,7 @@ def outcome(results: Path) -> Iterator[str]:
             counts.update({verdict: n for verdict, (n, _) in kind.items()})
         told = [f"{counts[one]} {one}" for one in Verdict if counts[one]]
         if told:
-            yield f"{textwrap.shorten(paper, 40, placeholder='...')}: {', '.join(told)}"
+            yield f"{textwrap.shorten(paper.partition(':')[0], 72, placeholder='...')}: {', '.join(told)}"
 
 
 def watch(words: Sequence[str], log: Path) -> int:
