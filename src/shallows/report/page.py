@@ -27,7 +27,7 @@ from .wording import code_text, key_title, name_of
 SCALES = {
     "demo": "Small real data that the repository carries, on any machine, in minutes. "
     "Where the papers used more data, the values are shown beside theirs and not judged against them.",
-    "laptop": "The public datasets, whole or subsampled as each entry says, on a CPU workstation.",
+    "laptop": "The public datasets, whole or subsampled as each entry says, on a workstation.",
     "paper": "The papers' own sizes, on a GPU or a cluster.",
     "own": "The methods on data of your own, beside which nothing is published.",
 }
