@@ -86,9 +86,13 @@ def test_the_code_of_runs_is_told_by_each_of_its_commits():
     assert code_text(target_table._code(used((None, None)))) == "shallows 0"
 
 
-def made_table(tmp_path: Path, plan, target, scale, curve_of):
+def made_table(tmp_path: Path, plan, target, scale, curve_of, halvings_of=lambda run: 0):
     gathered = [
-        {"folder": run.folder, "record": record(run, plan), "curve": curve_of(run)}
+        {
+            "folder": run.folder,
+            "record": {**record(run, plan), "rollbacks": halvings_of(run)},
+            "curve": curve_of(run),
+        }
         for run in plan.runs_of(target, scale)
     ]
     evaluation, table, meta = (tmp_path / name for name in ("evaluation.json", "table.csv", "meta.json"))
@@ -147,6 +151,19 @@ def test_other_data_is_shown_and_not_judged(tmp_path, plan):
     assert {row["seeds"] for row in shown} == {"0 1"}
     assert float(shown[0]["measured_sd"]) == 0.0
     assert meta["label"]["seeds"] == [0, 1]
+
+
+def test_where_the_program_halved_the_printed_step_nothing_is_reproduced(tmp_path, plan):
+    def halvings(run):
+        return int(run.method == "eigenpro_2017" and run.parameters["kernel"] == "laplace" and run.seed == 1)
+
+    rows, _ = made_table(tmp_path, plan, "eigenpro_table6", "laptop", published_curve(plan, 0.0), halvings)
+    verdicts_of = {}
+    for row in rows:
+        if row["published"] and row["seeds"] == "0 1":
+            verdicts_of.setdefault((row["method"], row["setting"].partition(";")[0]), set()).add(row["verdict"])
+    assert verdicts_of.pop(("EigenPro", "kernel=Laplace")) == {"undecided"}
+    assert verdicts_of and set.union(*verdicts_of.values()) == {"reproduced"}
 
 
 def test_a_run_that_ended_before_a_mark_leaves_it_not_run(tmp_path, plan):

@@ -127,6 +127,8 @@ def _judged(
         drawn = spec["kind"] == "curves" and point is not None
         silent = "the paper draws this curve and prints no number" if drawn else "the paper prints no number"
         return Verdict.NOT_COMPARABLE, silent
+    if reason := verdicts.halved(runs):
+        return Verdict.UNDECIDED, reason
     return verdicts.judge(number, measured.mean, margin or 0.0, scattered)
 
 

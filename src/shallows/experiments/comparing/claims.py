@@ -156,6 +156,8 @@ def _judged(
         )
     if incomparable:
         return Verdict.NOT_COMPARABLE, incomparable
+    if printed and (reason := verdicts.halved(runs)):
+        return Verdict.UNDECIDED, reason
     if margin is not None and printed:
         text, spread = printed["published"], printed.get("spread", "")
         scattered = uncertainty.scatters(text, margin, claim["tolerance"], runs, spread)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -102,6 +102,12 @@ ROUNDED_SIZE = 0.1
 
 #: Why a number is undecided whose repetitions scatter.
 SCATTERED = "the repetitions scatter by more than a quarter of the printed number"
+
+
+def halved(runs: Sequence[Any]) -> str:
+    """Why runs do not decide, where the program halved steps that the printed algorithm keeps; else nothing."""
+    n = sum(bool(run.record.get("rollbacks")) for run in runs)
+    return f"the program halved the step in {n} of {len(runs)} runs, lest they diverge" if n else ""
 
 
 def judge(published: float, measured: float, margin: float, scattered: bool = False) -> tuple[Verdict, str]:
