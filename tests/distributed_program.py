@@ -41,12 +41,13 @@ FITS = {
     "EigenPro on centres, read batch by batch": lambda: shallows.EigenProCentresRegressor(
         **COMMON, centres=150, batch_size=120, max_epochs=3, tol=0.0
     ),
+    "Conjugate gradients on centres": lambda: shallows.EigenProCentresClassifier(**COMMON, centres=150, tol=0.0),
     "DSG": lambda: shallows.DoublyStochasticClassifier(**DSG),
     "DSG, without known values": lambda: shallows.DoublyStochasticRegressor(**DSG, keep_values=False),
     "UDSG, with a search": lambda: shallows.DoublyStochasticClassifier(**DSG, method="udsg", schedule="line_search"),
     "CDSG": lambda: shallows.DoublyStochasticClassifier(**DSG, method="cdsg", preconditioning=None),
 }
-WEIGHTED = ("EigenPro, regularised, with a calibration", "EigenPro on centres", "DSG")
+WEIGHTED = ("EigenPro, regularised, with a calibration", "EigenPro on centres", "Conjugate gradients on centres", "DSG")
 
 
 def weights(name, y):

@@ -35,6 +35,7 @@ from .linear_systems import (
     solve_damped,
     solve_positive_definite,
     solve_triangular,
+    triangular_gram,
 )
 from .memory import available_memory, check_room, memory_budget, parse_bytes, peak_memory, resident_memory
 from .operations import (
@@ -99,6 +100,7 @@ __all__ = [
     "thin_product",
     "to_device",
     "to_numpy",
+    "triangular_gram",
     "workers_for",
     "writable",
 ]

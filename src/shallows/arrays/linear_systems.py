@@ -38,6 +38,20 @@ def solve_triangular(factor: Array, b: Array, trans: str = "N") -> Array:
     return namespace(factor).linalg.solve(factor.T if trans == "T" else factor, b)
 
 
+def triangular_gram(factor: Array) -> Array:
+    """``L.T @ L`` for a C-ordered lower triangular ``L``, which is overwritten where it can be.
+
+    What lies above the diagonal of ``L`` is not read by NumPy, and that of the result has no meaning.
+    """
+    if not is_numpy(factor):
+        return factor.T @ factor
+    from scipy.linalg import get_lapack_funcs
+
+    (lauum,) = get_lapack_funcs(("lauum",), (factor,))
+    # The transpose lies in Fortran order, and is the upper factor U of U Uᵀ.
+    return lauum(factor.T, lower=0, overwrite_c=1)[0].T
+
+
 def cholesky_in_place(matrix: Array) -> Array:
     """``L`` with ``L @ L.T = matrix`` for a C-ordered symmetric matrix, which is overwritten where it can be.
 

@@ -1,4 +1,4 @@
-"""EigenPro on chosen centres, with the rows of every batch divided among processes."""
+"""Least squares over the span of centres, with the rows of every batch divided among processes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .. import arrays, gram
 from ..arrays import Array
 from ..estimators.least_squares.eigenpro_centres import CentresMatrix, EigenProCentresFit
 from ..estimators.rows_ahead import RowsAhead
+from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro
 from .checkpoints import Held
 from .eigenpro import DistributedLeastSquaresFit
@@ -48,6 +49,31 @@ class DistributedProjectedEigenPro(ProjectedEigenPro):
         return arrays.contiguous(summed[:-1, :]), float(summed[-1, 0])
 
 
+@dataclass(frozen=True)
+class DistributedNystromProblem(NystromProblem):
+    """A `NystromProblem` whose batches are divided by rows among processes."""
+
+    ranks: Ranks | None = None
+
+
+@dataclass(frozen=True)
+class DistributedNystromConjugateGradients(NystromConjugateGradients):
+    """`NystromConjugateGradients` with the rows of a batch divided among processes; each takes every iteration."""
+
+    @staticmethod
+    def _product(problem: DistributedNystromProblem, a: Array | None, batch: slice) -> tuple[Array, Any]:
+        ranks, mine, targets = problem.ranks, problem.ranks.piece(batch), problem.targets
+        xp, shape = arrays.namespace(targets), (problem.centres.shape[0], targets.shape[1])
+        image, squares = xp.zeros(shape, dtype=targets.dtype), 0.0
+        if mine.start < mine.stop:
+            image, squares = NystromConjugateGradients._product(problem, a, mine)
+            ranks.count((mine.stop - mine.start) * shape[0])
+        row = xp.zeros((1, shape[1]), dtype=targets.dtype) + arrays.astype(xp.asarray(squares), targets.dtype)
+        summed = ranks.sum(xp.concat([image, row]))
+        squares = arrays.astype(summed[-1:, :], xp.float64) if a is None else 0.0
+        return arrays.contiguous(summed[:-1, :]), squares
+
+
 class DistributedCentresMatrix(CentresMatrix):
     """A `CentresMatrix` whose products are divided by rows among processes."""
 
@@ -68,15 +94,23 @@ class DistributedCentresMatrix(CentresMatrix):
 class DistributedEigenProCentresFit(DistributedLeastSquaresFit):
     """EigenPro on chosen centres: every process has its share of each batch."""
 
-    def _make_problem(self, fit: EigenProCentresFit, budget: int) -> CentresProblem:
+    def _centres_of_use(self, fit: EigenProCentresFit) -> int:
+        return self._ranks.from_first(super()._centres_of_use(fit))
+
+    def _make_problem(self, fit: EigenProCentresFit, budget: int) -> CentresProblem | NystromProblem:
         made = super()._make_problem(fit, budget)
-        fit.gram = DistributedCentresMatrix(self._ranks, fit.plan.kernel, made.centres, fit.rows, made.budget)
+        fit.gram = DistributedCentresMatrix(
+            self._ranks, fit.plan.kernel, made.centres, fit.rows, made.budget, made.kept
+        )
         if isinstance(made.points, RowsAhead):
             made.points.share = self._ranks.piece
-        given = {field.name: getattr(made, field.name) for field in fields(CentresProblem)}
-        return DistributedCentresProblem(**given, ranks=self._ranks)
+        given = {field.name: getattr(made, field.name) for field in fields(made)}
+        kind = DistributedCentresProblem if fit.takes_steps else DistributedNystromProblem
+        return kind(**given, ranks=self._ranks)
 
-    def _make_solver(self, fit: EigenProCentresFit) -> DistributedProjectedEigenPro:
+    def _make_solver(self, fit: EigenProCentresFit) -> DistributedProjectedEigenPro | NystromConjugateGradients:
+        if not fit.takes_steps:
+            return DistributedNystromConjugateGradients()
         return DistributedProjectedEigenPro(float(fit.plan.step_size), average=fit.plan.batch_size < fit.n)
 
     def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:

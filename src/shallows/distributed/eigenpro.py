@@ -160,13 +160,15 @@ class DistributedLeastSquaresFit(DistributedFit):
         plan = super()._make_plan(fit)
         self._ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
         p = plan.preconditioner
-        held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
-        numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
+        held, numbers = {}, {}
+        if p is not None:
+            held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
+            numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
         sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
         held, numbers, sizes = self._ranks.from_first((held, numbers, sizes))
         fit.choices.regularisation = self._ranks.from_first(fit.choices.regularisation)
         held = {name: arrays.like(array, fit.points) for name, array in held.items()}
-        return replace(plan, preconditioner=replace(p, **held, **numbers), **sizes)
+        return replace(plan, preconditioner=p and replace(p, **held, **numbers), **sizes)
 
 
 class DistributedEigenProFit(DistributedLeastSquaresFit):

@@ -65,7 +65,7 @@ def check_kinds(estimator: Any) -> None:
             right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"
         else:
             # No list or array is a name, and a dictionary is none but with parameters of a rule.
-            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss")
+            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centres")
             several = isinstance(value, list | set | np.ndarray) or (isinstance(value, dict) and name != "step_rule")
             right, kind = not (is_name and several), f"a name, such as {default!r}"
         if not right and not (value is None and default is None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,65 @@ COLUMNS = 512
 takes 4 to 9 % longer."""
 
 
+class KeptStrips:
+    """Strips of a rectangular kernel matrix that stay in memory from one pass over the rows to the next.
+
+    A strip is kept when it is first made, while there is room; later passes are asked for the same rows again.
+
+    ``n``: rows of the whole matrix. ``centres`` (p, d + 2): augmented. ``budget``: bytes that the strips may take.
+    """
+
+    def __init__(self, n: int, centres: Array, budget: int):
+        self._like, self._spans = centres, _spans(centres)
+        self._height = _height(centres)
+        width = max(span.stop - span.start for span in self._spans)
+        self._shape = len(self._spans), self._height, width
+        slot = len(self._spans) * self._height * width * arrays.itemsize(centres)
+        # Batches that are no multiple of the height of a strip have one that is lower.
+        self._n_slots = min(max(0, int(budget)) // slot, 2 * -(-n // self._height) + 1)
+        self._slots: Any = None
+        self._strips: dict[tuple[int, int], int] = {}
+        self._made: set[tuple[int, int]] = set()
+        self._n, self._lock = n, threading.Lock()
+
+    @property
+    def kept_fraction(self) -> float:
+        """Share of the rows whose values are kept now."""
+        return sum(stop - start for start, stop in self._made) / self._n
+
+    def blocks(self, rows: slice) -> tuple[list[Array] | None, bool]:
+        """Where values of some rows are kept, by spans of centres, if they are, and whether they stand there yet."""
+        key = rows.start, rows.stop
+        with self._lock:
+            if key not in self._strips:
+                if len(self._strips) >= self._n_slots:
+                    return None, False
+                if self._slots is None:
+                    # Memory that is never written to is never taken.
+                    shape = (self._n_slots, *self._shape)
+                    self._slots = arrays.namespace(self._like).empty(shape, dtype=self._like.dtype)
+                self._strips[key] = len(self._strips)
+            slot = self._slots[self._strips[key]]
+        m = rows.stop - rows.start
+        parts = [arrays.corner(slot[k], m, span.stop - span.start) for k, span in enumerate(self._spans)]
+        return parts, key in self._made
+
+    def finish(self, rows: slice) -> None:
+        """Note that the values of some rows now stand in their blocks."""
+        with self._lock:
+            self._made.add((rows.start, rows.stop))
+
+
+def _height(points: Array) -> int:
+    return STRIP if arrays.device_of(points).kind == "cpu" else GPU_TILE
+
+
+def _spans(centres: Array) -> list[slice]:
+    """Parts of the centres of nearly one size, a multiple of 16."""
+    p, widest = centres.shape[0], COLUMNS if arrays.device_of(centres).kind == "cpu" else GPU_TILE
+    return list(arrays.blocks(p, -(-p // (16 * -(-p // widest))) * 16))
+
+
 def forward_and_back(
     kernel: Kernel,
     points: Array,
@@ -27,43 +87,52 @@ def forward_and_back(
     respond: Callable[[Array, slice], tuple[Array, float]],
     *,
     budget: int,
+    kept: KeptStrips | None = None,
+    first: int = 0,
 ) -> tuple[Array, float]:
-    """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, of which no more than a strip of rows is held.
+    """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, of which a strip of rows is held, or what is kept.
 
     Values of the kernel cost several times what the products with few columns do, so each is made once and serves both;
     but where `shallows.gram.fused` applies, to make it twice costs less than to write it down.
 
     ``points`` (m, d + 2): augmented. ``centres`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: given ``K[rows] @
     a`` and the rows, returns an array of the same shape and a number. It is called from several threads. ``budget``:
-    Bytes that the strips may take; at the least 16 rows a worker are held. Returns ``product`` (p, c); ``total``: the
-    sum of the numbers.
+    Bytes that the strips may take; at the least 16 rows a worker are held. ``kept``: strips that later calls find
+    again; ``first`` is then the number of the first of the points among all of its rows. Returns ``product`` (p, c);
+    ``total``: the sum of the numbers.
     """
     xp = arrays.namespace(points)
     m, p = points.shape[0], centres.shape[0]
     if fused.applies(kernel, centres, a):
         return _fused(kernel, points, centres, a, respond)
-    on_cpu = arrays.device_of(points).kind == "cpu"
     n_workers = min(arrays.workers_for(points), max(1, m // 64))
     affordable = int(budget) // max(1, n_workers * p * arrays.itemsize(points))
-    height = max(16, min(STRIP if on_cpu else GPU_TILE, affordable))
+    height = max(16, min(_height(points), affordable))
     # Strips of one height each, so that no worker waits for another at the end.
     n_strips = -(-m // height)
     n_strips = min(m, -(-n_strips // n_workers) * n_workers)
     height = -(-m // n_strips)
-    strips = list(arrays.blocks(m, height))
-    spans = list(arrays.blocks(p, COLUMNS if on_cpu else GPU_TILE))
+    strips, spans = list(arrays.blocks(m, height)), _spans(centres)
 
     def work(worker: int) -> tuple[Array, float]:
         total, out = 0.0, xp.zeros((p, a.shape[1]), dtype=a.dtype)
-        scratch = [xp.empty((height, span.stop - span.start), dtype=points.dtype) for span in spans]
+        scratch: list[Array] = []
         for rows in strips[worker::n_workers]:
-            left = kernels.left_factor(kernel, points[rows, :])
-            blocks = [block[: rows.stop - rows.start, :] for block in scratch]
+            here = slice(first + rows.start, first + rows.stop)
+            blocks, made = (None, False) if kept is None else kept.blocks(here)
+            keeps = blocks is not None
+            if blocks is None:
+                scratch = scratch or [xp.empty((height, span.stop - span.start), dtype=points.dtype) for span in spans]
+                blocks = [block[: rows.stop - rows.start, :] for block in scratch]
+            left = None if made else kernels.left_factor(kernel, points[rows, :])
             values: Any = None
             for span, block in zip(spans, blocks, strict=True):
-                kernels.fill(kernel, left, centres[span, :], block)
+                if not made:
+                    kernels.fill(kernel, left, centres[span, :], block)
                 part = arrays.thin_product(block, a[span, :])
                 values = part if values is None else values + part
+            if keeps and not made:
+                kept.finish(here)
             response, number = respond(values, rows)
             total += number
             for span, block in zip(spans, blocks, strict=True):

@@ -13,8 +13,10 @@ import numpy as np
 from ... import arrays, gram, kernels, spectrum, streams
 from ...arrays import Array
 from ...errors import ShallowsError
+from ...gram.rectangular import KeptStrips
 from ...kernels import Kernel
-from ...solvers.least_squares import projection
+from ...solvers.least_squares import nystrom_conjugate_gradients, projection
+from ...solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
 from .. import precomputed
 from ..base import SMALL, native
@@ -22,7 +24,7 @@ from ..centring import Centring, TrainingRows
 from ..constructors import stores_parameters, with_parameters
 from ..kernel_checks import check_scale
 from ..leave_one_out_choice import AUTO, number_of_rows
-from ..parameter_checks import MOST, is_whole
+from ..parameter_checks import MOST, check_choice, is_whole
 from ..rows_ahead import RowsAhead
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 from .preconditioning import SMALL_FLOOR, check_preconditioning
@@ -37,7 +39,15 @@ LEAST_FRESH = 500
 """The fewest such points; below `N_FRESH` only where their matrices would take over half of the memory."""
 
 STRIP_BYTES = 2**26
-"""Bytes that strips of the kernel matrix may take; more is no faster."""
+"""Bytes that strips of the kernel matrix may take where they are not kept; more is no faster."""
+
+CENTRES_PER_ROOT, MOST_CENTRES = 40.0, 12_500
+"""centres="auto" takes so many times √n, and at most so many: from 100,000 rows on the time of a fit grows like n."""
+
+CENTRES_PER_DIMENSION, LEAST_CENTRES = 10.0, 1000
+"""And no more than so many times the effective dimension of the problem, but at least so many."""
+
+EIGENPRO, CONJUGATE_GRADIENTS = "eigenpro", "conjugate_gradients"
 
 
 @dataclass
@@ -47,6 +57,8 @@ class EigenProCentresFit(LeastSquaresFit):
     Attributes
     ----------
     n_centres : int
+    takes_steps : bool
+        Whether EigenPro trains the model; else conjugate gradients do.
     rows : TrainingRows
         All training points, in memory or read batch by batch.
     fresh : slice
@@ -56,18 +68,26 @@ class EigenProCentresFit(LeastSquaresFit):
     """
 
     n_centres: int = 0
+    takes_steps: bool = False
     rows: Any = None
     fresh: Any = None
     projection: Any = None
 
 
+@dataclass
 class CentresMatrix:
     """The kernel matrix of the training points with the centres, as the base class uses its Gram matrix."""
 
-    kept_fraction = 0.0
+    kernel: Kernel
+    points: Array  # (p, d + 2): the centres
+    rows: TrainingRows
+    budget: int
+    kept: KeptStrips | None = None
 
-    def __init__(self, kernel: Kernel, points: Array, rows: TrainingRows, budget: int):
-        self.kernel, self.points, self.rows, self.budget = kernel, points, rows, budget
+    @property
+    def kept_fraction(self) -> float:
+        """Share of the rows whose values are kept."""
+        return 0.0 if self.kept is None else self.kept.kept_fraction
 
     def dot(self, a: Array) -> Array:
         """``k(X, Z) @ a`` for all training points in the order of the fit, shape (n, c)."""
@@ -89,17 +109,18 @@ class EigenProCentresMethod:
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
         *,
-        centres: int | Any = 2000,
+        centres: int | str | Any = AUTO,
         bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
+        solver: str = "auto",
         rank: int | None = None,
         n_subsample: int | None = None,
         batch_size: int | None = None,
         step_size: float | None = None,
         damping: float = 1.0,
-        max_epochs: int = 10,
+        max_epochs: int = 20,
         tol: float = 5e-3,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -115,10 +136,15 @@ class EigenProCentresMethod:
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_preconditioning(self)
-        if np.ndim(self.centres) == 0 and not is_whole(self.centres):
+        check_choice(self, solver=(AUTO, CONJUGATE_GRADIENTS, EIGENPRO))
+        if self.solver == CONJUGATE_GRADIENTS and self._of_eigenpro:
             raise ShallowsError(
-                f"centres must be a whole number from 1 to {MOST:,}, how many training points to take, or an array of "
-                f"points; got {self.centres!r}."
+                f'{" and ".join(self._of_eigenpro)}: of solver="eigenpro" alone, and solver is "conjugate_gradients".'
+            )
+        if np.ndim(self.centres) == 0 and not is_whole(self.centres) and not self._counts_centres:
+            raise ShallowsError(
+                f"centres must be 'auto', a whole number from 1 to {MOST:,}, how many training points to take, or an "
+                f"array of points; got {self.centres!r}."
             )
         if not self._samples_centres:
             precomputed.refuse(self, "Centres that are given are points; with a matrix, centres is a number.")
@@ -126,9 +152,20 @@ class EigenProCentresMethod:
     # ------------------------------------------------------------------------------- points and centres
 
     @property
+    def _of_eigenpro(self) -> list[str]:
+        """Parameters of EigenPro's steps that the user has set."""
+        given = [name for name in ("rank", "n_subsample", "batch_size", "step_size") if getattr(self, name) is not None]
+        return given + (["damping"] if self.damping != 1.0 else [])
+
+    @property
+    def _counts_centres(self) -> bool:
+        """Whether the number of centres follows from the data."""
+        return isinstance(self.centres, str) and self.centres == AUTO
+
+    @property
     def _samples_centres(self) -> bool:
         """Whether the centres are training points; else the user gives them."""
-        return isinstance(self.centres, numbers.Integral)
+        return isinstance(self.centres, numbers.Integral) or self._counts_centres
 
     def _check_memory(self, fit: EigenProCentresFit) -> None:
         """Do nothing: data that do not fit are read batch by batch, and `_prepare_points` refuses too many centres."""
@@ -136,20 +173,24 @@ class EigenProCentresMethod:
     def _prepare_points(self, fit: EigenProCentresFit) -> Array:
         X, n, d, dtype, device = fit.data.X, fit.n, fit.data.X.shape[1], fit.dtype, fit.device
         given = None if self._samples_centres else points_of(self.centres, d)
-        fit.n_centres = p = min(int(self.centres), n) if given is None else len(given)
-        budget = self._working_budget(device)
-        n_fresh = fresh_points(n, budget, dtype.itemsize)
-        # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
-        half = d + 1.5 * n_fresh
-        needed = dtype.itemsize * (p * (p + 2 * half) + 2 * n_fresh**2)
-        if needed > budget:
-            fitting = int(math.sqrt(half**2 + max(0, budget / dtype.itemsize - 2 * n_fresh**2)) - half)
-            raise self._too_many_centres(p, needed, fitting, budget, device)
-        kind = kernels.kind(self.kernel)
+        kind, budget = kernels.kind(self.kernel), self._working_budget(device)
         kind.check_inputs(d)
         self._centring = Centring.of(
             X, centred=kind.shift_invariant, without_constants=kind.of_distance and given is None
         )
+        # Where all points are equal, one step of EigenPro is the mean of the targets.
+        suits = bool(self._of_eigenpro) or self.regularisation == 0 or self._centring.all_equal
+        fit.takes_steps = self.solver == EIGENPRO or (self.solver == AUTO and suits)
+        n_fresh = fresh_points(n, budget, dtype.itemsize) if fit.takes_steps else number_of_rows(n)
+        room = RoomForCentres(d, fit.n_outputs, dtype.itemsize, n_fresh, fit.takes_steps)
+        if self._counts_centres:
+            wanted = max(LEAST_CENTRES, int(CENTRES_PER_ROOT * math.sqrt(n)))
+            fit.n_centres = max(1, min(n, wanted, MOST_CENTRES, room.fitting(budget // 2)))
+        else:
+            fit.n_centres = min(int(self.centres), n) if given is None else len(given)
+        p, needed = fit.n_centres, room.bytes_of(fit.n_centres)
+        if needed > budget:
+            raise self._too_many_centres(p, needed, room.fitting(budget), budget, device)
         # Half of what is left may hold the points; else they are read anew in every epoch.
         held = (budget - needed) // 2 > n * (d + 2) * dtype.itemsize
         fit.rows = TrainingRows(X, fit.order, self._centring, device, dtype, held=held)
@@ -175,8 +216,8 @@ class EigenProCentresMethod:
         enough = f'memory="{math.ceil(1.1 * (needed + beside) / 1e6)}MB"'
         fewer_help = fitting >= 1 and self._samples_centres
         return ShallowsError(
-            f"{p:,} centres take {needed / 1e9:.2g} GB (their kernel matrix is factored, and the step is "
-            f"measured on other points), and the budget leaves {budget / 1e9:.2g} GB. "
+            f"{p:,} centres take {needed / 1e9:.2g} GB (their kernel matrix is factored), and the budget leaves "
+            f"{budget / 1e9:.2g} GB. "
             f"Use {f'centres={fitting} at most, or ' if fewer_help else ''}{enough}."
         )
 
@@ -200,7 +241,20 @@ class EigenProCentresMethod:
     def _rows_to_keep(plan: Plan) -> int:
         return 0
 
+    def _centres_of_use(self, fit: EigenProCentresFit) -> int:
+        """How many centres the data have dimensions for, where their number is to be chosen."""
+        dimension = effective_dimension(fit.choices, fit.n) if self._counts_centres else math.inf
+        if not CENTRES_PER_DIMENSION * dimension < fit.n_centres:
+            return fit.n_centres
+        return min(fit.n_centres, max(LEAST_CENTRES, math.ceil(CENTRES_PER_DIMENSION * dimension)))
+
     def _make_plan(self, fit: EigenProCentresFit) -> Plan:
+        before, fit.n_centres = fit.n_centres, self._centres_of_use(fit)
+        if fit.n_centres < before:
+            parts = fit.points[: fit.n_centres, :], fit.points[before:, :]
+            fit.points = arrays.namespace(fit.points).concat(parts)
+        if not fit.takes_steps:
+            return Plan(fit.kernel, None, self._largest_batch(fit, fit.n), 1.0, 1.0, 1.0)
         points, weights, kernel, seed = fit.points, fit.weights, fit.kernel, fit.seed
         xp = arrays.namespace(points)
         n, p = fit.n, fit.n_centres
@@ -241,40 +295,71 @@ class EigenProCentresMethod:
             # a tenth of the time of a step; with 4p/3 it was a sixth, and the loss after some epochs about the same.
             # Where an epoch then had few batches, progress counts more.
             batch_size = n if n <= SMALL else max(16, min(2 * p, n // 5), int(found.critical_batch_size / 2))
-            if not fit.rows.held_bytes:
-                # What is read batch by batch should take a small part of the memory, also while the next is read.
-                batch_size = min(batch_size, max(16, fit.room // (4 * BATCHES_IN_MEMORY * fit.rows.row_bytes)))
+            batch_size = self._largest_batch(fit, batch_size)
         batch_size = min(n, batch_size)
         step = self.step_size or 1.0 / (1.0 / step_size(found, batch_size) + ridge * batch_size / n)
         return Plan(kernel, made, batch_size, step, found.eigenvalue(batch_size), found.largest_diagonal)
 
-    def _make_problem(self, fit: EigenProCentresFit, budget: int) -> CentresProblem:
+    @staticmethod
+    def _largest_batch(fit: EigenProCentresFit, batch_size: int) -> int:
+        """The batch, or what of it takes a small part of the memory, also while the next is read."""
+        if fit.rows.held_bytes:
+            return batch_size
+        return min(batch_size, max(16, fit.room // (4 * BATCHES_IN_MEMORY * fit.rows.row_bytes)))
+
+    def _make_problem(self, fit: EigenProCentresFit, budget: int) -> CentresProblem | NystromProblem:
         centres = arrays.contiguous(fit.points[: fit.n_centres, :])
         strips = min(STRIP_BYTES if arrays.device_of(fit.points).kind == "cpu" else 2**32, max(2**20, budget))
         fit.gram = CentresMatrix(fit.plan.kernel, centres, fit.rows, strips)
-        return CentresProblem(
-            fit.plan.kernel,
-            centres,
-            fit.rows if fit.rows.held_bytes else RowsAhead(fit.rows, arrays.device_of(fit.points)),
-            fit.targets,
-            fit.projection,
-            fit.plan.preconditioner,
-            fit.weights,
-            fit.choices.regularisation,
-            strips,
+        # A single epoch would not find again what it has kept.
+        fit.gram.kept = KeptStrips(fit.n, centres, 3 * (budget - strips) // 4 if self.max_epochs > 1 else 0)
+        points = fit.rows if fit.rows.held_bytes else RowsAhead(fit.rows, arrays.device_of(fit.points))
+        given = fit.plan.kernel, centres, points, fit.targets
+        last = fit.weights, fit.choices.regularisation, strips, fit.gram.kept
+        if fit.takes_steps:
+            return CentresProblem(*given, fit.projection, fit.plan.preconditioner, *last)
+        of_centres, xp = None, arrays.namespace(centres)
+        if fit.weights is not None:
+            of_centres = fit.weights[: fit.n_centres, 0]
+            if not self._samples_centres:
+                of_centres = xp.ones_like(centres[:, 0]) * xp.mean(fit.weights[:, 0])
+        n = max(fit.n, fit.n_centres) if self._samples_centres else max(fit.n, fit.n_centres + 1)
+        made = nystrom_conjugate_gradients.make_preconditioner(
+            fit.plan.kernel, centres, n, fit.choices.regularisation, of_centres
         )
+        return NystromProblem(*given, made, *last)
 
     def _batches(self, fit: EigenProCentresFit) -> Any:
         batches, rows = super()._batches(fit), fit.problem.points
         return rows.following(batches) if isinstance(rows, RowsAhead) else batches
 
     def _step_bytes(self, fit: EigenProCentresFit) -> int:
-        p, made, rows = fit.n_centres, fit.plan.preconditioner, fit.rows
+        p, made, rows, n_outputs = fit.n_centres, fit.plan.preconditioner, fit.rows, fit.targets.shape[1]
         of_points = rows.held_bytes or BATCHES_IN_MEMORY * fit.plan.batch_size * rows.row_bytes
-        return of_points + fit.dtype.itemsize * (p * p + made.n_subsample * made.rank + 8 * p * fit.targets.shape[1])
+        of_solver = 2 * p * p + 12 * p * n_outputs
+        if fit.takes_steps:
+            of_solver = p * p + made.n_subsample * made.rank + 8 * p * n_outputs
+        return of_points + fit.dtype.itemsize * of_solver
 
-    def _make_solver(self, fit: EigenProCentresFit) -> ProjectedEigenPro:
+    def _make_solver(self, fit: EigenProCentresFit) -> ProjectedEigenPro | NystromConjugateGradients:
+        if not fit.takes_steps:
+            return NystromConjugateGradients()
         return ProjectedEigenPro(float(fit.plan.step_size), average=fit.plan.batch_size < fit.n)
+
+    def _describe(self, fit: EigenProCentresFit, run: Any) -> None:
+        super()._describe(fit, run)
+        if not fit.takes_steps:
+            # Entries about steps have no meaning here.
+            for name in (
+                "step_size",
+                "certified_step_size",
+                "top_eigenvalue",
+                "largest_diagonal",
+                "rank",
+                "n_subsample",
+            ):
+                del self.effective_params_[name]
+        self.effective_params_["solver"] = EIGENPRO if fit.takes_steps else CONJUGATE_GRADIENTS
 
     def _store_model(self, fit: EigenProCentresFit, state: Any) -> None:
         self.dual_coef_ = arrays.to_numpy(state.coefficients[:, : fit.n_outputs])
@@ -284,6 +369,47 @@ class EigenProCentresMethod:
 
     def _model_parameters(self, fit: EigenProCentresFit) -> dict[str, Any]:
         return super()._model_parameters(fit) | {"n_centres": fit.n_centres}
+
+
+@dataclass(frozen=True)
+class RoomForCentres:
+    """Bytes that centres take in a fit: themselves, the factors of their matrix, and what the step is measured with."""
+
+    d: int
+    n_outputs: int
+    itemsize: int
+    n_fresh: int  # Points beside the centres
+    takes_steps: bool
+
+    @property
+    def _terms(self) -> tuple[float, float, float]:
+        """a, b and c of a p² + b p + c numbers for p centres."""
+        if self.takes_steps:
+            # The factor, the centres and the certificate's matrices, of fresh points with the centres and each other.
+            return 1.0, 2 * self.d + 3.0 * self.n_fresh, 2.0 * self.n_fresh**2
+        return 2.0, self.d + 2 + 12.0 * self.n_outputs, self.n_fresh * (self.d + 2.0)
+
+    def bytes_of(self, p: int) -> float:
+        """What p centres take."""
+        a, b, c = self._terms
+        return self.itemsize * (a * p * p + b * p + c)
+
+    def fitting(self, budget: float) -> int:
+        """The most centres that fit."""
+        a, b, c = self._terms
+        return int((math.sqrt(b * b + 4 * a * max(0.0, budget / self.itemsize - c)) - b) / (2 * a))
+
+
+def effective_dimension(choices: Any, n: int) -> float:
+    """Σᵢ μᵢ/(μᵢ + λ) over the eigenvalues of the kernel matrix of all n points, by those of the rows of the choice.
+
+    Infinite where these rows are too few to tell: each of them is a dimension of its own.
+    """
+    if choices.found is None or not choices.regularisation:
+        return math.inf
+    values = choices.found.path.values
+    dimension = float(np.sum(values / (values + choices.regularisation * len(values) / n)))
+    return dimension if dimension < len(values) / 3 else math.inf
 
 
 def fresh_points(n: int, budget: int, itemsize: int) -> int:
@@ -314,9 +440,8 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     """Kernel classification by EigenPro with fewer centres than data: least squares on ±1 targets.
 
     The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
-    prediction and memory do not grow with it. Training goes through all data in batches; the gradient, preconditioned
-    as in `EigenProClassifier`, is projected onto the span of the centres, and the iterates are averaged. Memory holds
-    p² numbers.
+    prediction and memory do not grow with it. Training goes through all data in every pass, and keeps as much of the
+    kernel matrix of points and centres as the memory holds.
 
     Parameters
     ----------
@@ -324,8 +449,10 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
         the kernel matrix in a fit, and the values of new points with all training points in a prediction.
-    centres : int or array of shape (p, n_features), default=2000
-        How many training points, drawn at random, are the centres, or the centres themselves.
+    centres : int, "auto" or array of shape (p, n_features), default="auto"
+        How many training points, drawn at random, are the centres, or the centres themselves. "auto" takes 40 √n, at
+        least 1,000 and at most 12,500; fewer where ten times the effective dimension at λ, or half of the memory, are
+        less.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
@@ -340,6 +467,16 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
         How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
+    solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
+        How the objective is minimised.
+
+        - "auto": "eigenpro" where one of its parameters is set or λ is 0, else "conjugate_gradients".
+        - "conjugate_gradients": on the equations of the centres, preconditioned with what the centres alone would give,
+          as in Falkon. An epoch is one iteration with all rows; training ends with an iteration that lowers the
+          objective by less than a thousandth. Memory holds 2 p² numbers.
+        - "eigenpro": preconditioned gradients of batches, each projected onto the span of the centres, and the average
+          of the iterates. Memory holds p² numbers. ``rank``, ``n_subsample``, ``batch_size``, ``step_size`` and
+          ``damping`` are its parameters.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample,
         or fewer where the spectrum falls below λ/n; up to 1,000 points, all directions above λ/n. A given rank is a
@@ -357,8 +494,8 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
         repeated with half of it.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
-    max_epochs : int, default=10
-        The most passes over the training data.
+    max_epochs : int, default=20
+        The most passes over the training data. The first pass of conjugate gradients makes their right-hand side.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
@@ -395,11 +532,13 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     support_ : ndarray of int, shape (n_centres,), or None
         Numbers of the training rows that are the centres; None if the centres were given (in an order of the fit's
         own).
-    bandwidth_, step_size_ : float
+    bandwidth_ : float
+    step_size_ : float or None
+        η of EigenPro.
     n_epochs_ : int
     losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
-        step and on the iterate. The average that is the model has a lower one.
+        Training loss of each epoch as a share of the zero function's loss. EigenPro measures each batch before its own
+        step and on the iterate; the average that is the model has a lower one.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
@@ -409,6 +548,7 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
 
     References
     ----------
+    A. Rudi, L. Carratino and L. Rosasco (2017), "FALKON: an optimal large scale kernel method", NeurIPS.
     A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
 
     Examples
@@ -428,9 +568,8 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets.
 
     The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
-    prediction and memory do not grow with it. Training goes through all data in batches; the gradient, preconditioned
-    as in `EigenProClassifier`, is projected onto the span of the centres, and the iterates are averaged. Memory holds
-    p² numbers.
+    prediction and memory do not grow with it. Training goes through all data in every pass, and keeps as much of the
+    kernel matrix of points and centres as the memory holds.
 
     Parameters
     ----------
@@ -438,8 +577,10 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
         the kernel matrix in a fit, and the values of new points with all training points in a prediction.
-    centres : int or array of shape (p, n_features), default=2000
-        How many training points, drawn at random, are the centres, or the centres themselves.
+    centres : int, "auto" or array of shape (p, n_features), default="auto"
+        How many training points, drawn at random, are the centres, or the centres themselves. "auto" takes 40 √n, at
+        least 1,000 and at most 12,500; fewer where ten times the effective dimension at λ, or half of the memory, are
+        less.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
@@ -454,6 +595,16 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
         How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
+    solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
+        How the objective is minimised.
+
+        - "auto": "eigenpro" where one of its parameters is set or λ is 0, else "conjugate_gradients".
+        - "conjugate_gradients": on the equations of the centres, preconditioned with what the centres alone would give,
+          as in Falkon. An epoch is one iteration with all rows; training ends with an iteration that lowers the
+          objective by less than a thousandth. Memory holds 2 p² numbers.
+        - "eigenpro": preconditioned gradients of batches, each projected onto the span of the centres, and the average
+          of the iterates. Memory holds p² numbers. ``rank``, ``n_subsample``, ``batch_size``, ``step_size`` and
+          ``damping`` are its parameters.
     rank : int, optional
         q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample,
         or fewer where the spectrum falls below λ/n; up to 1,000 points, all directions above λ/n. A given rank is a
@@ -471,8 +622,8 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
         repeated with half of it.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
-    max_epochs : int, default=10
-        The most passes over the training data.
+    max_epochs : int, default=20
+        The most passes over the training data. The first pass of conjugate gradients makes their right-hand side.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
@@ -507,11 +658,13 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     support_ : ndarray of int, shape (n_centres,), or None
         Numbers of the training rows that are the centres; None if the centres were given (in an order of the fit's
         own).
-    bandwidth_, step_size_ : float
+    bandwidth_ : float
+    step_size_ : float or None
+        η of EigenPro.
     n_epochs_ : int
     losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
-        step and on the iterate. The average that is the model has a lower one.
+        Training loss of each epoch as a share of the zero function's loss. EigenPro measures each batch before its own
+        step and on the iterate; the average that is the model has a lower one.
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
@@ -521,5 +674,6 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
 
     References
     ----------
+    A. Rudi, L. Carratino and L. Rosasco (2017), "FALKON: an optimal large scale kernel method", NeurIPS.
     A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
     """

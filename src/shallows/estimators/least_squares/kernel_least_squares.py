@@ -239,13 +239,13 @@ class KernelLeastSquares(TrainedEstimator):
     def _describe(self, fit: LeastSquaresFit, run: training.Run) -> None:
         plan = fit.plan
         self._set_course(run)
-        self.step_size_ = run.state.step_size
+        self.step_size_ = getattr(run.state, "step_size", None)
         self.effective_params_ = {
             **self._model_parameters(fit),
             **(fit.choices.report(fit.weight_unit) if hasattr(self, "regularisation") else {}),
             **({} if self._calibration is None else self._calibration.report()),
             "batch_size": plan.batch_size,
-            "step_size": run.state.step_size,
+            "step_size": self.step_size_,
             "certified_step_size": plan.step_size,
             "top_eigenvalue": plan.top_eigenvalue,
             "largest_diagonal": plan.largest_diagonal,

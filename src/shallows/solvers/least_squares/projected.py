@@ -30,6 +30,7 @@ class CentresProblem:
     weights: Array | None = None  # (n, 1) or (n, c)
     regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖²
     budget: int = 2**28  # Bytes that strips of the kernel matrix may take
+    kept: rectangular.KeptStrips | None = None  # Strips that stay from epoch to epoch
 
     @cached_property
     def functions_at_centres(self) -> Array:
@@ -145,7 +146,14 @@ class ProjectedEigenPro:
 
         points = problem.points(batch)
         return rectangular.forward_and_back(
-            problem.kernel, points, problem.centres, iterate, respond, budget=problem.budget
+            problem.kernel,
+            points,
+            problem.centres,
+            iterate,
+            respond,
+            budget=problem.budget,
+            kept=problem.kept,
+            first=batch.start,
         )
 
 

@@ -1,0 +1,204 @@
+"""Conjugate gradients over the span of centres: against normal equations, dense and in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine_example import naive_kernel, sample
+from shallows import EigenProCentresClassifier, EigenProCentresRegressor, arrays, kernels, training
+from shallows.errors import ShallowsError
+from shallows.estimators.least_squares import eigenpro_centres
+from shallows.gram.rectangular import KeptStrips
+from shallows.solvers.least_squares import nystrom_conjugate_gradients as nystrom
+from shallows.solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
+
+N, P, RIDGE = 600, 60, 0.3
+
+
+def problem(*, p=P, n=N, weights=False, kept=None, xp=np, dtype=np.float64, outputs=2):
+    x, y = sample(n).astype(dtype), sample(n, outputs, seed=1000).astype(dtype)
+    w = np.random.default_rng(0).uniform(0.2, 1.0, size=(n, 1)).astype(dtype) if weights else None
+    kernel, points = kernels.make("gaussian", 1.5), kernels.augmented(xp.asarray(x))
+    centres, own = points[:p, :], None if w is None else xp.asarray(w)
+    made = nystrom.make_preconditioner(kernel, centres, n, RIDGE, None if own is None else own[:p, 0])
+    strips = None if kept is None else KeptStrips(n, centres, kept)
+    return NystromProblem(kernel, centres, lambda b: points[b, :], xp.asarray(y), made, own, RIDGE, kept=strips)
+
+
+def minimiser(held):
+    """The coefficients that solve the normal equations, and the matrix of the points and the centres."""
+    x = np.asarray(held.points(slice(0, held.targets.shape[0])))[:, :-2].astype(float)
+    z = np.asarray(held.centres)[:, :-2].astype(float)
+    K, K_ZZ = naive_kernel("gaussian", 1.5, x, z), naive_kernel("gaussian", 1.5, z, z)
+    w = 1.0 if held.weights is None else np.asarray(held.weights)
+    y = np.asarray(held.targets).astype(float)
+    return np.linalg.solve(K.T @ (w * K) + RIDGE * K_ZZ + 1e-12 * np.eye(len(z)), K.T @ (w * y)), K
+
+
+def trained(held, batch=N, epochs=60, settled=0.0):
+    n = held.targets.shape[0]
+    solver = NystromConjugateGradients(settled)
+    return training.train(solver, held, training.Batches(n, batch, 0), training.Stopping(epochs))
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("batch", [N, 77])
+@pytest.mark.parametrize("kept", [None, 10**8, 10**5])
+def test_it_finds_the_minimiser_and_knows_its_loss(weights, batch, kept):
+    held = problem(weights=weights, kept=kept)
+    run, (best, K) = trained(held, batch), minimiser(held)
+    assert np.abs(K @ (run.state.coefficients - best)).max() < 1e-6
+    w = 1.0 if held.weights is None else held.weights
+    loss = (w * (K @ run.state.coefficients - held.targets) ** 2).sum() / (w * held.targets**2).sum()
+    assert run.losses[-1] == pytest.approx(loss, rel=1e-9)
+    assert run.losses[0] == 1.0
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_preconditioner_is_the_equations_that_the_centres_would_give(weights):
+    held = problem(weights=weights)
+    L, A = np.tril(held.preconditioner.factor), np.tril(held.preconditioner.inner)
+    z = held.centres[:, :-2]
+    assert np.abs(L @ L.T - naive_kernel("gaussian", 1.5, z, z)).max() < 1e-8
+    w = np.ones((P, 1)) if held.weights is None else held.weights[:P]
+    shift = max(RIDGE, nystrom.LEAST_SHIFT * N / P * w.mean())
+    assert np.abs(A @ A.T - (N / P * L.T @ (w * L) + shift * np.eye(P))).max() < 1e-10
+    right = sample(P, 3, seed=3)
+    assert np.abs(held.preconditioner.solve(right) - np.linalg.solve(A @ A.T, right)).max() < 1e-10
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_with_the_points_as_centres_one_iteration_is_the_solution(weights):
+    held = problem(n=200, p=200, weights=weights)
+    run, (best, K) = trained(held, 200, epochs=2), minimiser(held)
+    assert np.abs(K @ (run.state.coefficients - best)).max() < 1e-6
+
+
+def test_a_small_ridge_costs_few_iterations():
+    # Without the shift of the preconditioner the loss is 3 times its minimum after these passes.
+    held = problem(n=3000, p=100)
+    losses = trained(held, 3000, epochs=40).losses
+    assert losses[9] < 1.01 * losses[-1]
+
+
+def test_it_ends_where_the_objective_has_settled_each_output_for_itself():
+    together = trained(problem(), settled=1e-3)
+    assert together.stopped_by == "exhausted" and 3 < together.epoch < 30
+    for j in range(2):
+        held = problem()
+        alone = NystromProblem(**{**vars(held), "targets": held.targets[:, j : j + 1]})
+        run = trained(alone, settled=1e-3)
+        assert np.abs(run.state.coefficients - together.state.coefficients[:, j : j + 1]).max() < 1e-7
+
+
+def test_a_state_that_is_kept_within_a_pass_goes_on_to_the_same_bits():
+    held, solver = problem(), NystromConjugateGradients(0.0)
+    order = [batch for epoch in range(4) for batch in training.Batches(N, 130, 0).of_epoch(epoch)]
+    state, other = solver.init(held), solver.init(held)
+    for batch in order[:12]:
+        state = solver.step(held, state, batch)
+    kept = state.remember()
+    other.recall(*kept)
+    for batch in order[12:]:
+        state, other = solver.step(held, state, batch), solver.step(held, other, batch)
+    assert np.array_equal(state.coefficients, other.coefficients) and state.loss == other.loss
+
+
+def test_it_is_the_same_on_another_array_library():
+    xp = pytest.importorskip("array_api_strict")
+    ours, theirs = (trained(problem(xp=lib, weights=True), epochs=8).state for lib in (np, xp))
+    assert np.abs(ours.coefficients - arrays.to_numpy(theirs.coefficients)).max() < 1e-6
+
+
+def test_strips_that_are_kept_change_no_bit_and_are_as_many_as_fit():
+    half = 4 * N * P * 8 // 10
+    runs = [trained(problem(kept=kept), 200, epochs=5) for kept in (None, half, 10**8)]
+    assert np.array_equal(runs[0].state.coefficients, runs[2].state.coefficients)
+    assert np.array_equal(runs[1].state.coefficients, runs[2].state.coefficients)
+    strips = KeptStrips(1000, kernels.augmented(sample(40)), 256 * 48 * 8 * 2)
+    for start in range(0, 1000, 250):
+        blocks, made = strips.blocks(slice(start, start + 250))
+        assert (blocks is None) == (start >= 500) and not made
+        if blocks is not None:
+            strips.finish(slice(start, start + 250))
+    assert strips.kept_fraction == 0.5 and strips.blocks(slice(0, 250))[1]
+    assert strips.blocks(slice(0, 100)) == (None, False)
+
+
+# -------------------------------------------------------------------------------------- the estimators
+
+
+def table(n, d=3, noise=0.0):
+    x = sample(n, d)
+    return x, np.sin(2 * x[:, 0]) + x[:, -1] + noise * np.random.default_rng(1).normal(size=n)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(500, 500), (900, 900), (3000, 2190)])
+def test_their_number_grows_with_the_root_of_the_rows(n, expected, monkeypatch):
+    monkeypatch.setattr(eigenpro_centres, "effective_dimension", lambda *given: np.inf)
+    model = EigenProCentresRegressor(random_state=0, max_epochs=2, tol=0).fit(*table(n))
+    assert model.effective_params_["n_centres"] == len(model.dual_coef_) == expected
+    assert model.effective_params_["solver"] == "conjugate_gradients" and model.effective_params_["kept_fraction"] == 1
+
+
+def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
+    X, y = table(3000, d=2, noise=3.0)
+    model = EigenProCentresRegressor(random_state=0).fit(X, y)
+    assert model.effective_params_["n_centres"] == eigenpro_centres.LEAST_CENTRES
+    more = EigenProCentresRegressor(random_state=0, centres=2200).fit(X, y)
+    truth = np.sin(2 * X[:, 0]) + X[:, 1]
+    errors = [np.mean((fit.predict(X) - truth) ** 2) for fit in (model, more)]
+    assert errors[0] < 1.05 * errors[1]
+
+
+def test_the_effective_dimension_is_that_of_the_whole_matrix():
+    X, y = table(4000, d=1, noise=1.0)
+    model = EigenProCentresRegressor(random_state=0)
+    seen = []
+    original = eigenpro_centres.effective_dimension
+    eigenpro_centres.effective_dimension = lambda *given: seen.append(original(*given)) or seen[-1]
+    try:
+        model.fit(X, y)
+    finally:
+        eigenpro_centres.effective_dimension = original
+    values = np.linalg.eigvalsh(naive_kernel("gaussian", model.bandwidth_, X, X))
+    true = np.sum(values / (values + model.effective_params_["regularisation"]))
+    assert seen[0] == pytest.approx(true, rel=0.2)
+
+
+def test_a_little_memory_holds_fewer_centres():
+    room = f"{arrays.resident_memory() // 10**6 + 60}MB"
+    model = EigenProCentresRegressor(random_state=0, memory=room, max_epochs=3).fit(*table(5000))
+    assert 500 < model.effective_params_["n_centres"] < 2828
+
+
+@pytest.mark.parametrize("given", [{"batch_size": 100}, {"rank": 5}, {"damping": 0.5}, {"step_size": 1e-3}])
+def test_parameters_of_eigenpro_ask_for_eigenpro(given):
+    X, y = table(300)
+    model = EigenProCentresRegressor(centres=50, random_state=0, max_epochs=1, tol=0, **given).fit(X, y)
+    assert model.effective_params_["solver"] == "eigenpro" and model.step_size_ > 0
+    with pytest.raises(ShallowsError, match=f'{next(iter(given))}: of solver="eigenpro" alone'):
+        EigenProCentresRegressor(solver="conjugate_gradients", **given).fit(X, y)
+
+
+def test_both_solvers_come_to_one_function():
+    X, y = table(1500, noise=0.2)
+    labels = (y > 0).astype(int)
+    options = {
+        "centres": 100,
+        "bandwidth": 1.5,
+        "regularisation": 1.0,
+        "calibration": None,
+        "random_state": 0,
+        "tol": 0,
+    }
+    for Estimator, targets in ((EigenProCentresRegressor, y), (EigenProCentresClassifier, labels)):
+        models = [Estimator(solver=name, max_epochs=60, **options) for name in ("eigenpro", "conjugate_gradients")]
+        a, b = (model.fit(X, targets)._raw_predict(X) for model in models)
+        assert np.abs(a - b).mean() < 0.02 * np.abs(a).mean()
+
+
+def test_what_is_no_solver_is_refused():
+    with pytest.raises(ShallowsError, match="solver must be one of 'auto', 'conjugate_gradients', 'eigenpro'"):
+        EigenProCentresRegressor(solver="falkon").fit(*table(50))
