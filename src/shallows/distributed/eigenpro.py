@@ -205,7 +205,7 @@ class DistributedEigenProFit(DistributedLeastSquaresFit):
         budget = min(self._working_budget(device) // 2, 2**28 if device.kind == "cpu" else 2**32)
         out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(own.dtype)))
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, extra in self._centring.new_points(X, device, out.dtype):
+            for rows, x, extra in self._centring.new_points(self._model_inputs(X), device, out.dtype):
                 made = gram.cross_product(fit.gram.kernel, x, own, mine, budget=budget, extra=extra)
                 out[rows] = arrays.to_numpy(made)
         return self._unscale(self._ranks.sum(out))

@@ -34,6 +34,8 @@ class Fit:
         Where the training begins, by ``warm_start``.
     before : dict
         What the model of the fit before had of ``_model_attributes``.
+    inputs : array or CSR matrix, shape (n, d)
+        What the model is a function of, in the user's order.
     codes : ndarray, shape (n, c), or None
         Targets as the solver learns them, in the user's order.
     dtype : dtype
@@ -63,6 +65,7 @@ class Fit:
     held_out: early_stopping.HeldOut | None = None
     start: warm_starts.Start | None = None
     before: dict[str, Any] = field(default_factory=dict)
+    inputs: Any = None
     codes: np.ndarray | None = None
     dtype: Any = None
     budget: int = 0
@@ -180,6 +183,10 @@ class TrainedEstimator(Estimator):
 
     # ------------------------------------------------------------------- what a family may define anew
 
+    def _inputs_of(self, fit: Fit) -> Any:
+        """What the model is a function of: the rows that are trained on, or what is made of them."""
+        return fit.data.X
+
     def _precision(self, fit: Fit) -> str:
         """Return the dtype that dtype="auto" means."""
         return "float64" if fit.n <= SMALL else "float32"
@@ -242,6 +249,7 @@ class TrainedEstimator(Estimator):
         fit.dtype = np.dtype(self._precision(fit) if self.dtype == "auto" else self.dtype)
         if fit.data.weights is not None:
             fit.weight_unit = float(self._unit_of_weights(fit.data.weights))
+        fit.inputs = self._inputs_of(fit)
         with fit.device.active():
             self._prepare(fit)
             self._build(fit)

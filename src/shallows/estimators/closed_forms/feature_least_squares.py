@@ -16,6 +16,7 @@ from ...solvers.solver_parameters import Parameter
 from .. import leave_one_out_choice
 from ..base import Estimator
 from ..predictions import ValuePredictions
+from ..principal_components import Components
 from ..square_loss_classes import SquareLossClassifier
 from .feature_choice import choose_on_features
 from .normal_equations import DIRECT_ROWS, solve_by_features, solve_by_rows, solve_sparse
@@ -76,6 +77,14 @@ class FeatureLeastSquares(Estimator):
         """Tolerance and most iterations of a solver that iterates."""
         return DIRECT.tol, DIRECT.max_iterations
 
+    def _components_of(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> Components | None:
+        """Principal components to take in the place of the inputs."""
+        return None
+
+    def _for_rows(self, transformer: Any, n: int) -> Any:
+        """The unfitted transformer with as many features as n rows are worth, where none were asked for."""
+        return transformer
+
     def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError
 
@@ -108,6 +117,8 @@ class FeatureLeastSquares(Estimator):
         started = time.perf_counter()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         targets = self._encode(y, weights)
+        self._components = self._components_of(X, targets, weights)
+        X = X if self._components is None else self._components(X)
         root = None if weights is None else np.sqrt(weights / weights.max())
         ridge, selection = self._fit_transformer(X, targets, weights)
         ridge /= 1.0 if weights is None else float(weights.max())
@@ -116,7 +127,9 @@ class FeatureLeastSquares(Estimator):
         if not np.isfinite(coefficients).all():
             raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")
         self.coef_ = np.ascontiguousarray(coefficients.T)
-        self.effective_params_ = {**self.transformer_.effective_params_, "ridge": ridge, **told, **selection}
+        made_of = {} if self._components is None else {"n_components": self._components.directions.shape[1]}
+        of_features = {**self.transformer_.effective_params_, **made_of}
+        self.effective_params_ = {**of_features, "ridge": ridge, **told, **selection}
         self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
         return self
 
@@ -155,7 +168,8 @@ class FeatureLeastSquares(Estimator):
             searches=self._searches(),
             ridge=ridge,
         )
-        self.transformer_ = self._make_transformer(seed, None if choice is None else choice.bandwidth).fit(X)
+        made = self._make_transformer(seed, None if choice is None else choice.bandwidth)
+        self.transformer_ = self._for_rows(made, X.shape[0]).fit(X)
         if ridge is None:
             ridge = 1.0 if choice is None else choice.regularisation
         return ridge, leave_one_out_choice.report(choice)
@@ -182,6 +196,8 @@ class FeatureLeastSquares(Estimator):
         """Outputs of the linear function, float64, shape (n_samples, n_outputs), for checked X."""
         if "device" in self.transformer_.get_params(deep=False):
             self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
+        components = getattr(self, "_components", None)
+        X = X if components is None else components(X)
         out = np.empty((X.shape[0], len(self.coef_)))
         width = 1024 if not self._dense() else self.coef_.shape[1]
         for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // width)):

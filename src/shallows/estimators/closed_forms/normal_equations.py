@@ -18,17 +18,28 @@ import scipy.sparse.linalg
 DIRECT_ROWS = 6000
 """Rows up to which sparse features lead to the dense system of the rows."""
 
+ROUNDINGS = 4.0
+"""λ in units of the rounding of a block's products from which on these are made in float32."""
+
 FORMS = ("auto", "features", "rows")
 """Which of the two systems is solved; "auto" takes the smaller one."""
 
 
 def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: float) -> np.ndarray:
-    """(HᵀH + λI)⁻¹ HᵀT from blocks of rows ``(H, T)``, shape (n_features, n_outputs); float64."""
-    gram, moments = 0.0, 0.0
+    """(HᵀH + λI)⁻¹ HᵀT from blocks of rows ``(H, T)``, shape (n_features, n_outputs); float64.
+
+    Blocks of float32 are multiplied in float32 where λ is far above its rounding, and added up in float64.
+    """
+    gram, moments, in_single = 0.0, 0.0, None
     for H, T in blocks:
-        H = np.asarray(H, dtype=np.float64)
-        gram, moments = gram + H.T @ H, moments + H.T @ T
-    return _solved(gram, ridge, moments)
+        if in_single is None:
+            in_single = H.dtype == np.float32 and ridge > ROUNDINGS * np.finfo(np.float32).eps * np.vdot(H, H)
+        H = H if in_single else np.asarray(H, dtype=np.float64)
+        (syrk,) = scipy.linalg.get_blas_funcs(("syrk",), (H,))
+        # Of the upper triangle alone, which is half of the work.
+        gram = gram + syrk(1.0, H.T).astype(np.float64)
+        moments = moments + H.T @ T.astype(H.dtype)
+    return _solved(gram + np.triu(gram, 1).T, ridge, moments.astype(np.float64))
 
 
 def solve_by_rows(H: np.ndarray, T: np.ndarray, ridge: float) -> np.ndarray:

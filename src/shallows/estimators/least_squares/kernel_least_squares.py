@@ -15,13 +15,14 @@ from ...kernels import Kernel
 from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
-from .. import early_stopping, precomputed
+from .. import early_stopping, precomputed, principal_components
 from ..base import reports_progress, warn_user
 from ..centring import Centring
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole
 from ..predictions import ValuePredictions
+from ..principal_components import SearchedKernel
 from ..scores import kernel_scores
 from ..square_loss_classes import SquareLossClassifier
 from . import convergence_warning
@@ -118,7 +119,7 @@ class KernelLeastSquares(TrainedEstimator):
     """
 
     _context = LeastSquaresFit
-    _model_attributes = ("dual_coef_", "coef_", "_calibration")
+    _model_attributes = ("dual_coef_", "coef_", "_calibration", "_components")
     _sums_losses = True  # λ stands beside the sum of the squared errors.
     _n_arrays = 6
     """Arrays of the targets' shape that a fit holds at most: the targets, the iterate, the iterate at the start of the
@@ -194,6 +195,16 @@ class KernelLeastSquares(TrainedEstimator):
     def _unit_of_weights(self, weights: np.ndarray) -> float:
         return weights.max()
 
+    def _inputs_of(self, fit: LeastSquaresFit) -> Any:
+        self._components = None
+        if hasattr(self, "n_components") and fit.data.matrix is None:
+            # A preconditioner that is handed in was made of the inputs.
+            chooses = getattr(self, "preconditioner", None) is None and getattr(self, "_takes_kernel", True)
+            kernel = SearchedKernel.of(self.kernel, self.bandwidth, self.kernel_params) if chooses else None
+            given = fit.data.X, fit.codes, fit.data.weights, fit.seed, fit.budget
+            self._components = principal_components.components_for(self.n_components, kernel, *given)
+        return self._model_inputs(fit.data.X)
+
     def _prepare(self, fit: LeastSquaresFit) -> None:
         self._check_memory(fit)
         super()._prepare(fit)
@@ -255,6 +266,7 @@ class KernelLeastSquares(TrainedEstimator):
             "stopped_by": run.stopped_by,
             "kept_fraction": fit.gram.kept_fraction,
             **fit.report(),
+            "n_components": None if self._components is None else self._components.directions.shape[1],
             "n_features_used": int(self._centring.varies.sum()),
             "n_validation": 0 if fit.held_out is None else len(fit.held_out.rows),
         }
@@ -263,7 +275,7 @@ class KernelLeastSquares(TrainedEstimator):
     # ------------------------------------------- what depends on the space of the functions
 
     def _prepare_points(self, fit: LeastSquaresFit) -> Any:
-        X, kind = fit.data.X, kernels.kind(self.kernel)
+        X, kind = fit.inputs, kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
         self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
         points = self._centring.training_points(X, fit.order, fit.device, fit.dtype)
@@ -310,6 +322,8 @@ class KernelLeastSquares(TrainedEstimator):
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
         early_stopping.check_parameters(self)
+        if hasattr(self, "n_components"):
+            principal_components.check(self)
 
     def _check_memory(self, fit: LeastSquaresFit) -> None:
         """Refuse a budget for the process that its data, the points in the precision of the fit and its outputs exceed.
@@ -323,7 +337,7 @@ class KernelLeastSquares(TrainedEstimator):
         """
         if self.memory is None or fit.device.kind != "cpu":
             return
-        points = fit.n * (fit.data.X.shape[1] + 2) * fit.dtype.itemsize
+        points = fit.n * (fit.inputs.shape[1] + 2) * fit.dtype.itemsize
         outputs = fit.n * fit.n_outputs * (2 * self._n_arrays * fit.dtype.itemsize + 16)
         held = arrays.resident_memory()
         least = held + points + outputs + BESIDE
@@ -372,6 +386,11 @@ class KernelLeastSquares(TrainedEstimator):
 
     # -------------------------------------------------------------------------- prediction
 
+    def _model_inputs(self, X: Any) -> Any:
+        """What the model is a function of: components of checked X, or itself."""
+        components = getattr(self, "_components", None)
+        return X if components is None else components(X)
+
     @reports_progress
     def _raw_predict(self, X: Any, coefficients: Any = None, fit: LeastSquaresFit | None = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X; with the coefficients of a fit at work, or those of the model."""
@@ -383,6 +402,7 @@ class KernelLeastSquares(TrainedEstimator):
             coefficients = arrays.to_device(self.dual_coef_, device)
         budget = min(self._working_budget(device) // 2, BLOCKS_BYTES if device.kind == "cpu" else 2**32)
         kept = fit.evaluation_cache.entry_for(X, budget) if fit is not None and fit.evaluation_cache else None
+        X = self._model_inputs(X)
         given = kernel, self._centring, X, points, coefficients, device
         out = kernel_scores(*given, budget=kept.budget if kept else budget, fitting=fit is not None, kept=kept)
         if fit is None:

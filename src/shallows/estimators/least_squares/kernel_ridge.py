@@ -18,6 +18,7 @@ from ...solvers.solver_parameters import complete
 from ...spectrum.certificates import different
 from ..base import SMALL, warn_user
 from ..constructors import stores_parameters, with_parameters
+from ..leave_one_out_choice import AUTO
 from ..parameter_checks import check_whole
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 
@@ -62,6 +63,7 @@ class _KernelRidge:
         *,
         bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
+        n_components: int | str | None = AUTO,
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
         solver: str = "auto",
@@ -226,6 +228,10 @@ class KernelRidgeClassifier(_KernelRidge, LeastSquaresClassifier):
         to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    n_components : int, "auto" or None, default="auto"
+        Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
+        compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
+        the points are dense and have enough inputs. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
@@ -325,6 +331,10 @@ class KernelRidgeRegressor(_KernelRidge, LeastSquaresRegressor):
         to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+    n_components : int, "auto" or None, default="auto"
+        Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
+        compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
+        the points are dense and have enough inputs. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but

@@ -1,0 +1,173 @@
+"""Principal components in the place of the inputs: made, chosen, and a part of the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.decomposition import PCA
+
+import shallows
+from engine_example import sample
+from shallows import kernels, spectrum, streams, training
+from shallows.errors import ShallowsError
+from shallows.estimators.principal_components import Components, components_for, principal_components
+
+NAMES = ["EigenPro", "EigenProCentres", "FeatureEigenPro", "KernelRidge", "FeatureRidge"]
+each = pytest.mark.parametrize("name", NAMES)
+
+
+def table(n=500, d=100, *, tail=False, seed=0):
+    """Ten strong directions among many weak ones, mixed; the target is a function of the strong ones, or of a weak."""
+    rng = np.random.default_rng(seed)
+    hidden = sample(n + 100, d, seed) * np.where(np.arange(d) < 10, 3.0, 1.0 if tail else 0.8)
+    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    y = np.sign(hidden[:, -1]) * 2.0 if tail else np.sin(hidden[:, 0]) + hidden[:, 1]
+    x = hidden @ turn
+    return x[:n], y[:n], x[n:]
+
+
+def made(name, **options):
+    options = {"random_state": 0, **options}
+    if name in ("EigenProCentres", "EigenPro", "FeatureEigenPro"):
+        options.setdefault("max_epochs", 5)
+    return getattr(shallows, f"{name}Regressor")(**options)
+
+
+@pytest.mark.parametrize(("n", "d"), [(300, 20), (40, 120)])
+def test_components_are_those_of_scikit_learn(n, d):
+    x = sample(n, d) * np.linspace(3.0, 0.5, d) + 5.0
+    ours, theirs = principal_components(x, 6, 0), PCA(6, svd_solver="full").fit(x)
+    expected = theirs.transform(x)
+    signs = np.sign(np.sum(ours(x) * expected, axis=0))
+    assert np.abs(ours(x) * signs - expected).max() < 1e-8
+    assert np.abs(ours.directions.T @ ours.directions - np.eye(6)).max() < 1e-10
+    assert ours(x.astype(np.float32)).dtype == np.float32
+    assert np.array_equal(ours.first(2)(x), ours(x)[:, :2]) or np.allclose(ours.first(2)(x), ours(x)[:, :2])
+    assert np.allclose(ours(scipy.sparse.csr_array(x)), ours(x))
+
+
+@each
+def test_a_model_of_components_is_the_model_of_their_table(name):
+    X, y, new = table()
+    whole = made(name, n_components=8).fit(X, y)
+    assert whole.effective_params_["n_components"] == 8
+    apart = made(name, n_components=None).fit(whole._components(X), y)
+    assert np.abs(whole.predict(new) - apart.predict(whole._components(new))).max() < 1e-6
+    assert whole.n_features_in_ == 100
+
+
+@each
+def test_they_are_chosen_where_the_tail_is_noise(name):
+    X, y, _ = table()
+    model = made(name).fit(X, y)
+    assert model.effective_params_["n_components"] == 50
+    assert model.score(X, y) > made(name, n_components=None).fit(X, y).score(X, y) - 0.1
+
+
+@each
+def test_inputs_stay_where_the_target_is_in_the_tail(name):
+    X, y, _ = table(tail=True)
+    assert made(name).fit(X, y).effective_params_.get("n_components") is None
+
+
+@each
+@pytest.mark.parametrize("case", ["bandwidth", "sparse", "few inputs", "None"])
+def test_inputs_stay_where_nothing_is_compared(name, case):
+    X, y, _ = table(d=60 if case == "few inputs" else 100)
+    options = {"None": {"n_components": None}}.get(case, {})
+    if case == "bandwidth":
+        options = {"features_params": {"bandwidth": 3.0}} if name == "FeatureRidge" else {"bandwidth": 3.0}
+    model = made(name, **options).fit(scipy.sparse.csr_array(X) if case == "sparse" else X, y)
+    assert model.effective_params_.get("n_components") is None and model._components is None
+
+
+def test_of_collinear_and_constant_inputs_there_are_few():
+    X = np.hstack([sample(300, 4) @ sample(4, 90, seed=1), np.ones((300, 5))])
+    found = principal_components(X, 50, 0)
+    assert found.directions.shape == (95, 4)
+    assert np.allclose(found(X) @ found.directions.T + found.mean, X)
+    model = made("EigenPro").fit(X, X[:, 0])
+    assert model.score(X, X[:, 0]) > 0.99
+    assert principal_components(np.ones((20, 80)), 50, 0) is None
+    assert principal_components(np.full((20, 80), 1e300) * sample(20, 80), 50, 0) is None
+
+
+@each
+def test_a_model_is_saved_with_them(name, tmp_path):
+    X, y, new = table()
+    model = made(name, n_components=8).fit(X, y)
+    shallows.save(model, tmp_path / "model")
+    assert np.array_equal(shallows.load(tmp_path / "model").predict(new), model.predict(new))
+
+
+@pytest.mark.parametrize("name", NAMES[:3])
+def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
+    X, y, new = table()
+    seen = []
+
+    class Look(training.Observer):
+        def on_epoch(self, run):
+            seen.append((run.snapshot().predict(new), run.snapshot().predict_training()))
+
+    model = made(name, n_components=8, max_epochs=3, tol=0).fit(X, y, observers=[Look()])
+    assert np.allclose(seen[-1][0], model.predict(new)) and np.allclose(seen[-1][1], model.predict(X), atol=1e-4)
+    held = made(name, n_components=8, early_stopping=True).fit(X, y)
+    assert held.best_validation_score_ > 0.2
+
+
+def test_given_centres_are_points_of_the_inputs():
+    X, y, new = table()
+    of_table = made("EigenProCentres", centres=X[:50], n_components=8, bandwidth=4.0).fit(X, y)
+    Z = of_table._components(X[:50])
+    apart = made("EigenProCentres", centres=Z, n_components=None, bandwidth=4.0).fit(of_table._components(X), y)
+    assert np.abs(of_table.predict(new) - apart.predict(of_table._components(new))).max() < 1e-6
+
+
+@each
+@pytest.mark.parametrize("value", [0, -3, 2.5, "all", True, [5]])
+def test_what_is_no_number_of_components_is_refused(name, value):
+    X, y, _ = table(60)
+    with pytest.raises(ShallowsError, match="n_components must be"):
+        made(name, n_components=value).fit(X, y)
+
+
+@each
+def test_more_components_than_inputs_are_refused(name):
+    X, y, _ = table(60)
+    with pytest.raises(ShallowsError, match="n_components=101 is more than 60 rows of 100 inputs have"):
+        made(name, n_components=101).fit(X, y)
+
+
+def test_as_many_as_inputs_are_the_inputs():
+    assert components_for(5, None, sample(30, 5), sample(30, 1), None, 0, 2**30) is None
+    assert isinstance(components_for(4, None, sample(30, 5), sample(30, 1), None, 0, 2**30), Components)
+
+
+def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
+    X, y, _ = table()
+    order = streams.permutation(0, "order", 0, len(X))
+    points = kernels.augmented((X - X.mean(axis=0))[order])
+    given = spectrum.make_preconditioner(kernels.Gaussian(4.0), points, rank=10, n_subsample=100, seed=0)
+    given = replace(given, indices=order[given.indices])
+    assert made("EigenPro", preconditioner=given).fit(X, y).effective_params_["n_components"] is None
+    with pytest.raises(ShallowsError, match="n_components=None"):
+        made("EigenPro", n_components=8, preconditioner=given).fit(X, y)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(500, 1000), (20_000, 2828)])
+def test_random_features_grow_with_the_rows(n, expected):
+    X = sample(n, 2)
+    model = made("FeatureRidge", regularisation=1.0).fit(X, np.sin(X[:, 0]))
+    assert model.coef_.shape[1] == expected
+    few = made("FeatureRidge", regularisation=1.0, features_params={"n_features": 50}).fit(X, X[:, 0])
+    assert few.coef_.shape[1] == 50
+
+
+def test_products_in_single_precision_change_nothing_that_shows():
+    X, y = sample(3000, 5).astype(np.float32), sample(3000, 1, seed=1)[:, 0]
+    single = made("FeatureRidge", regularisation=0.1, features_params={"bandwidth": 2.0}).fit(X, y)
+    double = made("FeatureRidge", regularisation=0.1, features_params={"bandwidth": 2.0}, dtype="float64").fit(X, y)
+    assert np.abs(single.predict(X) - double.predict(X)).max() < 2e-3 * np.abs(double.predict(X)).max()
