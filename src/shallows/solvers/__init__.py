@@ -37,6 +37,7 @@ SOLVERS = LazyTable(
         "KernelNewton": ".support_vectors.primal_newton",
         "MultiHyperplane": ".budgeted.multi_hyperplane",
         "Pegasos": ".regularised.pegasos",
+        "NystromConjugateGradients": ".least_squares.nystrom_conjugate_gradients",
         "ProjectedEigenPro": ".least_squares.projected",
         "Richardson": ".least_squares.richardson",
         "solver_for": ".least_squares.selection",
