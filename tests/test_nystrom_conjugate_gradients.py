@@ -202,3 +202,24 @@ def test_both_solvers_come_to_one_function():
 def test_what_is_no_solver_is_refused():
     with pytest.raises(ShallowsError, match="solver must be one of 'auto', 'conjugate_gradients', 'eigenpro'"):
         EigenProCentresRegressor(solver="falkon").fit(*table(50))
+
+
+def test_in_single_precision_the_loss_is_the_models_own():
+    # With sums and triangular solves in float32 the loss that was told was three quarters of the model's.
+    X, y = table(20_000, d=6, noise=0.3)
+    options = {"centres": 800, "bandwidth": 3.0, "regularisation": 0.003, "random_state": 0, "tol": 0}
+    single, double = (EigenProCentresRegressor(dtype=f"float{bits}", **options).fit(X, y) for bits in (32, 64))
+    for model in (single, double):
+        assert np.mean((model.predict(X) - y) ** 2) / np.var(y) == pytest.approx(model.losses_[-1], rel=2e-3)
+    assert single.losses_[-1] == pytest.approx(double.losses_[-1], rel=0.02)
+
+
+@pytest.mark.parametrize("trans", ["N", "T"])
+def test_a_triangle_of_float32_is_solved_in_float64(trans, monkeypatch):
+    monkeypatch.setattr(arrays.linear_systems, "WIDE_ROWS", 16)
+    L = np.tril(sample(50, 50)).astype(np.float32) + 8 * np.eye(50, dtype=np.float32)
+    garbage, b = L + np.triu(np.full((50, 50), 7.0, dtype=np.float32), 1), sample(50, 3, seed=1)
+    before = b.copy()
+    expected = np.linalg.solve(L.T if trans == "T" else L, b)
+    assert np.abs(arrays.solve_triangular_in_double(garbage, b, trans) - expected).max() < 1e-13
+    assert np.array_equal(b, before)

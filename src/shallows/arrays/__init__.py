@@ -35,6 +35,7 @@ from .linear_systems import (
     solve_damped,
     solve_positive_definite,
     solve_triangular,
+    solve_triangular_in_double,
     triangular_gram,
 )
 from .memory import available_memory, check_room, memory_budget, parse_bytes, peak_memory, resident_memory
@@ -92,6 +93,7 @@ __all__ = [
     "solve_damped",
     "solve_positive_definite",
     "solve_triangular",
+    "solve_triangular_in_double",
     "stable_order",
     "sum_in_order",
     "supports_out",

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from .devices import Array, astype, is_numpy, namespace, supports_out
-from .operations import diagonal
+from .operations import blocks, contiguous, diagonal
 
 
 def raise_on_failure(x: Array) -> contextlib.AbstractContextManager:
@@ -36,6 +36,27 @@ def solve_triangular(factor: Array, b: Array, trans: str = "N") -> Array:
 
         return solve(factor, b, lower=True, trans=trans, check_finite=False)
     return namespace(factor).linalg.solve(factor.T if trans == "T" else factor, b)
+
+
+WIDE_ROWS = 1024
+"""Rows of a factor that are brought to float64 at a time."""
+
+
+def solve_triangular_in_double(factor: Array, b: Array, trans: str = "N") -> Array:
+    """As `solve_triangular`, with the arithmetic in float64 and the factor left in its precision; few columns."""
+    xp, p = namespace(factor), factor.shape[0]
+    if factor.dtype == xp.float64:
+        return solve_triangular(factor, b, trans)
+    x, spans = xp.asarray(b, dtype=xp.float64, copy=True), list(blocks(p, WIDE_ROWS))
+    for span in reversed(spans) if trans == "T" else spans:
+        strip = astype(factor[span, : span.stop], xp.float64)
+        left, square = strip[:, : span.start], contiguous(strip[:, span.start :])
+        if trans == "T":
+            x[span, :] = solve_triangular(square, x[span, :], trans)
+            x[: span.start, :] -= left.T @ x[span, :]
+        else:
+            x[span, :] = solve_triangular(square, x[span, :] - left @ x[: span.start, :])
+    return x
 
 
 def triangular_gram(factor: Array) -> Array:

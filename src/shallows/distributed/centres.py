@@ -64,14 +64,12 @@ class DistributedNystromConjugateGradients(NystromConjugateGradients):
     def _product(problem: DistributedNystromProblem, a: Array | None, batch: slice) -> tuple[Array, Any]:
         ranks, mine, targets = problem.ranks, problem.ranks.piece(batch), problem.targets
         xp, shape = arrays.namespace(targets), (problem.centres.shape[0], targets.shape[1])
-        image, squares = xp.zeros(shape, dtype=targets.dtype), 0.0
+        image, squares = xp.zeros(shape, dtype=xp.float64), 0.0
         if mine.start < mine.stop:
             image, squares = NystromConjugateGradients._product(problem, a, mine)
             ranks.count((mine.stop - mine.start) * shape[0])
-        row = xp.zeros((1, shape[1]), dtype=targets.dtype) + arrays.astype(xp.asarray(squares), targets.dtype)
-        summed = ranks.sum(xp.concat([image, row]))
-        squares = arrays.astype(summed[-1:, :], xp.float64) if a is None else 0.0
-        return arrays.contiguous(summed[:-1, :]), squares
+        summed = ranks.sum(xp.concat([image, xp.zeros((1, shape[1]), dtype=xp.float64) + squares]))
+        return arrays.contiguous(summed[:-1, :]), summed[-1:, :] if a is None else 0.0
 
 
 class DistributedCentresMatrix(CentresMatrix):

@@ -89,6 +89,7 @@ def forward_and_back(
     budget: int,
     kept: KeptStrips | None = None,
     first: int = 0,
+    sums: Any = None,
 ) -> tuple[Array, float]:
     """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, of which a strip of rows is held, or what is kept.
 
@@ -98,13 +99,16 @@ def forward_and_back(
     ``points`` (m, d + 2): augmented. ``centres`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: given ``K[rows] @
     a`` and the rows, returns an array of the same shape and a number. It is called from several threads. ``budget``:
     Bytes that the strips may take; at the least 16 rows a worker are held. ``kept``: strips that later calls find
-    again; ``first`` is then the number of the first of the points among all of its rows. Returns ``product`` (p, c);
-    ``total``: the sum of the numbers.
+    again; ``first`` is then the number of the first of the points among all of its rows. ``sums``: dtype that the
+    products of strips are added up in; none is that of ``a``. Returns ``product`` (p, c); ``total``: the sum of the
+    numbers.
     """
     xp = arrays.namespace(points)
     m, p = points.shape[0], centres.shape[0]
+    sums = sums or a.dtype
     if fused.applies(kernel, centres, a):
-        return _fused(kernel, points, centres, a, respond)
+        product, total = _fused(kernel, points, centres, a, respond)
+        return arrays.astype(product, sums), total
     n_workers = min(arrays.workers_for(points), max(1, m // 64))
     affordable = int(budget) // max(1, n_workers * p * arrays.itemsize(points))
     height = max(16, min(_height(points), affordable))
@@ -115,7 +119,7 @@ def forward_and_back(
     strips, spans = list(arrays.blocks(m, height)), _spans(centres)
 
     def work(worker: int) -> tuple[Array, float]:
-        total, out = 0.0, xp.zeros((p, a.shape[1]), dtype=a.dtype)
+        total, out = 0.0, xp.zeros((p, a.shape[1]), dtype=sums)
         scratch: list[Array] = []
         for rows in strips[worker::n_workers]:
             here = slice(first + rows.start, first + rows.stop)
@@ -136,7 +140,7 @@ def forward_and_back(
             response, number = respond(values, rows)
             total += number
             for span, block in zip(spans, blocks, strict=True):
-                out[span, :] += arrays.thin_product(block.T, response)
+                out[span, :] += arrays.astype(arrays.thin_product(block.T, response), sums)
         return out, total
 
     products, totals = zip(*arrays.in_threads(work, n_workers), strict=True)

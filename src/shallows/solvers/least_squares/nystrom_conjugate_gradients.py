@@ -44,8 +44,21 @@ class NystromPreconditioner:
     jitter: float  # μ, which keeps the factor real under rounding
 
     def solve(self, residual: Array) -> Array:
-        """``(A Aᵀ)⁻¹ residual`` for an array of shape (p, c)."""
-        return arrays.solve_triangular(self.inner, arrays.solve_triangular(self.inner, residual), trans="T")
+        """``(A Aᵀ)⁻¹ residual`` for an array of shape (p, c) in float64."""
+        given = arrays.astype(residual, self.inner.dtype)
+        solved = arrays.solve_triangular(self.inner, arrays.solve_triangular(self.inner, given), trans="T")
+        return arrays.astype(solved, residual.dtype)
+
+    def whitened(self, a: Array) -> Array:
+        """``L⁻¹ a`` in float64.
+
+        What the products with float32 values leave of small directions is less than what solves in float32 lose.
+        """
+        return arrays.solve_triangular_in_double(self.factor, a)
+
+    def coefficients(self, v: Array) -> Array:
+        """``L⁻ᵀ v``, of coordinates v, in the precision of the factor."""
+        return arrays.astype(arrays.solve_triangular_in_double(self.factor, v, trans="T"), self.factor.dtype)
 
 
 def make_preconditioner(
@@ -137,7 +150,7 @@ class NystromProblem:
 
 @dataclass
 class NystromState:
-    """Where conjugate gradients stand; arrays of shape (p, c) are in the coordinates v = Lᵀ α."""
+    """Where conjugate gradients stand; arrays of shape (p, c) are in the coordinates v = Lᵀ α, in float64."""
 
     coefficients: Array  # (p, c): α of the model
     iterate: Array  # v
@@ -167,7 +180,7 @@ class NystromState:
         """Take up what `remember` gave."""
         copy = arrays.namespace(self.iterate).asarray
         for name, value in held.items():
-            setattr(self, name, copy(arrays.like(value, self.iterate), copy=True))
+            setattr(self, name, copy(arrays.like(value, getattr(self, name)), copy=True))
         for name, value in numbers.items():
             setattr(self, name, value)
 
@@ -197,14 +210,15 @@ class NystromConjugateGradients:
 
     def init(self, problem: NystromProblem) -> NystromState:
         """Coefficients of zero."""
-        xp, targets = arrays.namespace(problem.targets), problem.targets
-        zeros = [xp.zeros((problem.centres.shape[0], targets.shape[1]), dtype=targets.dtype) for _ in range(6)]
-        return NystromState(*zeros, *(xp.zeros((1, targets.shape[1]), dtype=xp.float64) for _ in range(2)))
+        xp, c = arrays.namespace(problem.targets), problem.targets.shape[1]
+        p = problem.centres.shape[0]
+        coefficients = xp.zeros((p, c), dtype=problem.targets.dtype)
+        return NystromState(coefficients, *(xp.zeros((n, c), dtype=xp.float64) for n in (p, p, p, p, p, 1, 1)))
 
     def step(self, problem: NystromProblem, state: NystromState, batch: slice) -> NystromState:
         """The products with a batch, and after the last one of a pass an iteration."""
         p, first = problem.preconditioner, state.n_passes == 0
-        a = None if first else arrays.solve_triangular(p.factor, state.direction, trans="T")
+        a = None if first else p.coefficients(state.direction)
         image, squares = self._product(problem, a, batch)
         state.image += image
         if first:
@@ -212,13 +226,13 @@ class NystromConjugateGradients:
         state.n_seen += batch.stop - batch.start
         if state.n_seen < problem.targets.shape[0]:
             return state
-        image = arrays.solve_triangular(p.factor, state.image)
+        image = p.whitened(state.image)
         if first:
             state.right, state.residual = -image, -image
             state.loss = float(arrays.namespace(image).sum(state.squares))
             self._turn(problem, state)
             # What the centres alone would give is the model until the next pass tells how far to go.
-            state.coefficients = arrays.solve_triangular(p.factor, state.direction, trans="T")
+            state.coefficients = p.coefficients(state.direction)
         else:
             self._go(problem, state, image + problem.regularisation * state.direction)
         state.image = arrays.namespace(image).zeros_like(image)
@@ -229,10 +243,9 @@ class NystromConjugateGradients:
         """Go along the direction, whose product with the matrix of the equations is given."""
         xp = arrays.namespace(image)
         length = ratio(state.product, _dots(state.direction, image))
-        step = arrays.astype(length, image.dtype)
-        state.iterate = state.iterate + step * state.direction
-        state.residual = state.residual - step * image
-        state.coefficients = arrays.solve_triangular(problem.preconditioner.factor, state.iterate, trans="T")
+        state.iterate = state.iterate + length * state.direction
+        state.residual = state.residual - length * image
+        state.coefficients = problem.preconditioner.coefficients(state.iterate)
         objective = state.squares - _dots(state.iterate, state.right) - _dots(state.iterate, state.residual)
         penalty = problem.regularisation * _dots(state.iterate, state.iterate)
         state.loss = max(float(xp.sum(objective - penalty)), 0.0)
@@ -248,7 +261,7 @@ class NystromConjugateGradients:
         along, state.direction = state.direction, problem.preconditioner.solve(state.residual)
         state.product = _dots(state.residual, state.direction)
         if before is not None:
-            state.direction = state.direction + arrays.astype(ratio(state.product, before), along.dtype) * along
+            state.direction = state.direction + ratio(state.product, before) * along
 
     @staticmethod
     def _product(problem: NystromProblem, a: Array | None, batch: slice) -> tuple[Array, Any]:
@@ -270,6 +283,7 @@ class NystromConjugateGradients:
             budget=problem.budget,
             kept=problem.kept,
             first=batch.start,
+            sums=xp.float64,
         )
         if a is not None:
             return image, 0.0
