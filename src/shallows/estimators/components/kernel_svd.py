@@ -137,10 +137,7 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         k, max_blocks = self.n_components, self._max_blocks(n)
         start = self._start(max_blocks)
         scaled, values = self.scaling is not None, start.values
-        step = self.step_size or component_plan.FIRST_STEP / (1.0 if scaled else float(values[0]))
-        decrease = self.decrease
-        if decrease is None:
-            decrease = component_plan.default_decrease(values, k, step * (1.0 if scaled else float(values[k - 1])))
+        step, decrease = component_plan.steps_of(self, values, scaled=scaled)
         self.batch_size_ = self._batch_size(n, max(1024, 20 * k))
         self.effective_params_ = {"scaling": self.scaling, "start_values": values[:k].tolist()}
         solver = DoublyStochasticSVD(float(step), float(decrease), scaled, max_blocks=max_blocks, seed=seed)

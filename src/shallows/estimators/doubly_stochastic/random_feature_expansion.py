@@ -385,9 +385,7 @@ class RandomFeatureExpansion(PlannedExpansion):
     def _raw_predict(self, X: Any, state: ExpansionState | None = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X."""
         device, fitting = arrays.resolve_device(self.device), state is not None
-        if not fitting:
-            self._state = self._state if self._state.device == device else self._state.to(device)
-            state = self._state
+        state = state if fitting else self._state_on(device)
         out = np.empty((X.shape[0], self._problem.n_outputs), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._centring.new_points(X, device, self._dtype):
@@ -396,13 +394,3 @@ class RandomFeatureExpansion(PlannedExpansion):
         if not fitting and state.is_finite():
             check_scores(out, X)
         return self._unscale(out)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = dict(super().__getstate__())
-        if "_state" in kept:
-            # So a model that was trained on a GPU can be unpickled where there is none.
-            kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
-        return kept

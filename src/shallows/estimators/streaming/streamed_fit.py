@@ -115,6 +115,24 @@ class StreamedFit(TrainedEstimator):
     def _describe(self, fit: StreamableFit, run: training.Run) -> None:
         self._set_fitted_attributes(run, fit.timings, run.seconds + fit.timings["evaluation"])
 
+    # ------------------------------------------------------------------------------------- the model
+
+    def _state_on(self, device: arrays.Device) -> Any:
+        """The state of the model, on a device from now on."""
+        if self._state.device != device:
+            self._state = self._state.to(device)
+        return self._state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = dict(super().__getstate__())
+        if "_state" in kept:
+            # So a model that was trained on a GPU can be unpickled where there is none.
+            kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
+        return kept
+
     # ------------------------------------------------------------------------------------- the stream
 
     def _end_beginning(self, n: int) -> None:
@@ -145,7 +163,6 @@ class StreamedFit(TrainedEstimator):
             with device.active():
                 first = next(steps, None)
                 if first is not None:
-                    self._state = self._state if self._state.device == device else self._state.to(device)
                     run = training.train(
                         self._solver,
                         self._problem,
@@ -156,7 +173,7 @@ class StreamedFit(TrainedEstimator):
                         checkpoint=checkpoint,
                         snapshot=self._make_snapshot,
                         may_shrink=self.step_size is None,
-                        state=self._state,
+                        state=self._state_on(device),
                     )
                     self._finish_stream(self._state)
         taken = self._n_batches_seen - n_before
