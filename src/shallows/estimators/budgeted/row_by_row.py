@@ -12,11 +12,10 @@ import scipy.sparse
 from ... import arrays, streams, training
 from ...errors import ShallowsError
 from ...solvers.budgeted.sparse_rows import SparseRows, sparse_rows
-from .. import class_weights
+from .. import class_weights, model_classes
 from ..base import Estimator, warn_user
 from ..column_scales import far_offsets, shifted
 from ..kernel_checks import check_scores
-from ..label_checks import check_two_classes, refuse_missing_labels, single_column
 from ..parameter_checks import check_positive, check_whole
 from ..predictions import LabelPredictions
 from ..streaming import first_rows
@@ -109,10 +108,7 @@ class RowByRowClassifier(LabelPredictions, Estimator):
         started = time.perf_counter()
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        y = single_column(y)
-        self.classes_ = np.unique(y)
-        check_two_classes(self.classes_)
-        class_weights.check(self.class_weight, self.classes_)
+        y = model_classes.learn(self, y)
         seed, X = self._seed(), self._centred(X, first=True)
         problem = self._problem(X, y, None if weights is None else weights / weights.mean())
         self.regularisation_ = float(self.regularisation or 1.0 / X.shape[0])
@@ -171,11 +167,7 @@ class RowByRowClassifier(LabelPredictions, Estimator):
         class_weights.refuse_balanced(self.class_weight)
         first = not hasattr(self, "n_steps_")
         X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)[:3]
-        y = single_column(y)
-        self._learn_classes(classes, first)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has the label {unknown.tolist()[0]!r}, which is none of the classes of the model.")
+        y = model_classes.learn_of_stream(self, y, classes, first=first)
         rows, seed = first_rows.to_begin_with(self, (X, y, weights)), self._seed()
         X, y, weights = rows or (X, y, weights)
         X = self._centred(X, first=rows is not None)
@@ -211,20 +203,6 @@ class RowByRowClassifier(LabelPredictions, Estimator):
         if first:
             self._offsets = far_offsets(X)
         return shifted(X, self._offsets)
-
-    def _learn_classes(self, classes: Any, first: bool) -> None:
-        if classes is None:
-            if first:
-                raise ValueError("The first call of partial_fit needs classes, the labels that may come.")
-            return
-        refuse_missing_labels(classes, "classes")
-        given = np.unique(classes)
-        if first:
-            check_two_classes(given)
-            class_weights.check(self.class_weight, given)
-            self.classes_ = given
-        elif not np.array_equal(given, self.classes_):
-            raise ValueError(f"classes are {given.tolist()}, and the model has {self.classes_.tolist()}.")
 
     def _problem(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> SparseRows:
         made = sparse_rows(X, np.searchsorted(self.classes_, y), weights, len(self.classes_))

@@ -333,20 +333,9 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         return self.batch_size_
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        state = run.state
-        self.n_iter_, self.n_epochs_ = state.n_steps, run.epoch
-        self.step_size_, self.losses_ = state.step_size, run.losses
-        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
-        self.n_blocks_, self.n_revisits_ = state.n_blocks, state.n_revisits
-        self.n_random_features_ = state.n_blocks * self.block_size_
-        self.effective_params_ = self.effective_params_ | {
-            "n_blocks": self.n_blocks_,
-            "n_random_features": self.n_random_features_,
-            "n_steps": self.n_iter_,
-            "stopped_by": run.stopped_by,
-        }
-        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
-        self._set_model_attributes(state)
+        super()._set_fitted_attributes(run, timings, spent)
+        self.n_revisits_ = run.state.n_revisits
+        self._set_model_attributes(run.state)
 
     # ---------------------------------------------------------------------------------- the functions
 

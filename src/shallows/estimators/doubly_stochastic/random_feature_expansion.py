@@ -108,14 +108,15 @@ class RandomFeatureExpansion(PlannedExpansion):
 
     def _make_loss(self) -> losses.Loss:
         """The loss in the units of the coded targets."""
-        raise NotImplementedError
+        return losses.make(self.loss)
 
     # ------------------------------------------------------------------------------------- the fit
 
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         observers: Sequence[training.Observer] = (),
@@ -127,6 +128,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+            Not used for novelty.
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others, called after every batch and epoch.
@@ -146,7 +148,9 @@ class RandomFeatureExpansion(PlannedExpansion):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        return self._fit_all(X, y, sample_weight, observers, checkpoint)
+        fit = self._fit(X, y, sample_weight, observers, checkpoint)
+        self._end_beginning(fit.n)
+        return self
 
     def partial_fit(
         self,
@@ -199,12 +203,6 @@ class RandomFeatureExpansion(PlannedExpansion):
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
-
-    @training.keeps_model_on_failure
-    def _fit_all(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
-        fit = self._fit(X, y, sample_weight, observers, checkpoint)
-        self._end_beginning(fit.n)
-        return self
 
     def _targets_of(self, fit: ExpansionFit) -> np.ndarray | None:
         self._learn_targets(fit.data.y, fit.data.weights, fit.classes)
@@ -356,22 +354,14 @@ class RandomFeatureExpansion(PlannedExpansion):
         self.bandwidth_, self._seed_ = kernel.bandwidth, seed
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        super()._set_fitted_attributes(run, timings, spent)
         state = run.state
-        self.n_iter_, self.n_epochs_ = state.n_steps, run.epoch
-        self.n_blocks_, self.n_reused_ = state.n_blocks, state.n_reused
-        self.n_random_features_ = state.n_blocks * self.block_size_
-        self.step_size_, self.losses_ = state.step_size, run.losses
-        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.n_reused_ = state.n_reused
         self.effective_params_ |= {
-            "n_blocks": state.n_blocks,
             "n_reused": state.n_reused,
-            "n_random_features": self.n_random_features_,
-            "n_steps": state.n_steps,
             "last_step": state.last_step,
-            "stopped_by": run.stopped_by,
             "gradient_rms": math.sqrt(state.gradient_square),
         }
-        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
 
     @property
     def dual_coef_(self) -> np.ndarray:

@@ -60,10 +60,6 @@ class StreamedFit(TrainedEstimator):
         """The model at a state of the solver, for observers of a stream."""
         raise NotImplementedError
 
-    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        """Describe a training of ``spent`` seconds with its evaluations."""
-        raise NotImplementedError
-
     def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
         """Check a batch; ``first`` where no rows have come before."""
         raise NotImplementedError
@@ -116,6 +112,21 @@ class StreamedFit(TrainedEstimator):
         self._set_fitted_attributes(run, fit.timings, run.seconds + fit.timings["evaluation"])
 
     # ------------------------------------------------------------------------------------- the model
+
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        """Describe a training of ``spent`` seconds with its evaluations."""
+        state = run.state
+        self.n_iter_, self.n_epochs_, self.n_blocks_ = state.n_steps, run.epoch, state.n_blocks
+        self.n_random_features_ = state.n_blocks * self.block_size_
+        self.step_size_, self.losses_ = state.step_size, run.losses
+        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.effective_params_ = self.effective_params_ | {
+            "n_blocks": state.n_blocks,
+            "n_random_features": self.n_random_features_,
+            "n_steps": state.n_steps,
+            "stopped_by": run.stopped_by,
+        }
+        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
 
     def _state_on(self, device: arrays.Device) -> Any:
         """The state of the model, on a device from now on."""

@@ -15,7 +15,6 @@ from ...solvers.support_vectors.core_vectors import CoreProblem, CoreState, Core
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice
 from ..array_inputs import follows_input
-from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..parameter_checks import check_positive, check_whole
 from .dual_classifier import DualClassifier, Solution, TwoClasses
@@ -292,31 +291,6 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         dtype: str = "auto",
         verbose: int = 0,
     ): ...
-
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CoreVectorMachineRegressor:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree.
-        ShallowsError
-            A parameter out of its range.
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
     def _weights_of(self, fit: CoreRegressionFit) -> np.ndarray:
         weights = fit.data.weights

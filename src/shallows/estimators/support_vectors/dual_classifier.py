@@ -10,10 +10,8 @@ import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ... import arrays
-from .. import class_weights, leave_one_out_choice
+from .. import leave_one_out_choice, model_classes
 from ..array_inputs import follows_input
-from ..base import keeps_model_on_failure
-from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_choice
 from ..predictions import LabelPredictions
 from .dual_model import DualFit, DualModel
@@ -66,35 +64,9 @@ class DualClassifier(LabelPredictions, DualModel):
         """
         raise NotImplementedError
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DualClassifier:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range, or a kernel that is not positive semi-definite.
-        """
-        self._fit(X, y, sample_weight)
-        return self
-
     def _targets_of(self, fit: DualFit) -> np.ndarray:
-        self.classes_, fit.numbers = np.unique(single_column(fit.data.y), return_inverse=True)
-        check_two_classes(self.classes_)
-        class_weights.check(self.class_weight, self.classes_)
+        y = model_classes.learn(self, fit.data.y)
+        fit.numbers = np.searchsorted(self.classes_, y)
         return leave_one_out_choice.class_codes(fit.numbers, len(self.classes_))
 
     def _train(self, fit: DualFit) -> list[tuple[TwoClasses, Solution]]:

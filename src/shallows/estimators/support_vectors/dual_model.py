@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ... import arrays, kernels
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
-from ..base import warn_user
+from ..base import keeps_model_on_failure, warn_user
 from ..centring import Centring
 from ..fitting import Fit, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores
@@ -41,6 +41,32 @@ class DualModel(TrainedEstimator):
     _model_attributes = ("_model",)
     # The widest bandwidth that is chosen, as a multiple of the median distance.
     _widest = np.inf
+
+    @keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of C; of a regression, which has none, weights of the losses in any unit. Rows of weight zero are
+            left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range, or a kernel that is not positive semi-definite.
+        """
+        self._fit(X, y, sample_weight)
+        return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -10,10 +10,10 @@ from sklearn.utils.validation import _num_samples
 
 from ... import arrays, streams, training
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
-from .. import class_weights, leave_one_out_choice, precomputed
+from .. import class_weights, leave_one_out_choice, model_classes, precomputed
 from ..base import TrainingSet, keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..label_checks import check_two_classes, single_column
+from ..label_checks import single_column
 from ..parameter_checks import check_whole
 from ..streaming import first_rows
 from .dual_classifier import DualClassifier, two_class_problems
@@ -125,36 +125,13 @@ class LASVMClassifier(DualClassifier):
         check_whole(self, "max_epochs")
         precomputed.refuse(self, "It keeps the points of the examples at hand and makes their kernel values itself.")
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LASVMClassifier:
-        """Train on all of X, y, from the beginning.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         for name in ("_model", "_states"):
             vars(self).pop(name, None)
         self._check_parameters()
         data = self._validated_training_set(X, y, sample_weight)
         self._n_seen, (X, y, weights, numbers, _) = _num_samples(X), data
-        y = single_column(y)
-        self.classes_ = np.unique(y)
-        check_two_classes(self.classes_)
+        y = model_classes.learn(self, y)
         self._begin(X, y, weights)
         self._show(X, y, weights, numbers, self.max_epochs)
         first_rows.end_beginning(self, len(y))
@@ -166,7 +143,6 @@ class LASVMClassifier(DualClassifier):
                     self._warn_of_limit(most, "steps", state.gap)
         self._keep_states()
         self._check_all_rows(X, y, weights)
-        return self
 
     def _check_all_rows(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         """Compare primal and dual objectives over all training rows, and warn of a large gap."""
@@ -218,21 +194,14 @@ class LASVMClassifier(DualClassifier):
         first = not hasattr(self, "_states")
         data = self._validated_training_set(X, y, sample_weight, first=first)
         n_given, (X, y, weights, numbers, _) = _num_samples(X), data
-        y = single_column(y)
-        if first:
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
-            if classes is None and len(self.classes_) == 1:
+        if first and classes is None:
+            classes = np.unique(single_column(y))
+            if len(classes) == 1:
                 raise ValueError(
-                    f"The first batch holds one class only ({self.classes_[0]}). Name all classes in the first call: "
+                    f"The first batch holds one class only ({classes[0]}). Name all classes in the first call: "
                     "partial_fit(X, y, classes=[...])."
                 )
-            check_two_classes(self.classes_)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y holds the label {unknown.tolist()[0]!r}, which is none of the classes of the first call. Name all "
-                "classes there: partial_fit(X, y, classes=...)."
-            )
+        y = model_classes.learn_of_stream(self, y, classes, first=first)
         n_before = 0 if first else self._n_seen
         batch = X, y, weights, n_before + numbers
         if rows := first_rows.to_begin_with(self, batch):
@@ -250,7 +219,6 @@ class LASVMClassifier(DualClassifier):
 
     def _begin(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         """The kernel, the shift of the points, and machines without examples."""
-        class_weights.check(self.class_weight, self.classes_)
         arrays.memory_budget(self.memory)  # refused where it is no size
         self._drawn_seed = self._seed()
         fit = DualFit(TrainingSet(X, y, weights, np.arange(len(y))), self._drawn_seed, arrays.Device("cpu"))
