@@ -53,8 +53,7 @@ class ArrayPart:
     x: Any
     y: np.ndarray
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         for start in range(0, len(self.y), rows):
             yield Block(self.x[start : start + rows], self.y[start : start + rows])
 
