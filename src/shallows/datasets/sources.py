@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from shallows.utils.lazy_numpy import np
 from shallows.utils.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shallows.datasets.catalogue import Dataset
 
 
@@ -73,8 +72,6 @@ class NpyRows:
         return self._mapped()[rows].copy(order="C")
 
     def _mapped(self) -> np.ndarray:
-        import numpy as np
-
         return np.load(self.path, mmap_mode="r", allow_pickle=False)
 
 

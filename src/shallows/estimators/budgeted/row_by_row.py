@@ -32,12 +32,7 @@ OF_A_STREAM = 1e-4
 
 @dataclass(frozen=True)
 class ShuffledRows:
-    """All rows in an order that is new every epoch, in pieces.
-
-    Parameters
-    ----------
-    n, seed : int
-    """
+    """All rows in an order that is new every epoch, in pieces."""
 
     n: int
     seed: int

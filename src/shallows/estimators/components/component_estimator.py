@@ -15,6 +15,7 @@ from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
 from ..array_inputs import follows_input
 from ..base import TrainingSet
+from ..constructors import stores_parameters
 from ..kernel_checks import check_scores
 from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
 from ..snapshot import ComponentSnapshot
@@ -39,11 +40,34 @@ class ComponentFit(StreamableFit):
 
 
 class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamedFit):
-    """Base of the estimators of components. Their parameters are written out in each; the work is here."""
+    """Base of the estimators of components: their common parameters and the work."""
 
     _takes_targets = False
     _least_memory = 2**26
     _views: tuple[View, ...]
+
+    @stores_parameters
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        step_size: float | None = None,
+        block_size: int | None = None,
+        max_features: int | None = None,
+        batch_size: int | None = None,
+        orthogonal: bool | None = None,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
 
     # ------------------------------------------------------------------- what a subclass must define
 

@@ -28,19 +28,11 @@ MOST_FREQUENCIES = 16384
 
 @dataclass(frozen=True)
 class View:
-    """One view of the examples: how its points are brought into shape, and its random features.
-
-    Attributes
-    ----------
-    centring : Centring
-    features : FourierFeatures
-    sample : ndarray of float64, shape (m, d)
-        Centred points that were looked at first.
-    """
+    """One view of the examples: how its points are brought into shape, and its random features."""
 
     centring: Centring
     features: FourierFeatures
-    sample: np.ndarray
+    sample: np.ndarray | None  # centred points that were looked at first, float64, shape (m, d)
 
     def points(self, X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any) -> Any:
         """Points as the features take them, shape (len(rows), d)."""
@@ -60,11 +52,10 @@ def view_of(
     orthogonal: bool | None,
     seed: int,
     cache_bytes: int,
-    sample_size: int = SAMPLE,
 ) -> View:
     """Look at the data of a view, and choose its kernel and its features."""
     centring = Centring.of(X, without_constants=False)
-    rows = streams.permutation(seed, "first look", 0, X.shape[0])[:sample_size]
+    rows = streams.permutation(seed, "first look", 0, X.shape[0])[:SAMPLE]
     sample = centring.training_points(X[rows], np.arange(len(rows)), arrays.Device("cpu"), np.dtype("float64"))
     together = bool((sample == sample[0]).all())
     check_scale(sample, sample.dtype, may_vanish=together)

@@ -9,7 +9,7 @@ import numpy as np
 from ... import arrays
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from . import component_plan
 from .component_estimator import signed
@@ -21,6 +21,8 @@ METHODS = ("newton", "gradient", "printed")
 
 class CanonicalEstimator(TwoViewEstimator):
     """Base of the estimators whose functions are those of kernel CCA, by one of its `METHODS`."""
+
+    __init__ = with_parameters(TwoViewEstimator.__init__, ridge=1e-4, method="newton", decrease=0.02)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -147,35 +149,9 @@ class DoublyStochasticKernelCCA(CanonicalEstimator):
     28.
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        second_kernel: Any = None,
-        second_bandwidth: float | None = None,
-        second_kernel_params: dict[str, Any] | None = None,
-        center: bool = True,
-        ridge: float = 1e-4,
-        method: str = "newton",
-        step_size: float | None = None,
-        decrease: float = 0.02,
-        block_size: int | None = None,
-        max_features: int | None = None,
-        batch_size: int | None = None,
-        orthogonal: bool | None = None,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(
+        CanonicalEstimator.__init__, second_kernel=None, second_bandwidth=None, second_kernel_params=None, center=True
+    )
 
 
 def whitening(matrix: np.ndarray) -> np.ndarray:

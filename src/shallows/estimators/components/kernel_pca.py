@@ -14,7 +14,7 @@ from ...solvers.components.moments import second_moment
 from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
 from ..base import native
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from . import component_plan
 from .component_estimator import LOOKED_AT, ComponentEstimator, ComponentFit, signed
@@ -105,32 +105,9 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     28.
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        center: bool = True,
-        method: str = "subspace",
-        scaling: str | None = "eigenvalues",
-        step_size: float | None = None,
-        decrease: float | None = None,
-        block_size: int | None = None,
-        max_features: int | None = None,
-        batch_size: int | None = None,
-        orthogonal: bool | None = None,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(
+        ComponentEstimator.__init__, center=True, method="subspace", scaling="eigenvalues", decrease=None
+    )
 
     # ------------------------------------------------------------------------------------ the parts of a fit
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ..array_inputs import on_host
 from ..base import native
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..label_checks import refuse_missing_labels
 from ..parameter_checks import check_median_bandwidth, width
 from .component_estimator import ComponentEstimator
@@ -101,32 +101,7 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
 
     center = True
 
-    @stores_parameters
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        target_bandwidth: float | None = None,
-        ridge: float = 1e-4,
-        method: str = "newton",
-        step_size: float | None = None,
-        decrease: float = 0.02,
-        block_size: int | None = None,
-        max_features: int | None = None,
-        batch_size: int | None = None,
-        orthogonal: bool | None = None,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(CanonicalEstimator.__init__, target_bandwidth=None)
 
     transform = ComponentEstimator.transform
 

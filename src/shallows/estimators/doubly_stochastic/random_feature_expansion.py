@@ -41,15 +41,9 @@ LEAST_STEP = 100
 
 @dataclasses.dataclass
 class ExpansionFit(StreamableFit):
-    """The fit of a function that gains random features step by step.
+    """The fit of a function that gains random features step by step."""
 
-    Attributes
-    ----------
-    classes : array-like or None
-        All labels that will come, where a stream named them.
-    """
-
-    classes: Any = None
+    classes: Any = None  # all labels that will come, where a stream named them
 
 
 class ExpansionSnapshot(FitSnapshot):

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from ... import arrays
 from .. import leave_one_out_choice, model_classes
 from ..array_inputs import follows_input
+from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from ..predictions import LabelPredictions
 from .dual_model import DualFit, DualModel
@@ -22,24 +23,13 @@ MOST_STEPS = 10_000_000
 
 @dataclass(frozen=True)
 class Solution:
-    """A function Σ βᵢ k(xᵢ, ·) + b of two classes, with what was spent on it.
+    """A function Σ βᵢ k(xᵢ, ·) + b of two classes, with what was spent on it."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of float64, shape (n,)
-    intercept : float
-    objective : float
-        Of the solver's dual problem.
-    n_steps, n_evaluations : int
-        Steps of the solver, and kernel values that were computed.
-    converged : bool
-    """
-
-    coefficients: np.ndarray
+    coefficients: np.ndarray  # (n,), float64
     intercept: float
-    objective: float
+    objective: float  # of the solver's dual problem
     n_steps: int
-    n_evaluations: int
+    n_evaluations: int  # kernel values that were computed
     converged: bool
 
 
@@ -55,7 +45,7 @@ class TwoClasses:
 class DualClassifier(LabelPredictions, DualModel):
     """Base of the classifiers Σ βᵢ k(xᵢ, x) + b whose solvers choose rows; a method defines `_solve`."""
 
-    multiclass = "one_vs_one"
+    __init__ = with_parameters(DualModel.__init__, C=1.0, multiclass="one_vs_one", class_weight=None)
 
     def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
         """Solve a problem of two classes, whose rows' augmented points are given, shape (m, d + 2).
@@ -138,21 +128,9 @@ class DualClassifier(LabelPredictions, DualModel):
 def two_class_problems(
     numbers: np.ndarray, weights: np.ndarray, n_classes: int, multiclass: str
 ) -> Iterator[TwoClasses]:
-    """Problems of two classes that several are made of.
+    """Yield the problems of two classes that several are made of; ``numbers`` are the rows' classes, from 0 on.
 
-    Parameters
-    ----------
-    numbers : ndarray of int, shape (n,)
-        The class of each row, from 0 on.
-    weights : ndarray, shape (n,)
-    n_classes : int
-        Two are one problem, whose positive class is the second.
-    multiclass : {"one_vs_one", "one_vs_rest"}
-
-    Yields
-    ------
-    TwoClasses
-        Of pairs the later class is the positive one, in the order (0, 1), (0, 2), ..., (1, 2), ....
+    The later class is the positive one, in the order (0, 1), (0, 2), ..., (1, 2), ..., or each class against the rest.
     """
     if n_classes > 2 and multiclass == "one_vs_rest":
         everything = np.arange(len(numbers))

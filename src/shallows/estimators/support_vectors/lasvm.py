@@ -12,7 +12,7 @@ from ... import arrays, streams, training
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from .. import class_weights, leave_one_out_choice, model_classes, precomputed
 from ..base import TrainingSet, keeps_model_on_failure
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..label_checks import single_column
 from ..parameter_checks import check_whole
 from ..streaming import first_rows
@@ -99,26 +99,7 @@ class LASVMClassifier(DualClassifier):
     JMLR 6.
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: dict[str, Any] | None = None,
-        C: float = 1.0,
-        multiclass: str = "one_vs_one",
-        max_epochs: int = 1,
-        finish: bool = True,
-        tol: float = 1e-3,
-        max_iterations: int | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(DualClassifier.__init__, max_epochs=1, finish=True, tol=1e-3, max_iterations=None)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

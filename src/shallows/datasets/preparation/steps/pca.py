@@ -9,6 +9,7 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.parameter_rules import COUNT, SEED
 from shallows.datasets.preparation.step import FeatureStep, Size, recorded
 from shallows.errors import UnknownNameError
+from shallows.utils.lazy_numpy import np
 
 if TYPE_CHECKING:
     from shallows.datasets.preparation.working_table import Table
@@ -45,8 +46,6 @@ class PCA(FeatureStep):
         return size.with_features(self.n_components)
 
     def fit(self, table: Table) -> dict[str, Any]:
-        import numpy as np
-
         from shallows.datasets.preparation.steps.principal_components import principal
 
         n, d, k = table.n_rows("train"), table.n_features, self.n_components
@@ -64,8 +63,6 @@ class PCA(FeatureStep):
         return {"mean": recorded(mean), "variances": recorded(variances), "components": recorded(vectors.T)}
 
     def transform(self, block: Any) -> Any:
-        import numpy as np
-
         if hasattr(block, "indptr"):
             return np.asarray(block @ self.components_) - self.shift_
         return (block - self.mean_) @ self.components_
