@@ -27,21 +27,17 @@ class Loss:
         for each class; the numbers themselves; the current offset ρ. The square loss takes classes as signs.
     has_probabilities : bool
         Whether `probabilities` is defined.
+    slope_bound : float
+        M, the bound of |ℓ'| in each output; infinite where there is none.
+    smoothness : float
+        L, the Lipschitz constant of ℓ'; infinite where ℓ has a kink.
     """
 
     name: ClassVar[str]
     coding: ClassVar[str] = "values"
     has_probabilities: ClassVar[bool] = False
-
-    @property
-    def slope_bound(self) -> float:
-        """M, the bound of |ℓ'| in each output; infinite where there is none."""
-        return math.inf
-
-    @property
-    def smoothness(self) -> float:
-        """L, the Lipschitz constant of ℓ'; infinite where ℓ has a kink."""
-        return math.inf
+    slope_bound: ClassVar[float] = math.inf
+    smoothness: ClassVar[float] = math.inf
 
     @property
     def for_classes(self) -> bool:
