@@ -430,7 +430,7 @@ class ExpansionSnapshot(ComponentSnapshot):
 
 
 def signed(columns: np.ndarray) -> np.ndarray:
-    """Columns with the sign by which the largest number of each is positive, so that a fit is told from no other."""
+    """Flip signs so that the largest number of each column is positive; those of eigenvectors are arbitrary."""
     places = np.argmax(np.abs(columns), axis=0)
     signs = np.sign(columns[places, np.arange(columns.shape[1])])
     return columns * np.where(signs == 0, 1.0, signs)
