@@ -128,7 +128,7 @@ def test_partial_fit_refuses_what_it_cannot_take():
     with pytest.raises(ValueError, match="needs classes"):
         model.partial_fit(X, y)
     model.partial_fit(X, y, classes=[-1, 1])
-    with pytest.raises(ValueError, match="classes are .* and the model has"):
+    with pytest.raises(ValueError, match=r"classes are .* and the model has"):
         model.partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="none of the classes"):
         model.partial_fit(X, y + 5)
