@@ -68,7 +68,7 @@ def precision_of_products(device: Device, dtype: str) -> dict[str, str]:
     return {"products": dtype if asked is None else f"tf32 ({asked})"}
 
 
-def tell_of_tf32(device: Device, dtype: str) -> None:
+def warn_of_tf32(device: Device, dtype: str) -> None:
     """Warn, before a fit that may be in float32, if the environment makes a GPU's products less precise."""
     asked = tf32_asked_for() if device.kind != "cpu" and dtype != "float64" else None
     if asked is None:

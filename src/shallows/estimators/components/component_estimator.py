@@ -25,7 +25,7 @@ from ..streaming.streamed_fit import StreamableFit, StreamedFit
 from . import component_plan
 from .component_plan import View
 
-LOOKED_AT = 20_000
+MOMENT_ROWS = 20_000
 """Training points from which the moments of the fitted functions are computed after the last step."""
 
 SLICE = 2048

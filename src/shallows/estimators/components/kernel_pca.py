@@ -17,7 +17,7 @@ from ..base import native
 from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from . import component_plan
-from .component_estimator import LOOKED_AT, ComponentEstimator, ComponentFit, signed
+from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
 
 METHODS = ("subspace", "individual")
 SCALINGS = ("eigenvalues", None)
@@ -152,7 +152,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     def _finish_fit(self, fit: ComponentFit, state: ComponentState) -> None:
         """Moments over the training points, where the steps had those of their batches."""
         problem = fit.problem
-        x = problem.points[: min(LOOKED_AT, problem.points.shape[0]), :]
+        x = problem.points[: min(MOMENT_ROWS, problem.points.shape[0]), :]
         H = state.values(dataclasses.replace(problem, points=None), x)
         mean = arrays.namespace(H).mean(H, axis=0)
         state.mean = arrays.to_numpy(mean).astype(np.float64)

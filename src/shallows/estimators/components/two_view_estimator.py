@@ -13,7 +13,7 @@ from ...solvers.components.two_view_start import TwoViewStart, random_feature_pa
 from ...solvers.components.two_view_state import TwoViewProblem, TwoViewState, moments
 from ..base import native
 from ..parameter_checks import width
-from .component_estimator import LOOKED_AT, ComponentEstimator, ComponentFit
+from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit
 
 START_WIDTH = 1024
 """Most columns of the features that the start is computed in, in either view."""
@@ -127,7 +127,7 @@ class TwoViewEstimator(ComponentEstimator):
     def _finish_fit(self, fit: ComponentFit, state: TwoViewState) -> None:
         """Moments over the training points, where the steps had those of their batches."""
         problem = fit.problem
-        n = min(LOOKED_AT, problem.points.shape[0])
+        n = min(MOMENT_ROWS, problem.points.shape[0])
         _, _, found = moments(*state.values(problem, problem.take(slice(0, n))), problem.centred)
         for name, value in found.items():
             setattr(state, name, value)

@@ -180,7 +180,7 @@ class KeepClasses(Step):
         return replace(size, n_train=round(size.n_train * share), n_test=round(size.n_test * share))
 
     def apply(self, table: Table) -> dict[str, Any]:
-        table.need_coding("class indices", self.name)
+        table.require_coding("class indices", self.name)
         wanted = [str(name) for name in self.classes]
         for name in wanted:
             if name not in table.classes:

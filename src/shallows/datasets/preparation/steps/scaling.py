@@ -118,7 +118,7 @@ class Logarithm(Step):
 
     def apply(self, table: Table) -> dict[str, Any]:
         if self.target:
-            table.need_coding("values", self.name)
+            table.require_coding("values", self.name)
             table.target_transforms.append(_compressed)
         if self.features:
             self.replaced_ = np.setdiff1d(np.arange(table.n_features), table.categorical)

@@ -43,7 +43,7 @@ class Signs(_ClassCoding):
     def codes(self, table: Table) -> np.ndarray:
         if table.target_coding == "indicators":
             return np.array([-1, 1])
-        table.need_coding("class indices", self.name)
+        table.require_coding("class indices", self.name)
         n_classes = len(table.classes)
         positive = self.positive
         if positive is None and n_classes == 2:
@@ -67,7 +67,7 @@ class Indicators(_ClassCoding):
     name: ClassVar[str] = "indicators"
 
     def codes(self, table: Table) -> np.ndarray:
-        table.need_coding("class indices", self.name)
+        table.require_coding("class indices", self.name)
         return np.eye(len(table.classes), dtype=np.float64)
 
 
@@ -79,7 +79,7 @@ class CenterTarget(Step):
     scale: bool = False  # Whether to divide by the training standard deviation too, which standardises the target
 
     def apply(self, table: Table) -> dict[str, Any]:
-        table.need_coding("values", self.name)
+        table.require_coding("values", self.name)
         n = table.n_rows("train")
         mean = sum(block.sum(axis=0) for block in table.target_blocks("train")) / n
         scale = np.ones_like(mean)
