@@ -23,9 +23,15 @@ def learn_of_stream(estimator: Any, y: Any, classes: Any, *, first: bool) -> np.
     refuse_missing_labels(classes, "classes")
     classes = None if classes is None else np.unique(single_column(np.asarray(classes)))
     if first:
-        if classes is None:
+        if classes is None and not estimator._infers_classes:
             raise ValueError("The first call of partial_fit needs classes, all the labels that may come.")
-        _set(estimator, classes)
+        found = np.unique(y) if classes is None else classes
+        if classes is None and len(found) == 1:
+            raise ValueError(
+                f"The first batch holds one class only ({found[0]}). Name all classes in the first call: "
+                "partial_fit(X, y, classes=[...])."
+            )
+        _set(estimator, found)
     elif classes is not None and not np.array_equal(classes, estimator.classes_):
         raise ValueError(f"classes are {classes.tolist()}, and the model has {estimator.classes_.tolist()}.")
     unknown = np.setdiff1d(y, estimator.classes_)

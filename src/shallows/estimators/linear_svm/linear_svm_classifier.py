@@ -16,14 +16,15 @@ from ...solvers.linear_svm.lbfgs import LogisticProblem
 from ...solvers.linear_svm.one_versus_rest import OneVersusRest, SideBySide
 from ...solvers.linear_svm.problem import LOSSES, LinearSVMProblem
 from ...solvers.linear_svm.rows import as_rows
-from .. import class_weights, column_scales, model_classes
-from ..base import Estimator, warn_user
-from ..column_scales import far_offsets, shifted
+from .. import column_scales, model_classes
+from ..base import warn_user
 from ..constructors import stores_parameters
 from ..label_checks import single_column
 from ..predictions import LabelPredictions
 from ..snapshot import Snapshot
 from ..streaming import first_rows
+from ..streaming.batches import Batch
+from ..streaming.labelled_batches import LabelledBatches
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
 
@@ -34,7 +35,7 @@ def _is_online(model: Any) -> bool:
     return model.solver in SOLVERS
 
 
-class LinearSVMClassifier(LabelPredictions, Estimator):
+class LinearSVMClassifier(LabelPredictions, LabelledBatches):
     """Linear support vector machine, trained by one of nine methods.
 
     Minimises λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ), for several classes of each against the rest. Rows may be sparse.
@@ -179,7 +180,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             A parameter out of its range, or a loss that the solver does not take.
         """
         started = time.perf_counter()
-        check_parameters(self)
+        self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         y = model_classes.learn(self, y)
         choice, n = SOLVERS[self.solver], X.shape[0]
@@ -219,49 +220,17 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             self._warn_if_far(X, problems, run.state.coefficients)
         return self
 
-    @available_if(_is_online)
-    @training.keeps_model_on_failure
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on with one pass over further examples, in their order; for "pegasos", "svm_sgd" and "folos".
+    partial_fit = available_if(_is_online)(LabelledBatches.partial_fit)
 
-        What parameters leave open, and what is subtracted from the columns, is chosen from the first rows: from 400
-        with 40 of other classes than the most frequent, or from 4,000. Until then the rows are kept, and the model is
-        begun anew with all of them whenever they are a quarter more.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        classes : array-like, shape (n_classes,), optional
-            All classes there will be; needed in the first call.
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of the losses, taken as they are.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As `fit`; or classes that are not known, or differ from those of the first call.
-        ShallowsError
-            As `fit`; or ``class_weight="balanced"``, for which all labels are needed.
-        """
-        check_parameters(self)
-        class_weights.refuse_balanced(self.class_weight)
-        first = not hasattr(self, "coef_")
-        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)[:3]
-        y = model_classes.learn_of_stream(self, y, classes, first=first)
-        rows = first_rows.to_begin_with(self, (X, y, weights))
-        X, y, weights = rows or (X, y, weights)
-        if rows:
+    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        X, y, weights = batch
+        if begins:
             self._regularisation = float(self.regularisation or 1.0 / X.shape[0])
-        X, choice = self._centred(X, first=rows is not None), SOLVERS[self.solver]
+        X, choice = self._centred(X, first=begins), SOLVERS[self.solver]
         problems = self._problems(X, y, weights)
         solver = OneVersusRest(choice.make(self, self._seed(), "in_order"))
         state = solver.init(problems)
-        if not rows:
+        if not begins:
             state.recall(*self._state)
             for machine in state.states:
                 machine.n_visits = 0  # Visits count through the rows of this call.
@@ -270,12 +239,12 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             raise ShallowsError("The coefficients are not finite any more: scale the features.")
         self._take_model(state, choice)
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        return self
 
-    def _centred(self, X: Any, *, first: bool) -> Any:
-        if first:
-            self._offsets = far_offsets(X) if self.fit_intercept else np.zeros(X.shape[1])
-        return shifted(X, self._offsets)
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+    def _has_intercept(self) -> bool:
+        return bool(self.fit_intercept)
 
     def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
         """One problem for two classes, else one for each class against the rest."""

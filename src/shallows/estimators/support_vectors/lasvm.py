@@ -10,12 +10,13 @@ from sklearn.utils.validation import _num_samples
 
 from ... import arrays, streams, training
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
-from .. import class_weights, leave_one_out_choice, model_classes, precomputed
-from ..base import TrainingSet, keeps_model_on_failure
+from .. import leave_one_out_choice, model_classes, precomputed
+from ..base import TrainingSet
 from ..constructors import with_parameters
-from ..label_checks import single_column
 from ..parameter_checks import check_whole
 from ..streaming import first_rows
+from ..streaming.batches import Batch
+from ..streaming.labelled_batches import LabelledBatches
 from .dual_classifier import DualClassifier, two_class_problems
 from .dual_model import DualFit
 
@@ -26,7 +27,7 @@ LARGE_GAP = 0.25
 """Share of the primal objective by which one pass may leave the dual one below it without a warning; 0.02 is usual."""
 
 
-class LASVMClassifier(DualClassifier):
+class LASVMClassifier(DualClassifier, LabelledBatches):
     """Support vector machine with any kernel by LASVM: online, nearly the exact solution after one pass.
 
     For two classes it minimises ½ ‖f‖² + C Σ wᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), example by example: a step with the new one
@@ -99,6 +100,8 @@ class LASVMClassifier(DualClassifier):
     JMLR 6.
     """
 
+    _infers_classes = True
+
     __init__ = with_parameters(DualClassifier.__init__, max_epochs=1, finish=True, tol=1e-3, max_iterations=None)
 
     def _check_parameters(self) -> None:
@@ -142,56 +145,17 @@ class LASVMClassifier(DualClassifier):
             )
             self._warn(f"{left}: rows that were dropped count after all", "take a larger max_epochs")
 
-    @keeps_model_on_failure
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LASVMClassifier:
-        """Show more examples, in their order.
-
-        Bandwidth and shift of the points are chosen from the first rows: from 400 with 40 of other classes than the
-        most frequent, or from 4,000. Until then the rows are kept, and the model is begun anew with all of them
-        whenever they are a quarter more.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        classes : array-like, shape (n_classes,), optional
-            All labels that there will be, in the first call; if left out, those of its examples.
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, a label that is not among the classes.
-        ShallowsError
-            A parameter out of its range.
-        """
-        self._check_parameters()
-        class_weights.refuse_balanced(self.class_weight)
-        first = not hasattr(self, "_states")
-        data = self._validated_training_set(X, y, sample_weight, first=first)
-        n_given, (X, y, weights, numbers, _) = _num_samples(X), data
-        if first and classes is None:
-            classes = np.unique(single_column(y))
-            if len(classes) == 1:
-                raise ValueError(
-                    f"The first batch holds one class only ({classes[0]}). Name all classes in the first call: "
-                    "partial_fit(X, y, classes=[...])."
-                )
-        y = model_classes.learn_of_stream(self, y, classes, first=first)
-        n_before = 0 if first else self._n_seen
-        batch = X, y, weights, n_before + numbers
-        if rows := first_rows.to_begin_with(self, batch):
-            self._begin(*rows[:3])
-        self._show(*(rows or batch), 0)
+    def _batch(self, data: TrainingSet, n_given: int) -> Batch:
+        n_before = getattr(self, "_n_seen", 0)
         self._n_seen = n_before + n_given
+        return *data[:3], n_before + data.rows
+
+    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        if begins:
+            self._begin(*batch[:3])
+        self._show(*batch, 0)
         self._keep_states()
         self.effective_params_["n_rows_begun_with"] = self._n_begun
-        return self
 
     # -------------------------------------------------------------------------------------- the machines
 
