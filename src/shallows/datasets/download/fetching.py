@@ -26,7 +26,7 @@ def fetch(
     progress: bool = True,
     embedded_root: str | Path = "data/embedded",
 ) -> Path:
-    """Bring the files of a dataset to ``root/<name>/`` and verify them.
+    """Fetch the files of a dataset to ``root/<name>/`` and verify them.
 
     A right file that is there is left alone; a wrong one is moved aside, with a warning, and fetched again. Mirrors are
     tried first (the argument, then the environment's ``SHALLOWS_MIRROR``), then the canonical addresses. A file gets
@@ -88,12 +88,12 @@ class _Fetcher:
     embedded_root: Path
 
     def records(self) -> list[dict[str, Any]]:
-        """Bring and verify the files; return their entries in the stamp."""
+        """Fetch and verify the files; return their entries in the stamp."""
         by_state = {"embedded": self._embedded, "supplied": self._supplied, "generated": self._of_base}
         return by_state.get(self.dataset.state, self._any_form)()
 
     def _of_base(self) -> list[dict[str, Any]]:
-        """Bring the files of the dataset that a generated one is made from, if any, to that dataset's folder."""
+        """Fetch the files of the dataset that a generated one is made from, if any, to that dataset's folder."""
         if "made_from" not in self.dataset.generator:
             return []
         base = get(self.dataset.generator["made_from"])
@@ -133,13 +133,13 @@ class _Fetcher:
         if form is None:
             form = next((one for one in forms if in_a_mirror(self.dataset, one, self.mirror)), None)
             if form is None:
-                raise supplied_files.absent(self.dataset, self.folder)
+                raise supplied_files.absence_error(self.dataset, self.folder)
             self._form(form)
         supplied_files.check(self.dataset, form, self.folder)
         return [self._record(file, path := self.folder / file.name, digest(path)) for file in form.files]
 
     def _any_form(self) -> list[dict[str, Any]]:
-        """Bring the first form that can be had: those on this machine first, then those to download."""
+        """Fetch the first form that can be had: those on this machine first, then those to download."""
         dataset, errors = self.dataset, []
 
         def rank(form: Form) -> int:
@@ -164,7 +164,7 @@ class _Fetcher:
         return all((self.folder / file.name).is_file() for file in form.files)
 
     def _form(self, form: Form) -> list[dict[str, Any]]:
-        """Bring the files of a form."""
+        """Fetch the files of a form."""
         records = []
         for file in form.files:
             fetcher = FileFetcher(self.dataset, form, file, self.folder, self.mirror, self.progress)

@@ -54,7 +54,7 @@ class FileFetcher:
         return not self.file.has_checksum and self.dataset.state != "supplied"
 
     def fetch(self) -> str:
-        """Bring the file to its place if the right one is not there yet; return its sha256."""
+        """Fetch the file to its place if the right one is not there yet; return its sha256."""
         note = pinned(self.folder.parent, self.dataset.name, self.file.name) if self.trusts_first else None
         if self.target.exists():
             problem, found = self._verify(self.target, note)
@@ -74,11 +74,11 @@ class FileFetcher:
         raise UnavailableError(self._unavailable(failures))
 
     def _take(self, address: Address, note: dict[str, Any] | None) -> str:
-        """Bring a copy into a folder beside its place, verify it there and move it; return its sha256."""
+        """Fetch a copy into a folder beside its place, verify it there and move it; return its sha256."""
         beside = tempfile.TemporaryDirectory(prefix=".", suffix=PARTIAL_SUFFIX, dir=self.folder)
         with explaining_full_disk(self.target), beside as place:
             copy = Path(place) / self.file.name
-            self._bring(address, copy)
+            self._copy_to(address, copy)
             problem, found = self._verify(copy, note)
             if problem:
                 raise _RefusedError(problem)
@@ -101,7 +101,7 @@ class FileFetcher:
             problem = container_problem(path) or problem_of_first_rows(self.dataset, self.form, self.file, path)
         return problem, found
 
-    def _bring(self, address: Address, copy: Path) -> None:
+    def _copy_to(self, address: Address, copy: Path) -> None:
         if not isinstance(address.place, Path):
             download(address.place, copy, f"{self.dataset.name}: {self.file.name}", self.progress)
             return

@@ -68,7 +68,7 @@ def _range(spec: Mapping[str, Any]) -> str:
     return f", {'whole numbers' if spec.get('whole') else 'numbers'} from {spec['low']:g} to {spec['high']:g}"
 
 
-def absent(dataset: Dataset, folder: Path) -> SuppliedDataError:
+def absence_error(dataset: Dataset, folder: Path) -> SuppliedDataError:
     """Return the error that supplied data is not there."""
     there = sorted(path.name for path in folder.glob("*") if not path.name.startswith((".", "verified"))) or ["nothing"]
     return SuppliedDataError(

@@ -79,10 +79,10 @@ class Read:
         try:
             yield from self.reader(rows)
         except (ValueError, KeyError, *CONTAINER_ERRORS) as error:
-            raise unreadable(self.path, self.format, error) from error
+            raise unreadable_error(self.path, self.format, error) from error
 
 
-def unreadable(path: Path, format: str, error: BaseException) -> DatasetError:
+def unreadable_error(path: Path, format: str, error: BaseException) -> DatasetError:
     """Return the error that a file cannot be read."""
     return DatasetError(
         f"{path} cannot be read ({format} format): {error}. "
