@@ -6,8 +6,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import Array
-from .base import Loss, only_where, positive_part
-from .links import sigmoid, softmax
+from .base import Loss, only_where, positive_part, sigmoid, softmax
 
 
 class Hinge(Loss):

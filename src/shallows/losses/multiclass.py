@@ -6,8 +6,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import Array
-from .base import Loss, only_where
-from .links import softmax
+from .base import Loss, only_where, softmax
 
 
 class Softmax(Loss):
