@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from shallows import cli, datasets
-from shallows.datasets.download import http_transfer, one_file
+from shallows.datasets.download import fetching, http_transfer
 from shallows.datasets.listing import description, overview
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,7 +67,7 @@ def test_fetch_from_a_mirror_tells_of_a_wrong_file(capsys, tmp_path, monkeypatch
     def unplugged(*_):
         raise http_transfer.TransferError("no connection")
 
-    monkeypatch.setattr(one_file, "download", unplugged)
+    monkeypatch.setattr(fetching, "download", unplugged)
     (tmp_path / "mirror" / "cpu_act").mkdir(parents=True)
     (tmp_path / "mirror" / "cpu_act" / "cpu_act.arff").write_text("<html>moved</html>")
     assert data("fetch", "cpu_act", "--mirror", tmp_path / "mirror", "--root", tmp_path / "raw") == 1

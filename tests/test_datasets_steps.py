@@ -13,7 +13,7 @@ from datasets_example import dataset, prepared, three_classes
 from shallows import datasets
 from shallows.datasets.preparation import pipeline
 from shallows.datasets.preparation.row_draws import draw_rows
-from shallows.datasets.preparation.steps import check_steps, principal_components
+from shallows.datasets.preparation.steps import check_steps, pca
 from shallows.datasets.sources import ArrayPart, Source
 
 
@@ -218,7 +218,7 @@ def test_components_agree_with_scikit_learn_by_every_method(correlated, method, 
     def blocks():
         return (correlated[start : start + 64] for start in range(0, 400, 64))
 
-    mean, variances, vectors = principal_components.principal(blocks, 400, 30, 4, method, 8, 0)
+    mean, variances, vectors = pca.principal(blocks, 400, 30, 4, method, 8, 0)
     peer = PCA(4, svd_solver="full").fit(correlated)
     np.testing.assert_allclose(mean, correlated.mean(axis=0))
     np.testing.assert_allclose(variances, peer.explained_variance_, rtol=tolerance)
@@ -231,7 +231,7 @@ def test_components_agree_with_scikit_learn_by_every_method(correlated, method, 
 def test_components_of_sparse_rows_are_those_of_the_dense_ones(method):
     sparse = scipy.sparse.random(300, 40, 0.1, "csr", random_state=3)
     found = [
-        principal_components.principal(lambda rows=rows: [rows[:100], rows[100:]], 300, 40, 3, method, 30, 0)
+        pca.principal(lambda rows=rows: [rows[:100], rows[100:]], 300, 40, 3, method, 30, 0)
         for rows in (sparse, sparse.toarray())
     ]
     for one, other in zip(*found, strict=True):

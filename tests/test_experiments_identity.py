@@ -32,7 +32,6 @@ PACKAGE = {
             __name__,
             {"circle": ".circle:Circle", "square": ".square:Square"},
         )
-        _CLASSES = LazyTable("class", __name__, {"Circle": ".circle"})
         def make(name):
             return SHAPES[name]()
     """,

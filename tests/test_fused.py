@@ -11,6 +11,7 @@ from fused_example import EPS, RADIAL, case, error, folder, formula, gpu, needs_
 from shallows import gram, kernels
 from shallows.gpu import cuda
 from shallows.gram import fused
+from shallows.kernels.radial import RadialKernel
 
 pytestmark = [pytest.mark.slow, needs_compiler]
 
@@ -204,7 +205,7 @@ def test_the_product_is_chosen_for_few_features_of_a_radial_kernel(gpu, monkeypa
     assert not chosen()
 
 
-class Unwritten(kernels.RadialKernel):
+class Unwritten(RadialKernel):
     """A radial kernel of somebody's own, which has no text in C."""
 
     name = "unwritten"

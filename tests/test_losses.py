@@ -203,8 +203,9 @@ def test_at_the_optimum_of_novelty_at_most_the_fraction_lies_below_the_offset(fr
     u, rho = x @ theta[:2, None], np.full((n, 1), theta[2])
     assert (u < rho - 1e-6).mean() <= fraction
     # Its derivative in ρ has 0 between its ends: fewer than νn strictly below, at least νn at or below.
-    assert loss.offset_derivative(u, rho - 1e-6).mean() <= 1e-12
-    assert loss.offset_derivative(u, rho + 1e-6).mean() >= -1e-12
+    # It is [u < ρ]/ν − 1, and so −ℓ' − 1.
+    assert (-loss.derivative(u, rho - 1e-6) - 1.0).mean() <= 1e-12
+    assert (-loss.derivative(u, rho + 1e-6) - 1.0).mean() >= -1e-12
 
 
 @pytest.mark.parametrize(
@@ -218,13 +219,6 @@ def test_at_the_optimum_of_novelty_at_most_the_fraction_lies_below_the_offset(fr
 )
 def test_lengths_among_the_parameters_of_a_loss_are_divided_by_the_unit_of_the_targets(loss, divided):
     assert loss.in_units(3.0) == divided
-
-
-def test_the_offset_derivative_of_novelty_is_a_finite_difference():
-    loss = losses.make("novelty", fraction=0.25)
-    u, rho = np.array([[0.3], [1.7]]), np.array([[1.0], [1.0]])
-    difference = (loss.value(u, rho + 1e-6) - loss.value(u, rho - 1e-6)) / 2e-6
-    assert loss.offset_derivative(u, rho)[:, 0] == pytest.approx(difference, abs=1e-8)
 
 
 # ------------------------------------------------------------------------------------------------ accuracy

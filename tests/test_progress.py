@@ -73,7 +73,7 @@ def test_parts_count_alike_from_several_threads(heard):
     ],
 )
 def test_a_part_is_told_with_its_share_and_the_time_left(given, text):
-    assert progress.told(*given) == text
+    assert progress.progress_text(*given) == text
 
 
 def test_a_verbose_fit_prints_lines_of_its_parts_and_a_quiet_one_none(capsys, monkeypatch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 
 import numpy as np
 import pytest
@@ -44,12 +43,11 @@ def parts(name, n, seed=0):
     """What the methods of an estimator take beside weights: points, and targets or a second view where there are."""
     X, x = points(n, seed)
     X[:, 0] += 1.5 * (X[:, 2] > 0)
-    takes = inspect.signature(getattr(shallows, name).fit).parameters
     if name.endswith("Classifier"):
         return X, np.array(["no", "yes"])[(X[:, 2] > 0).astype(int)]
     if name.endswith(("KernelCCA", "KernelSVD")):
         return X, np.column_stack([np.cos(x), x])
-    return (X, x) if takes["y"].default is inspect.Parameter.empty else (X,)
+    return (X, x) if unfitted(name).__sklearn_tags__().target_tags.required else (X,)
 
 
 def batches(name, given, sizes):

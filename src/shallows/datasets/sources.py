@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from shallows.utils.lazy_numpy import np
 from shallows.utils.lazy_tables import LazyTable
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shallows.datasets.catalogue import Dataset
 
 
@@ -53,8 +52,7 @@ class ArrayPart:
     x: Any
     y: np.ndarray
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         for start in range(0, len(self.y), rows):
             yield Block(self.x[start : start + rows], self.y[start : start + rows])
 
@@ -74,8 +72,6 @@ class NpyRows:
         return self._mapped()[rows].copy(order="C")
 
     def _mapped(self) -> np.ndarray:
-        import numpy as np
-
         return np.load(self.path, mmap_mode="r", allow_pickle=False)
 
 

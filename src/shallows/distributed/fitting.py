@@ -148,11 +148,11 @@ def _worker(estimator: Any, helper: type, ranks: Ranks) -> Any:
 def _parameters(estimator: Any) -> str:
     """The class and the parameters of an estimator as text, without those that may differ."""
     parameters = estimator.get_params(deep=False).items()
-    told = {name: _told(value) for name, value in sorted(parameters) if name not in MAY_DIFFER}
-    return f"{type(estimator).__name__}({', '.join(f'{name}={value}' for name, value in told.items())})"
+    given = {name: _text_of(value) for name, value in sorted(parameters) if name not in MAY_DIFFER}
+    return f"{type(estimator).__name__}({', '.join(f'{name}={value}' for name, value in given.items())})"
 
 
-def _told(value: Any) -> str:
+def _text_of(value: Any) -> str:
     """A parameter as text, without addresses in memory."""
     if isinstance(value, np.ndarray):
         return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:12]

@@ -212,7 +212,7 @@ class Estimator(BaseEstimator):
         """The device of a fit; refuses a GPU that cannot be used, and warns of what slows it down."""
         gpu_checks.check_gpu(self.device)
         device = arrays.resolve_device(self.device)
-        gpu_checks.tell_of_tf32(device, getattr(self, "dtype", "auto"))
+        gpu_checks.warn_of_tf32(device, getattr(self, "dtype", "auto"))
         return device
 
     def _working_budget(self, device: arrays.Device) -> int:

@@ -1,4 +1,4 @@
-"""Constructors that store their parameters, and constructors with further parameters."""
+"""Constructors with further parameters; those that store what they are given are `utils.stored_parameters`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-
-def stores_parameters(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Decorate an ``__init__`` without a body: every parameter becomes the attribute of its name, as it is."""
-    signature = inspect.signature(constructor)
-
-    @functools.wraps(constructor)
-    def __init__(self: Any, *args: Any, **given: Any) -> None:
-        bound = signature.bind(self, *args, **given)
-        bound.apply_defaults()
-        for name, value in list(bound.arguments.items())[1:]:
-            setattr(self, name, value)
-
-    return __init__
+from ..utils.stored_parameters import stores_parameters as stores_parameters
 
 
 def with_parameters(constructor: Callable[..., None], **added: Any) -> Callable[..., None]:

@@ -68,7 +68,7 @@ def precision_of_products(device: Device, dtype: str) -> dict[str, str]:
     return {"products": dtype if asked is None else f"tf32 ({asked})"}
 
 
-def tell_of_tf32(device: Device, dtype: str) -> None:
+def warn_of_tf32(device: Device, dtype: str) -> None:
     """Warn, before a fit that may be in float32, if the environment makes a GPU's products less precise."""
     asked = tf32_asked_for() if device.kind != "cpu" and dtype != "float64" else None
     if asked is None:
@@ -84,27 +84,25 @@ def tell_of_tf32(device: Device, dtype: str) -> None:
 def _check_driver(cupy: object, device: str | Device) -> None:
     visible = os.environ.get(VISIBLE)
     if visible is not None and visible.strip() in ("", "-1"):
-        raise ShallowsError(
-            f"device={str(device)!r} was asked for, but {VISIBLE}={visible!r} hides every GPU from this process; unset "
-            "it, or name the GPUs that may be used."
+        raise _refused(
+            device, f"{VISIBLE}={visible!r} hides every GPU from this process; unset it, or name the GPUs to be used."
         )
     try:
         driver = cupy.cuda.runtime.driverGetVersion()
         needed = cupy.cuda.runtime.runtimeGetVersion()
     except Exception as error:
-        raise ShallowsError(
-            f"device={str(device)!r} was asked for, but the CUDA runtime does not start: {_cause(error)}. Use "
-            "device='cpu', or mend the driver; 'nvidia-smi' tells whether it runs."
+        raise _refused(
+            device,
+            f"the CUDA runtime does not start: {_cause(error)}. Use device='cpu', or mend the driver; 'nvidia-smi' "
+            "tells whether it runs.",
         ) from error
     if driver == 0:
-        raise ShallowsError(
-            f"device={str(device)!r} was asked for, but no NVIDIA driver is installed; use device='cpu'."
-        )
+        raise _refused(device, "no NVIDIA driver is installed; use device='cpu'.")
     if driver // 1000 < needed // 1000:
-        raise ShallowsError(
-            f"device={str(device)!r} was asked for, but the driver knows CUDA {_version(driver)} and CuPy was built for"
-            f" {_version(needed)}. Install a newer driver, or the CuPy of the driver's CUDA "
-            f"(pip install 'cupy-cuda{driver // 1000}x[ctk]')."
+        raise _refused(
+            device,
+            f"the driver knows CUDA {_version(driver)} and CuPy was built for {_version(needed)}. Install a newer "
+            f"driver, or the CuPy of the driver's CUDA (pip install 'cupy-cuda{driver // 1000}x[ctk]').",
         )
 
 
@@ -112,12 +110,14 @@ def _check_index(cupy: object, device: str | Device, index: int) -> None:
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except Exception as error:
-        raise ShallowsError(
-            f"device={str(device)!r} was asked for, but no GPU answers: {_cause(error)}; use device='cpu'."
-        ) from error
+        raise _refused(device, f"no GPU answers: {_cause(error)}; use device='cpu'.") from error
     if index >= count:
         known = ", ".join(f"'gpu:{k}'" for k in range(count)) or "none"
-        raise ShallowsError(f"device={str(device)!r} was asked for, but the GPUs that CuPy sees are: {known}.")
+        raise _refused(device, f"the GPUs that CuPy sees are: {known}.")
+
+
+def _refused(device: str | Device, why: str) -> ShallowsError:
+    return ShallowsError(f"device={str(device)!r} was asked for, but {why}")
 
 
 def _check_compiler(cupy: object) -> None:
@@ -125,16 +125,15 @@ def _check_compiler(cupy: object) -> None:
         x = cupy.ones((2, 2), dtype="float32") + 1.0
         x @ x
     except Exception as error:
+        install = "with pip install 'shallows[gpu]' (or 'cupy-cuda13x[ctk]'), or use device='cpu'."
         if _LIBRARIES.search(str(error)):
             raise ShallowsError(
-                "CuPy does not find a library of the CUDA toolkit; install them with pip install 'shallows[gpu]' (or "
-                f"'cupy-cuda13x[ctk]'), or use device='cpu'. It says: {_cause(error)}"
+                f"CuPy does not find a library of the CUDA toolkit; install them {install} It says: {_cause(error)}"
             ) from error
         if _HEADERS.search(str(error)):
             raise ShallowsError(
                 "CuPy cannot compile for this GPU, since the headers of the CUDA toolkit are missing; install them "
-                "with pip install 'shallows[gpu]' (or 'cupy-cuda13x[ctk]'), or use device='cpu'. "
-                f"The compiler says: {_cause(error)}"
+                f"{install} The compiler says: {_cause(error)}"
             ) from error
         raise
 

@@ -52,8 +52,6 @@ __all__ = [
     "Matern",
     "Polynomial",
     "Precomputed",
-    "ProductKernel",
-    "RadialKernel",
     "add_to_diagonal",
     "augmented",
     "check_own_parameters",
@@ -90,28 +88,9 @@ KERNELS = LazyTable(
 )
 """Every kernel by its name."""
 
-_CLASSES = LazyTable(
-    "class of kernels",
-    __name__,
-    {
-        "ArcCosine": ".inner",
-        "Cauchy": ".radial",
-        "CauchyProduct": ".products",
-        "Gaussian": ".radial",
-        "HeatCircle": ".heat",
-        "Laplace": ".radial",
-        "LaplaceProduct": ".products",
-        "Linear": ".inner",
-        "Matern": ".radial",
-        "Polynomial": ".inner",
-        "ProductKernel": ".products",
-        "RadialKernel": ".radial",
-    },
-)
-
 
 def __getattr__(name: str) -> Any:
-    return _CLASSES.attribute(name)
+    return KERNELS.attribute(name)
 
 
 def kind(name: Any) -> type[Kernel] | Kernel:

@@ -63,26 +63,9 @@ LOSSES = LazyTable(
 )
 """Every loss by its name."""
 
-_CLASSES = LazyTable(
-    "class of losses",
-    __name__,
-    {
-        "EpsilonInsensitive": ".regression",
-        "Hinge": ".margins",
-        "Huber": ".regression",
-        "Logistic": ".margins",
-        "MulticlassHinge": ".multiclass",
-        "Novelty": ".novelty",
-        "Quantile": ".regression",
-        "Softmax": ".multiclass",
-        "Square": ".regression",
-        "SquaredHinge": ".margins",
-    },
-)
-
 
 def __getattr__(name: str) -> Any:
-    return _CLASSES.attribute(name)
+    return LOSSES.attribute(name)
 
 
 def make(name: str | Loss, **parameters: Any) -> Loss:

@@ -1,4 +1,4 @@
-"""The base class of all losses, and the checks of their parameters."""
+"""The base class of all losses, the links to probabilities, and the checks of parameters."""
 
 from __future__ import annotations
 
@@ -27,21 +27,17 @@ class Loss:
         for each class; the numbers themselves; the current offset ρ. The square loss takes classes as signs.
     has_probabilities : bool
         Whether `probabilities` is defined.
+    slope_bound : float
+        M, the bound of |ℓ'| in each output; infinite where there is none.
+    smoothness : float
+        L, the Lipschitz constant of ℓ'; infinite where ℓ has a kink.
     """
 
     name: ClassVar[str]
     coding: ClassVar[str] = "values"
     has_probabilities: ClassVar[bool] = False
-
-    @property
-    def slope_bound(self) -> float:
-        """M, the bound of |ℓ'| in each output; infinite where there is none."""
-        return math.inf
-
-    @property
-    def smoothness(self) -> float:
-        """L, the Lipschitz constant of ℓ'; infinite where ℓ has a kink."""
-        return math.inf
+    slope_bound: ClassVar[float] = math.inf
+    smoothness: ClassVar[float] = math.inf
 
     @property
     def for_classes(self) -> bool:
@@ -128,6 +124,19 @@ class Loss:
     def probabilities(self, scores: Array) -> Array:
         """Probabilities of the classes, shape (m, n_classes)."""
         raise ShallowsError(f"The loss {self.name!r} has no link to probabilities; 'logistic' and 'softmax' have one.")
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e^{−x}), with full relative accuracy at both ends and no overflow."""
+    xp = arrays.namespace(x)
+    small = xp.exp(-xp.abs(x))
+    return xp.where(x >= 0, 1.0 / (1.0 + small), small / (1.0 + small))
+
+
+def softmax(xp: Any, scores: Array) -> Array:
+    """e^{z_r} / Σ_s e^{z_s}, row by row."""
+    powers = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
+    return powers / xp.sum(powers, axis=1, keepdims=True)
 
 
 def positive_part(xp: Any, x: Array) -> Array:

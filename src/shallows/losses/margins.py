@@ -6,8 +6,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import Array
-from .base import Loss, only_where, positive_part
-from .links import sigmoid, softmax
+from .base import Loss, only_where, positive_part, sigmoid, softmax
 
 
 class Hinge(Loss):
@@ -15,10 +14,7 @@ class Hinge(Loss):
 
     name = "hinge"
     coding = "signs"
-
-    @property
-    def slope_bound(self) -> float:  # noqa: D102
-        return 1.0
+    slope_bound = 1.0
 
     def _each(self, scores: Array, targets: Array) -> Array:
         return positive_part(arrays.namespace(scores), 1.0 - targets * scores)
@@ -32,10 +28,7 @@ class SquaredHinge(Loss):
 
     name = "squared_hinge"
     coding = "signs"
-
-    @property
-    def smoothness(self) -> float:  # noqa: D102
-        return 1.0
+    smoothness = 1.0
 
     def _each(self, scores: Array, targets: Array) -> Array:
         return 0.5 * positive_part(arrays.namespace(scores), 1.0 - targets * scores) ** 2
@@ -50,14 +43,8 @@ class Logistic(Loss):
     name = "logistic"
     coding = "signs"
     has_probabilities = True
-
-    @property
-    def slope_bound(self) -> float:  # noqa: D102
-        return 1.0
-
-    @property
-    def smoothness(self) -> float:  # noqa: D102
-        return 0.25
+    slope_bound = 1.0
+    smoothness = 0.25
 
     def _each(self, scores: Array, targets: Array) -> Array:
         xp = arrays.namespace(scores)

@@ -6,8 +6,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import Array
-from .base import Loss, only_where
-from .links import softmax
+from .base import Loss, only_where, softmax
 
 
 class Softmax(Loss):
@@ -16,15 +15,8 @@ class Softmax(Loss):
     name = "softmax"
     coding = "indicator"
     has_probabilities = True
-
-    @property
-    def slope_bound(self) -> float:  # noqa: D102
-        return 1.0
-
-    @property
-    def smoothness(self) -> float:
-        """½, the largest eigenvalue that diag(p) − ppᵀ can have."""
-        return 0.5
+    slope_bound = 1.0
+    smoothness = 0.5  # the largest eigenvalue that diag(p) − ppᵀ can have
 
     def value(self, scores: Array, targets: Array) -> Array:  # noqa: D102
         xp = arrays.namespace(scores)
@@ -51,10 +43,7 @@ class MulticlassHinge(Loss):
 
     name = "multiclass_hinge"
     coding = "indicator"
-
-    @property
-    def slope_bound(self) -> float:  # noqa: D102
-        return 1.0
+    slope_bound = 1.0
 
     def value(self, scores: Array, targets: Array) -> Array:  # noqa: D102
         xp = arrays.namespace(scores)

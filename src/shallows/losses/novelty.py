@@ -38,7 +38,3 @@ class Novelty(Loss):
 
     def derivative(self, scores: Array, targets: Array) -> Array:  # noqa: D102
         return arrays.astype(scores < targets, scores.dtype) * (-1.0 / self.fraction)
-
-    def offset_derivative(self, scores: Array, targets: Array) -> Array:
-        """∂ℓ/∂ρ = [u < ρ]/ν − 1 of each example, shape (m, 1)."""
-        return -self.derivative(scores, targets) - 1.0

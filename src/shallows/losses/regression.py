@@ -17,10 +17,7 @@ class Square(Loss):
     """½ (u − y)²."""
 
     name = "square"
-
-    @property
-    def smoothness(self) -> float:  # noqa: D102
-        return 1.0
+    smoothness = 1.0
 
     def _each(self, scores: Array, targets: Array) -> Array:
         return 0.5 * (scores - targets) ** 2
@@ -45,13 +42,10 @@ class EpsilonInsensitive(Loss):
 
     epsilon: float = 0.1
     name: ClassVar[str] = "epsilon_insensitive"
+    slope_bound: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         check(self, "epsilon", 0.0, math.inf, open_low=False)
-
-    @property
-    def slope_bound(self) -> float:  # noqa: D102
-        return 1.0
 
     def _each(self, scores: Array, targets: Array) -> Array:
         xp = arrays.namespace(scores)
@@ -75,6 +69,7 @@ class Huber(Loss):
 
     delta: float = 1.0
     name: ClassVar[str] = "huber"
+    smoothness: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         check(self, "delta", 0.0, math.inf)
@@ -82,10 +77,6 @@ class Huber(Loss):
     @property
     def slope_bound(self) -> float:  # noqa: D102
         return float(self.delta)
-
-    @property
-    def smoothness(self) -> float:  # noqa: D102
-        return 1.0
 
     def _each(self, scores: Array, targets: Array) -> Array:
         # With c = clip(r, −δ, δ) both branches are c (r − c/2).

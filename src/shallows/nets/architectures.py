@@ -40,19 +40,16 @@ class Convolution(Layer):
     padding: int = 2
     activation: str | None = "relu"
 
-    def shape_after(self, shape: Shape) -> Shape:
-        """See `Layer`."""
+    def shape_after(self, shape: Shape) -> Shape:  # noqa: D102
         _, height, width = _image(shape)
         grown = 2 * self.padding - self.size + 1
         return _positive((self.filters, height + grown, width + grown), shape, self)
 
-    def weights(self, shape: Shape) -> dict[str, tuple[Shape, int]]:
-        """See `Layer`."""
+    def weights(self, shape: Shape) -> dict[str, tuple[Shape, int]]:  # noqa: D102
         inputs = shape[0] * self.size**2
         return {"weight": ((self.filters, shape[0], self.size, self.size), inputs), "bias": ((self.filters,), 0)}
 
-    def products(self, shape: Shape) -> int:
-        """See `Layer`."""
+    def products(self, shape: Shape) -> int:  # noqa: D102
         return math.prod(self.shape_after(shape)) * shape[0] * self.size**2
 
 
@@ -67,8 +64,7 @@ class MaxPool(Layer):
         if not 1 <= self.stride <= self.size:
             raise ShallowsError(f"Windows of {self.size} pixels that move by {self.stride} would leave pixels out.")
 
-    def shape_after(self, shape: Shape) -> Shape:
-        """See `Layer`."""
+    def shape_after(self, shape: Shape) -> Shape:  # noqa: D102
         channels, height, width = _image(shape)
         sides = (-(-(side - self.size) // self.stride) + 1 for side in (height, width))
         return _positive((channels, *sides), shape, self)
@@ -82,8 +78,7 @@ class ResponseNorm(Layer):
     scale: float = 1e-3
     power: float = 0.75
 
-    def shape_after(self, shape: Shape) -> Shape:
-        """See `Layer`."""
+    def shape_after(self, shape: Shape) -> Shape:  # noqa: D102
         _image(shape)
         return shape
 
@@ -99,8 +94,7 @@ class Local(Layer):
 
     shape_after = Convolution.shape_after
 
-    def weights(self, shape: Shape) -> dict[str, tuple[Shape, int]]:
-        """See `Layer`."""
+    def weights(self, shape: Shape) -> dict[str, tuple[Shape, int]]:  # noqa: D102
         filters, height, width = self.shape_after(shape)
         inputs = shape[0] * self.size**2
         return {"weight": ((height * width, filters, inputs), inputs), "bias": ((filters, height * width), 0)}
@@ -115,17 +109,14 @@ class Dense(Layer):
     units: int
     activation: str | None = "relu"
 
-    def shape_after(self, shape: Shape) -> Shape:
-        """See `Layer`."""
+    def shape_after(self, shape: Shape) -> Shape:  # noqa: D102
         return (self.units,)
 
-    def weights(self, shape: Shape) -> dict[str, tuple[Shape, int]]:
-        """See `Layer`."""
+    def weights(self, shape: Shape) -> dict[str, tuple[Shape, int]]:  # noqa: D102
         inputs = math.prod(shape)
         return {"weight": ((self.units, inputs), inputs), "bias": ((self.units,), 0)}
 
-    def products(self, shape: Shape) -> int:
-        """See `Layer`."""
+    def products(self, shape: Shape) -> int:  # noqa: D102
         return math.prod(shape) * self.units
 
 
@@ -265,8 +256,7 @@ def find(architecture: str | Architecture) -> Architecture:
     """The architecture of a name; one that is handed in stays as it is."""
     if isinstance(architecture, Architecture):
         return architecture
-    if architecture not in ARCHITECTURES:
-        raise UnknownNameError("architecture of a neural net", architecture, ARCHITECTURES)
+    UnknownNameError.check("architecture of a neural net", architecture, ARCHITECTURES)
     return ARCHITECTURES[architecture]
 
 

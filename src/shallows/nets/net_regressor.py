@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from ..utils.stored_parameters import stores_parameters
 from .neural_net import NeuralNet
 
 
@@ -79,6 +80,7 @@ class NeuralNetRegressor(RegressorMixin, MultiOutputMixin, NeuralNet):
 
     _y_is_numeric = True
 
+    @stores_parameters
     def __init__(
         self,
         architecture: Any = "molecules_plain",
@@ -97,24 +99,7 @@ class NeuralNetRegressor(RegressorMixin, MultiOutputMixin, NeuralNet):
         memory: int | str | None = None,
         dtype: str = "float32",
         verbose: int = 0,
-    ):
-        super().__init__(
-            architecture,
-            image_shape=image_shape,
-            step_size=step_size,
-            momentum=momentum,
-            weight_decay=weight_decay,
-            smaller_steps=smaller_steps,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            n_iter=n_iter,
-            max_seconds=max_seconds,
-            random_state=random_state,
-            device=device,
-            memory=memory,
-            dtype=dtype,
-            verbose=verbose,
-        )
+    ): ...
 
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int]:
         y = y.astype(np.float64)

@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import arrays, streams, training
 from ..errors import ShallowsError
+from ..utils.stored_parameters import stores_parameters
 from . import backend, layers
 from .architectures import find, shape_of_examples
 from .descent import MomentumDescent, NetProblem, NetState
@@ -88,6 +85,7 @@ _ROWS = 256  # predicted at once, at most
 class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the nets: it trains them, and evaluates their outputs and their features."""
 
+    @stores_parameters
     def __init__(
         self,
         architecture: Any = "lenet",
@@ -106,22 +104,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         memory: int | str | None = None,
         dtype: str = "float32",
         verbose: int = 0,
-    ):
-        self.architecture = architecture
-        self.image_shape = image_shape
-        self.step_size = step_size
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.smaller_steps = smaller_steps
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.n_iter = n_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.device = device
-        self.memory = memory
-        self.dtype = dtype
-        self.verbose = verbose
+    ): ...
 
     # ------------------------------------------------------------------- what a subclass must define
 
@@ -267,20 +250,21 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             value = getattr(self, name)
             if not (value is None and name == "n_iter") and not (isinstance(value, numbers.Integral) and value >= 1):
                 raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
-        if self.step_size is not None and not (_is_number(self.step_size) and self.step_size > 0):
-            raise ShallowsError(f"step_size must be a positive number or None, got {self.step_size!r}.")
-        if self.max_seconds is not None and not (_is_number(self.max_seconds) and self.max_seconds > 0):
-            raise ShallowsError(f"max_seconds must be a positive number or None, got {self.max_seconds!r}.")
-        if not (_is_number(self.momentum) and 0 <= self.momentum < 1):
-            raise ShallowsError(f"momentum must be a number from 0 and below 1, got {self.momentum!r}.")
-        if not (_is_number(self.weight_decay) and self.weight_decay >= 0):
-            raise ShallowsError(f"weight_decay must be a number of at least 0, got {self.weight_decay!r}.")
         shares = self.smaller_steps
-        good = isinstance(shares, (tuple, list)) and all(_is_number(share) and 0 < share <= 1 for share in shares)
-        if not good:
-            raise ShallowsError(f"smaller_steps must be shares of the training between 0 and 1, got {shares!r}.")
-        if self.dtype not in ("float32", "float64"):
-            raise ShallowsError(f"dtype must be 'float32' or 'float64', got {self.dtype!r}.")
+        for name, good, what in (
+            ("step_size", self.step_size is None or _is_positive(self.step_size), "a positive number or None"),
+            ("max_seconds", self.max_seconds is None or _is_positive(self.max_seconds), "a positive number or None"),
+            ("momentum", _is_number(self.momentum) and 0 <= self.momentum < 1, "a number from 0 and below 1"),
+            ("weight_decay", _is_number(self.weight_decay) and self.weight_decay >= 0, "a number of at least 0"),
+            (
+                "smaller_steps",
+                isinstance(shares, (tuple, list)) and all(_is_positive(share) and share <= 1 for share in shares),
+                "shares of the training between 0 and 1",
+            ),
+            ("dtype", self.dtype in ("float32", "float64"), "'float32' or 'float64'"),
+        ):
+            if not good:
+                raise ShallowsError(f"{name} must be {what}, got {getattr(self, name)!r}.")
 
     # -------------------------------------------------------------------- features and outputs
 
@@ -335,3 +319,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and math.isfinite(value)
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_number(value) and value > 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import re
 import warnings
 from typing import Any
 
@@ -60,13 +59,11 @@ def save(model: Any, path: Any) -> None:
     if hasattr(state, "is_finite") and not state.is_finite():
         raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
     writer = encoding.Writer()
-    parameters = model.get_params(deep=False)
     header = {
         "format": FORMAT,
         "version": __version__,
         "estimator": name,
-        "parameters": {key: writer.encode(value, key) for key, value in parameters.items()},
-        "fitted": {key: writer.encode(value, key) for key, value in vars(model).items() if key not in parameters},
+        **writer.parts_of(model),
     }
     archive.write(path, header, writer.held)
 
@@ -119,18 +116,7 @@ def load(path: Any, *, device: str = "auto") -> Any:
 
 def _model_of(cls: type, header: dict[str, Any], reader: encoding.Reader) -> Any:
     """The model of a header, after a prediction that shows that its parts fit together."""
-    for part in ("parameters", "fitted"):
-        if not isinstance(header.get(part), dict):
-            raise ShallowsError(f"its header has no {part}")
-    parameters = {key: reader.decode(value) for key, value in header["parameters"].items()}
-    known = cls().get_params(deep=False)
-    if unknown := sorted(parameters.keys() - known.keys()):
-        raise ShallowsError(f"the estimator has no parameter {unknown[0]!r}")
-    model = cls(**parameters)
-    for name, value in header["fitted"].items():
-        if not re.fullmatch(r"_?[a-z]\w*", name) or hasattr(cls, name) or name in known:
-            raise ShallowsError(f"it has an attribute {name!r}, which is none that a fit sets")
-        setattr(model, name, reader.decode(value))
+    model = reader.estimator(cls, header)
     check_is_fitted(model)
     predict = model.predict if hasattr(model, "predict") else model.transform
     # A net needs PyTorch to predict, and may be loaded where there is none.

@@ -11,7 +11,7 @@ import importlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,15 @@ class Writer:
             return {"random_state": [self.encode(one, place) for one in value.get_state()]}
         return self._encode_object(value, place)
 
+    def parts_of(self, estimator: BaseEstimator, place: str = "") -> dict[str, dict[str, Any]]:
+        """The parameters of an estimator and what its fit has set."""
+        parameters = estimator.get_params(deep=False)
+        fitted = {key: value for key, value in vars(estimator).items() if key not in parameters}
+        return {
+            part: {key: self.encode(value, place or key) for key, value in held.items()}
+            for part, held in (("parameters", parameters), ("fitted", fitted))
+        }
+
     def _encode_object(self, value: Any, place: str) -> Any:
         if isinstance(value, Kernel):
             return {"kernel": None if isinstance(value, Precomputed) else kernels.described(value)}
@@ -100,10 +109,7 @@ class Writer:
             return {"label_binarizer": {name: self.encode(one, place) for name, one in vars(value).items()}}
         cls = type(value)
         if isinstance(value, BaseEstimator) and _is_of_this_package(cls.__module__):
-            parameters = value.get_params(deep=False)
-            parts = {"parameters": parameters, "fitted": {k: v for k, v in vars(value).items() if k not in parameters}}
-            coded = {part: {k: self.encode(v, place) for k, v in held.items()} for part, held in parts.items()}
-            return {"estimator": {"class": f"{cls.__module__}:{cls.__qualname__}", **coded}}
+            return {"estimator": {"class": f"{cls.__module__}:{cls.__qualname__}", **self.parts_of(value, place)}}
         if dataclasses.is_dataclass(value) and _is_of_this_package(cls.__module__):
             value = value.trimmed() if hasattr(value, "trimmed") else value
             fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
@@ -178,11 +184,25 @@ class Reader:
             raise ShallowsError(f"it has no array {name!r}")
         return self._held[name]
 
+    def estimator(self, cls: type, coded: dict[str, Any]) -> BaseEstimator:
+        """The estimator of a class whose parts `Writer.parts_of` gave."""
+        for part in ("parameters", "fitted"):
+            if not isinstance(coded.get(part), dict):
+                raise ShallowsError(f"its header has no {part}")
+        parameters = {key: self.decode(value) for key, value in coded["parameters"].items()}
+        known = cls().get_params(deep=False)
+        if unknown := sorted(parameters.keys() - known.keys()):
+            raise ShallowsError(f"the estimator has no parameter {unknown[0]!r}")
+        made = cls(**parameters)
+        for name, value in coded["fitted"].items():
+            if not re.fullmatch(r"_?[a-z]\w*", name) or hasattr(cls, name) or name in known:
+                raise ShallowsError(f"it has an attribute {name!r}, which is none that a fit sets")
+            setattr(made, name, self.decode(value))
+        return made
+
     def _object(self, coded: dict[str, Any]) -> Any:
-        module, _, name = str(coded["object"]).partition(":")
-        cls = getattr(importlib.import_module(module), name, None) if _is_of_this_package(module) else None
-        if not (isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module):
-            raise ShallowsError(f"it has a part of the type {coded['object']!r}, which this version does not know")
+        cls = _class_of(coded["object"], dataclasses.is_dataclass)
+        name = cls.__name__
         made = cls(**{key: self.decode(value) for key, value in coded["fields"].items()})
         for key, value in coded.get("computed", {}).items():
             if not isinstance(getattr(cls, key, None), cached_property):
@@ -204,6 +224,19 @@ def _is_of_this_package(module: str) -> bool:
     return package == _PACKAGE and rest.partition(".")[0] in ROOMS
 
 
+def _is_estimator(cls: type) -> bool:
+    return issubclass(cls, BaseEstimator)
+
+
+def _class_of(place: Any, fits: Callable[[type], bool]) -> type:
+    """The class of a part of a model, written ``module:name``."""
+    module, _, name = str(place).partition(":")
+    cls = getattr(importlib.import_module(module), name, None) if _is_of_this_package(module) else None
+    if not (isinstance(cls, type) and fits(cls) and cls.__module__ == module):
+        raise ShallowsError(f"it has a part of the type {place!r}, which this version does not know")
+    return cls
+
+
 def _objects(reader: Reader, coded: Any) -> np.ndarray:
     shape, entries = reader.all(coded)
     made = np.empty(len(entries), dtype=object)
@@ -220,20 +253,6 @@ def _csr(reader: Reader, coded: Any) -> Any:
 def _random_state(reader: Reader, coded: Any) -> np.random.RandomState:
     made = np.random.RandomState()
     made.set_state(tuple(reader.all(coded)))
-    return made
-
-
-def _estimator(reader: Reader, coded: Any) -> BaseEstimator:
-    """An estimator that is a part of a model, such as the transformer before a linear function."""
-    module, _, name = str(coded["class"]).partition(":")
-    cls = getattr(importlib.import_module(module), name, None) if _is_of_this_package(module) else None
-    if not (isinstance(cls, type) and issubclass(cls, BaseEstimator) and cls.__module__ == module):
-        raise ShallowsError(f"it has a part of the type {coded['class']!r}, which this version does not know")
-    made = cls(**{key: reader.decode(value) for key, value in coded["parameters"].items()})
-    for key, value in coded["fitted"].items():
-        if not re.fullmatch(r"_?[a-z]\w*", key) or hasattr(cls, key):
-            raise ShallowsError(f"it has an attribute {key!r} of {name}, which is none that a fit sets")
-        setattr(made, key, reader.decode(value))
     return made
 
 
@@ -265,7 +284,7 @@ _DECODERS: dict[str, Any] = {
     "random_state": _random_state,
     "kernel": lambda reader, coded: Precomputed(None) if coded is None else kernels.from_description(coded),
     "blocks": lambda reader, coded: Blocks(reader.decode(coded[0]), coded[1]),
-    "estimator": _estimator,
+    "estimator": lambda reader, coded: reader.estimator(_class_of(coded["class"], _is_estimator), coded),
     "label_binarizer": _label_binarizer,
 }
 """How a piece of the header is read, by the key that says what it is."""

@@ -64,7 +64,8 @@ class LazyTable(MutableMapping[str, Any]):
         return importlib.util.resolve_name(entry.partition(":")[0], self.package)
 
     def attribute(self, name: str) -> Any:
-        """The entry of a name, for the ``__getattr__`` of the package that exports the table's entries."""
-        if name not in self:
-            raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
-        return self[name]
+        """The entry that a module has under this name, for the ``__getattr__`` of the package that exports entries."""
+        for key, entry in self._entries.items():
+            if isinstance(entry, str) and name == (entry.partition(":")[2] or key):
+                return self[key]
+        raise AttributeError(f"module {self.package!r} has no attribute {name!r}")

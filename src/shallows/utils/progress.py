@@ -1,4 +1,4 @@
-"""What long work tells of its progress: parts of it report how far they are to whoever listens."""
+"""Progress of long work: its parts report how far they are to whoever listens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LISTENERS: contextvars.ContextVar[tuple[Listener, ...]] = contextvars.ContextVa
 
 @contextlib.contextmanager
 def listening(*listeners: Listener) -> Iterator[None]:
-    """Have listeners told of all parts of the work inside the block, beside those who listen already."""
+    """Report all parts of the work inside the block to listeners, beside those who listen already."""
     token = _LISTENERS.set((*_LISTENERS.get(), *listeners))
     try:
         yield
@@ -80,11 +80,11 @@ class Lines:
             return
         if now - self._last >= self.every_seconds:
             self._last = now
-            print(f"{self.label}: {told(name, done, total, seconds)}", file=sys.stderr, flush=True)
+            print(f"{self.label}: {progress_text(name, done, total, seconds)}", file=sys.stderr, flush=True)
 
 
-def told(name: str, done: int, total: int | None, seconds: float) -> str:
-    """How far a part is, for people: its share and the time left, or the time it took where no share is known."""
+def progress_text(name: str, done: int, total: int | None, seconds: float) -> str:
+    """Return how far a part is in words: its share and the time left, or the time it took where no share is known."""
     if not total:
         return f"{name}, {duration(seconds)} so far"
     left = "" if not done or done >= total else f", about {duration(seconds * (total - done) / done)} left"

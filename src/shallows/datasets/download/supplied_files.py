@@ -9,6 +9,7 @@ from typing import Any
 from shallows.datasets.catalogue import Dataset, File, Form
 from shallows.datasets.download.addresses import in_a_mirror
 from shallows.datasets.files import DatasetError, SuppliedDataError
+from shallows.utils.lazy_numpy import np
 
 _BLOCK_BYTES = 16 << 20
 
@@ -67,7 +68,7 @@ def _range(spec: Mapping[str, Any]) -> str:
     return f", {'whole numbers' if spec.get('whole') else 'numbers'} from {spec['low']:g} to {spec['high']:g}"
 
 
-def absent(dataset: Dataset, folder: Path) -> SuppliedDataError:
+def absence_error(dataset: Dataset, folder: Path) -> SuppliedDataError:
     """Return the error that supplied data is not there."""
     there = sorted(path.name for path in folder.glob("*") if not path.name.startswith((".", "verified"))) or ["nothing"]
     return SuppliedDataError(
@@ -126,8 +127,6 @@ def _check_arrays(form: Form, paths: Mapping[str, Path]) -> None:
 
 
 def _check_values(name: str, file: str, array: Any, spec: Mapping[str, Any]) -> None:
-    import numpy as np
-
     if array.dtype.kind not in "iufb":
         raise ValueError(f"{name} in {file} is of the type {array.dtype}; numbers are asked for")
     n_block = max(1, _BLOCK_BYTES // max(1, 8 * int(np.prod(array.shape[1:]))))

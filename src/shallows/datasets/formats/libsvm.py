@@ -14,7 +14,7 @@ import numpy as np
 from shallows.datasets.catalogue import Dataset, Form
 from shallows.datasets.formats import idx
 from shallows.datasets.formats.containers import CONTAINER_ERRORS, open_binary
-from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options, unreadable
+from shallows.datasets.formats.parts import Parts, Read, each_part, reader_options, unreadable_error
 from shallows.datasets.sources import ArrayPart, Block, Part
 
 # Text that is parsed at once: enough that the calls cost nothing, and little beside any memory budget.
@@ -101,7 +101,7 @@ def open_rcv1(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
         try:
             return _topic_documents(paths["topics"], form.options["topic"])
         except (ValueError, IndexError, *CONTAINER_ERRORS) as error:
-            raise unreadable(paths["topics"], "topics", error) from error
+            raise unreadable_error(paths["topics"], "topics", error) from error
 
     def blocks(path: Path, rows: int) -> Iterator[Block]:
         for x, y in libsvm_blocks(path, dataset.n_features, rows, form.options.get("dtype", "float32")):

@@ -42,8 +42,7 @@ class Chain:
 
     parts: Sequence[Part]
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         for part in self.parts:
             yield from part.blocks(rows)
 
@@ -56,8 +55,7 @@ class Rows:
     start: int
     stop: int | None = None
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         position = 0
         for x, y in self.part.blocks(rows):
             low = max(self.start - position, 0)
@@ -77,15 +75,14 @@ class Read:
     format: str
     reader: Callable[[int], Iterator[Block]]
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         try:
             yield from self.reader(rows)
         except (ValueError, KeyError, *CONTAINER_ERRORS) as error:
-            raise unreadable(self.path, self.format, error) from error
+            raise unreadable_error(self.path, self.format, error) from error
 
 
-def unreadable(path: Path, format: str, error: BaseException) -> DatasetError:
+def unreadable_error(path: Path, format: str, error: BaseException) -> DatasetError:
     """Return the error that a file cannot be read."""
     return DatasetError(
         f"{path} cannot be read ({format} format): {error}. "
@@ -101,8 +98,7 @@ class TwoClasses:
     positive: tuple[Any, ...] = ()
     negative: tuple[Any, ...] = ()
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         for x, y in self.part.blocks(rows):
             second = np.isin(y, self.positive) if self.positive else ~np.isin(y, self.negative)
             yield Block(x, second.astype(np.int8))
@@ -117,8 +113,7 @@ class Checked:
     name: str
     n: int | None
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         counts: Counter = Counter()
         counted = bool(self.dataset.class_counts) and self.name == "training"
         n = 0

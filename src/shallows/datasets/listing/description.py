@@ -18,6 +18,7 @@ from shallows.datasets.files import replacing
 from shallows.datasets.listing.local_files import presence
 from shallows.datasets.sources import Block, label_text, open_source
 from shallows.errors import MissingExtraError
+from shallows.utils.lazy_numpy import np
 
 _BLOCK_ROWS = 16_384
 #: A contact sheet has so many rows of so many images.
@@ -139,8 +140,6 @@ def _checksums(dataset: Dataset, file: File, root: Path) -> str:
 
 def contact_sheet(dataset: Dataset, images: list[Any]) -> Any:
     """Return the first images in rows of ten as one array of bytes, shape (height, width, 3)."""
-    import numpy as np
-
     height, width, channels = (dataset.picture[key] for key in ("height", "width", "channels"))
     low, high = dataset.value_range or (min(map(np.min, images)), max(map(np.max, images)))
     sheet = np.full((SHEET_ROWS * (height + 1) + 1, SHEET_ROWS * (width + 1) + 1, 3), 128, np.uint8)
@@ -165,8 +164,6 @@ def save_picture(dataset: Dataset, images: list[Any], path: Path) -> None:
 
 def thumbnail(dataset: Dataset, image: Any) -> Iterator[str]:
     """Give an image in characters, one line for two rows of pixels."""
-    import numpy as np
-
     height, width, channels = (dataset.picture[key] for key in ("height", "width", "channels"))
     pixels = np.asarray(image, np.float64).reshape(channels, height, width).mean(axis=0)
     low, high = pixels.min(), pixels.max()

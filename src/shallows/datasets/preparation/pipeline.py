@@ -149,7 +149,7 @@ def _prepare(
         "statistics": [*beginning.statistics, *statistics],
         "after": beginning.after,
         "table": continuation.description_of(table),
-        "sha256": _combined([arrays_written[key]["sha256"] for key in sorted(arrays_written, key=_place)]),
+        "sha256": _digest_of(arrays_written),
         "arrays": arrays_written,
         "sources": [dict(file) for file in beginning.sources],
         "licence": dataset.licence,
@@ -166,9 +166,11 @@ def _prepare(
     return record
 
 
-def _place(key: str) -> tuple[int, str]:
-    """The place of an array in the checksum of all."""
-    return (*ARRAYS, *SECOND_VIEW).index(key.partition(".")[0]), key
+def _digest_of(arrays: Mapping[str, Mapping[str, Any]]) -> str:
+    """The checksum of all arrays, x before z and training before test."""
+    places = {name: place for place, name in enumerate((*ARRAYS, *SECOND_VIEW))}
+    ordered = sorted(arrays, key=lambda key: (places[key.partition(".")[0]], key))
+    return hashlib.sha256(" ".join(arrays[key]["sha256"] for key in ordered).encode()).hexdigest()
 
 
 def _worth_being_sparse(table: Table) -> bool:
@@ -214,7 +216,9 @@ def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
         for part in ("train", "test"):
             n = table.n_rows(part)
             for view, columns in views.items():
-                name, blocks = f"{view}_{part}", _columns(table.blocks(part), columns)
+                name, blocks = f"{view}_{part}", table.blocks(part)
+                if columns is not None:
+                    blocks = (block[:, slice(*columns)] for block in blocks)
                 if table.sparse:
                     # One type for columns and ends, since SciPy would copy the one into the type of the other.
                     most = max(table.n_features, *(store.n_values for store in table.x.values()))
@@ -229,11 +233,6 @@ def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
                 place(f"y_{part}"), shape, table.target_dtype, table.target_blocks(part)
             )
     return written
-
-
-def _columns(blocks: Iterator[Any], view: tuple[int, int] | None) -> Iterator[Any]:
-    """Give the columns of a view; None: all."""
-    return blocks if view is None else (block[:, slice(*view)] for block in blocks)
 
 
 def _refuse_without_room(table: Table, out: Path) -> None:
@@ -310,7 +309,3 @@ def _write_csr(paths: Sequence[Path], index_dtype: np.dtype, blocks: Iterator[An
             values.append(block.data)
             columns.append(block.indices)
         return [file.finish() for file in files]
-
-
-def _combined(digests: list[str]) -> str:
-    return hashlib.sha256(" ".join(digests).encode()).hexdigest()

@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.parameter_rules import broken_rule
+from shallows.utils.lazy_numpy import np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shallows.datasets.preparation.working_table import Table
 
 # Longer statistics are recorded by their checksum.
@@ -100,8 +99,6 @@ class FeatureStep(Step):
 
 def recorded(statistic: np.ndarray) -> list | dict[str, Any]:
     """Return a statistic as a record holds it: its numbers, or the checksum of many of them."""
-    import numpy as np
-
     if statistic.size <= _MAX_RECORDED:
         return statistic.tolist()
     content = np.ascontiguousarray(statistic, "<f8").tobytes()

@@ -123,7 +123,7 @@ class Table:
             )
         return codes
 
-    def need_coding(self, coding: str, step: str) -> None:
+    def require_coding(self, coding: str, step: str) -> None:
         """Refuse a step whose targets must be "class indices" or "values" and are not."""
         if self.target_coding == coding:
             return
@@ -161,7 +161,7 @@ class Table:
         for start in range(0, len(rows), n_block):
             chosen = rows[start : start + n_block]
             block = store.take(chosen).astype(np.float64)
-            self._refuse_what_is_no_number(block, raw_part, chosen)
+            self._refuse_non_finite(block, raw_part, chosen)
             for transform in self.transforms:
                 block = transform(block)
             yield block
@@ -176,7 +176,7 @@ class Table:
                 block = transform(block)
             yield block
 
-    def _refuse_what_is_no_number(self, block: Any, part: str, rows: np.ndarray) -> None:
+    def _refuse_non_finite(self, block: Any, part: str, rows: np.ndarray) -> None:
         sparse = hasattr(block, "indptr")
         values = block.data if sparse else block
         bad = np.isinf(values) if self.may_miss else ~np.isfinite(values)

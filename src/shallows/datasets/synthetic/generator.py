@@ -95,12 +95,6 @@ class Generator(ABC):
         """Return the test rows of the data that this is made of, in the form of the generated ones."""
         return x, y
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the seed and the other parameters that are plain numbers or words, for a record."""
-        plain = (bool, int, float, str, type(None))
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
-        return {key: value for key, value in values.items() if isinstance(value, plain)}
-
     def _problem(self) -> str | None:
         """Return what is wrong with the parameters, or None."""
         return broken_rule(self)

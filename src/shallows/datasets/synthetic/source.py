@@ -26,8 +26,7 @@ class Rows:
     start: int
     stop: int
 
-    def blocks(self, rows: int) -> Iterator[sources.Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[sources.Block]:  # noqa: D102
         for x, y in self.generator.blocks(self.start, self.stop, rows):
             yield sources.Block(x, y)
 

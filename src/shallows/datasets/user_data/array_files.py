@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
         raise UnknownNameError(f"array in {path}", request.features, found)
     x = request.features or next((by_lower[name] for name in _FEATURES if name in by_lower), None)
     y = request.target if isinstance(request.target, str) and request.target in found else None
-    if isinstance(request.target, str) and y is None and not _is_columns(request.target):
+    if isinstance(request.target, str) and y is None and not re.fullmatch(r"(-*\d+)?([,:](-*\d+)?)*", request.target):
         raise UnknownNameError(f"array in {path}", request.target, found)
     if x is None:
         wide = [name for name, array in found.items() if len(array.shape or ()) > 1 and min(array.shape) > 1]
@@ -77,8 +78,9 @@ def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
         y = y or _nameless_target(path, {name: found[name] for name in found if name not in (x, *tests)}, x, n)
     if y is not None:
         _refuse_unread(path, found, y, "target")
-        if _rows(found[y], n) != n:
-            raise DatasetError(f"In {path} the features {x} have {n:,} rows, and the target {y} is {found[y].shape}.")
+        of_target = tuple(found[y].shape)
+        if of_target != (1, n) and of_target[:1] != (n,):  # in MATLAB it may be one row of n columns
+            raise DatasetError(f"In {path} the features {x} have {n:,} rows, and the target {y} is {of_target}.")
     layout = {"x": x, "y": y}
     if len(tests) == 2 and not request.test_file and y is not None:
         layout |= dict(zip(("x_test", "y_test"), tests, strict=True))
@@ -114,21 +116,12 @@ def _refuse_unread(path: Path, found: Mapping[str, Any], name: str, role: str) -
         raise DatasetError(f"The {role} {name} of {path} cannot be read: it holds {found[name].holds}.")
 
 
-def _is_columns(target: str) -> bool:
-    return all(part.lstrip("-").isdigit() or not part for part in target.replace(",", ":").split(":"))
-
-
 def _shapes(found: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{name} {'of unknown shape' if array.shape is None else tuple(array.shape)}"
         + (f" ({array.holds})" if isinstance(array, _Unread) else "")
         for name, array in found.items()
     )
-
-
-def _rows(array: Any, n: int) -> int:
-    """Return the number of rows of a target, which may be one row of n columns in MATLAB."""
-    return n if tuple(array.shape) == (1, n) else (*array.shape, 0)[0]
 
 
 def _named_arrays(path: Path) -> dict[str, Any]:
@@ -149,14 +142,11 @@ def _named_arrays(path: Path) -> dict[str, Any]:
             f"{path} holds a sparse matrix of SciPy, which is not read here. Write it with its target in LIBSVM form, "
             "by sklearn.datasets.dump_svmlight_file."
         )
-    return {
-        name: array if isinstance(array, _Unread) or array.dtype.kind in "fiubUS" else _unread(array)
-        for name, array in found.items()
-    }
-
-
-def _unread(array: Any) -> _Unread:
-    return _Unread(tuple(array.shape), _OTHER_KINDS.get(array.dtype.kind, f"values of the type {array.dtype}"))
+    for name, array in found.items():
+        if not isinstance(array, _Unread) and array.dtype.kind not in "fiubUS":
+            holds = _OTHER_KINDS.get(array.dtype.kind, f"values of the type {array.dtype}")
+            found[name] = _Unread(tuple(array.shape), holds)
+    return found
 
 
 def _of_matlab(name: str, value: Any) -> tuple[str, Any]:
@@ -190,8 +180,7 @@ class ArrayFilePart:
     options: Mapping[str, Any]
     part: str = "train"
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         layout = self.options["layout"]
         x_name, y_name = layout["x"], layout["y"]
         if self.part == "test" and "x_test" in layout:
@@ -243,8 +232,7 @@ class LibsvmPart:
     path: Path
     options: Mapping[str, Any]
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`; refuse indices that start elsewhere than the training file's."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         width, first = self.options.get("width"), self.options.get("first_index", 0)
         n_rows = n_zeros = 0
         try:

@@ -31,10 +31,6 @@ LEAST_ROWS = 20
 # Whole numbers of at most so many different values, each of them on several rows, are taken for classes.
 _MOST_CLASSES = 30
 _ROWS_PER_CLASS = 8
-_WORDS = (
-    "If {} is a value, list the words that do stand for a missing one: na_values='?,null' for these two, "
-    "na_values='[]' for none but an empty cell."
-)
 
 
 def describe(request: Request) -> dict[str, Any]:
@@ -57,7 +53,7 @@ def describe(request: Request) -> dict[str, Any]:
     _check_magnitude(request, summary)
     if summary.n_features == 0:
         raise DatasetError(" ".join([f"{request.file} has no column of features beside the target.", *summary.notes]))
-    words = f" {_WORDS.format(words)}" if (words := _words_of(summary)) else ""
+    words = _advice_on_words(summary)
     if summary.missing_in_target:
         raise DatasetError(
             f"The target of {request.file} is missing in {summary.missing_in_target}. Remove such rows.{words}"
@@ -229,8 +225,7 @@ def _paragraph(request: Request, summary: Summary, form: str, task: str, n_class
         text += "A fifth of the rows is held out for the test. "
     lines = [text + "Guessed: " + "; ".join(summary.guesses) + ".", *summary.notes]
     if summary.taken_for_missing:
-        words = f" {_WORDS.format(words)}" if (words := _words_of(summary)) else ""
-        lines.append(f"Taken for missing: {cells_of(summary.taken_for_missing)}.{words}")
+        lines.append(f"Taken for missing: {cells_of(summary.taken_for_missing)}.{_advice_on_words(summary)}")
     return "\n".join(lines)
 
 
@@ -248,9 +243,15 @@ def _check_magnitude(request: Request, summary: Summary) -> None:
             )
 
 
-def _words_of(summary: Summary) -> str:
-    """Return the words that were taken for missing."""
-    return " or ".join(dict.fromkeys(repr(word) for word, _, _ in summary.taken_for_missing if word))
+def _advice_on_words(summary: Summary) -> str:
+    """Return what to do if a word that was taken for missing is a value; nothing where there was no word."""
+    words = " or ".join(dict.fromkeys(repr(word) for word, _, _ in summary.taken_for_missing if word))
+    if not words:
+        return ""
+    return (
+        f" If {words} is a value, list the words that do stand for a missing one: na_values='?,null' for these two, "
+        "na_values='[]' for none but an empty cell."
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,11 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     files = [(path, form.layout(path, request)) for path in map(Path, request.files)]
     layout, other = files[0][1], files[-1][1]
     if other.names != layout.names:
-        raise DatasetError(
-            f"The columns of {request.test_file} are not those of {request.file}: "
-            f"{_difference(other.names, layout.names)}."
-        )
+        pairs = enumerate(zip(other.names, layout.names, strict=False))
+        what = next((f"column {k} is {a!r} there and {b!r} here" for k, (a, b) in pairs if a != b), "")
+        if len(other.names) != len(layout.names):
+            what = f"{len(other.names)} against {len(layout.names)}"
+        raise DatasetError(f"The columns of {request.test_file} are not those of {request.file}: {what}.")
     summary = Summary(guesses=list(layout.guesses))
     summary.n_train, summary.n_test = ([form.count(*one) for one in files] + [0])[:2]
     names = list(layout.names)
@@ -86,8 +87,10 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
     numeric = [one["column"] for one in features if one["values"] is None]
     summary.low = np.array([columns[place].low for place in numeric])
     summary.high = np.array([columns[place].high for place in numeric])
-    for block_y in _targets_of(form, files, summary.options):
-        summary.target.update(block_y)
+    types = dict.fromkeys(targets, str) if text_target else {}
+    for path, own in files:
+        for table in form.frames(path, own, types, only=targets):
+            summary.target.update(targets_of(table, targets, text=text_target))
     return summary
 
 
@@ -127,13 +130,6 @@ def _taken_for_missing(
     found = [(word, columns[place].name, n) for place in gaps for word, n in counts[place].most_common()]
     empty = [("", columns[place].name, columns[place].missing - counts[place].total()) for place in gaps]
     return found + [one for one in empty if one[2]]
-
-
-def _targets_of(form: FileForm, files: _Files, options: Mapping[str, Any]) -> Any:
-    types = dict.fromkeys(options["targets"], str) if options["text_target"] else {}
-    for path, layout in files:
-        for table in form.frames(path, layout, types, only=options["targets"]):
-            yield targets_of(table, options["targets"], text=options["text_target"])
 
 
 def _features(
@@ -259,10 +255,3 @@ def _column(wanted: Any, names: Sequence[str], what: str) -> int:
     if lower.count(text.lower()) == 1:
         return lower.index(text.lower())
     raise UnknownNameError("column", text, names)
-
-
-def _difference(ours: Sequence[str], theirs: Sequence[str]) -> str:
-    if len(ours) != len(theirs):
-        return f"{len(ours)} against {len(theirs)}"
-    place = next(place for place, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b)
-    return f"column {place} is {ours[place]!r} there and {theirs[place]!r} here"

@@ -126,8 +126,7 @@ class TextTablePart:
 
     frames = staticmethod(text_frames)
 
-    def blocks(self, rows: int) -> Iterator[Block]:
-        """See `shallows.datasets.sources.Part.blocks`."""
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         layout = TableLayout(**self.options["layout"])
         features, targets = self.options["features"], self.options["targets"]
         types: dict[int, Any] = {one["column"]: np.float64 if one["values"] is None else str for one in features}

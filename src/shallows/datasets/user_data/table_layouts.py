@@ -94,7 +94,7 @@ def text_layout(path: Path, request: Request) -> TableLayout:
     text, whole, encoding, guesses = _head(path)
     begin = _PREAMBLE.match(text).end()
     begin = begin if text[begin:].strip() else 0
-    text, skipped = text[begin:], _n_lines(text[:begin])
+    skipped, text = sum(1 for _ in io.StringIO(text[:begin], newline="")), text[begin:]
     na_values = NA_VALUES if request.na_values is None else request.na_values
     separator = request.separator or _separator(path, text)
     rows = _first_rows(path, text, separator, whole)
@@ -167,10 +167,6 @@ def _first_rows(path: Path, text: str, separator: str, whole: bool) -> list[list
     except ValueError as error:
         raise DatasetError(f"{path} cannot be read as a table: {error}") from error
     return rows if whole or len(rows) == 1 else rows[:-1]
-
-
-def _n_lines(text: str) -> int:
-    return sum(1 for _ in io.StringIO(text, newline=""))
 
 
 def _refuse_repeated_names(path: Path, names: Sequence[str]) -> None:
@@ -270,17 +266,13 @@ def parquet_layout(path: Path, request: Request) -> TableLayout:
     # Parquet stores categories as their values; that they are categories is in the schema of Arrow or of pandas.
     categories = {one["field_name"] for one in described.get("columns", ()) if one["pandas_type"] == "categorical"}
     if stored is not None:
-        categories |= _dictionary_columns(stored)
+        import pyarrow
+
+        fields = pyarrow.ipc.read_schema(pyarrow.py_buffer(base64.b64decode(stored)))
+        categories |= {field.name for field in fields if pyarrow.types.is_dictionary(field.type)}
     declared = tuple(place for place, name in enumerate(names) if name in categories)
     guesses = ("it names the columns itself",)
     return TableLayout(tuple(names), na_values=(), index=n_index, declared=declared, guesses=guesses)
-
-
-def _dictionary_columns(stored: bytes) -> set[str]:
-    import pyarrow
-
-    schema = pyarrow.ipc.read_schema(pyarrow.py_buffer(base64.b64decode(stored)))
-    return {field.name for field in schema if pyarrow.types.is_dictionary(field.type)}
 
 
 def open_parquet(path: Path) -> Any:

@@ -160,10 +160,8 @@ class AMMClassifier(RowByRowClassifier):
             "pruned": state.pruned,
         }
 
-    def _centred(self, X: Any, *, first: bool) -> Any:
-        if first and not self.constant:
-            self._offsets = np.zeros(X.shape[1])
-        return super()._centred(X, first=first and bool(self.constant))
+    def _has_intercept(self) -> bool:
+        return bool(self.constant)
 
     def _intercepts(self) -> np.ndarray:
         """Of points less their offsets."""

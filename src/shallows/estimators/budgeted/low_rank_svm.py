@@ -12,12 +12,11 @@ from sklearn.svm import LinearSVC
 from ... import arrays, kernels, training
 from ...errors import UnknownNameError
 from ...spectrum.leave_one_out import RidgeChoice
-from .. import class_weights, leave_one_out_choice, precomputed
+from .. import leave_one_out_choice, model_classes, precomputed
 from ..base import Estimator
 from ..centring import Centring
 from ..constructors import stores_parameters
 from ..feature_maps.nystroem_features import LANDMARKS, NystroemFeatures
-from ..label_checks import check_two_classes, single_column
 from ..parameter_checks import check_positive, check_whole
 from ..predictions import LabelPredictions
 
@@ -156,10 +155,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         started = time.perf_counter()
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        y = single_column(y)
-        self.classes_ = np.unique(y)
-        check_two_classes(self.classes_)
-        class_weights.check(self.class_weight, self.classes_)
+        y = model_classes.learn(self, y)
         seed = self._seed()
         choice = self._choose(X, y, weights, seed)
         self.transformer_ = NystroemFeatures(

@@ -12,14 +12,14 @@ import scipy.sparse
 from ... import arrays, streams, training
 from ...errors import ShallowsError
 from ...solvers.budgeted.sparse_rows import SparseRows, sparse_rows
-from .. import class_weights
-from ..base import Estimator, warn_user
-from ..column_scales import far_offsets, shifted
+from .. import model_classes
+from ..base import warn_user
 from ..kernel_checks import check_scores
-from ..label_checks import check_two_classes, refuse_missing_labels, single_column
 from ..parameter_checks import check_positive, check_whole
 from ..predictions import LabelPredictions
 from ..streaming import first_rows
+from ..streaming.batches import Batch
+from ..streaming.labelled_batches import LabelledBatches
 
 BATCH = 4096
 """Rows between two looks at the clock and of a block of predictions; it changes no result."""
@@ -33,12 +33,7 @@ OF_A_STREAM = 1e-4
 
 @dataclass(frozen=True)
 class ShuffledRows:
-    """All rows in an order that is new every epoch, in pieces.
-
-    Parameters
-    ----------
-    n, seed : int
-    """
+    """All rows in an order that is new every epoch, in pieces."""
 
     n: int
     seed: int
@@ -53,7 +48,7 @@ class ShuffledRows:
         return [order[rows] for rows in arrays.blocks(self.n, BATCH)]
 
 
-class RowByRowClassifier(LabelPredictions, Estimator):
+class RowByRowClassifier(LabelPredictions, LabelledBatches):
     """Base of the classifiers that take one example at a time.
 
     A subclass writes out its constructor and defines `_make_solver`, `_start`, `_keep` and `_scores`. Its fitted model
@@ -109,10 +104,7 @@ class RowByRowClassifier(LabelPredictions, Estimator):
         started = time.perf_counter()
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        y = single_column(y)
-        self.classes_ = np.unique(y)
-        check_two_classes(self.classes_)
-        class_weights.check(self.class_weight, self.classes_)
+        y = model_classes.learn(self, y)
         seed, X = self._seed(), self._centred(X, first=True)
         problem = self._problem(X, y, None if weights is None else weights / weights.mean())
         self.regularisation_ = float(self.regularisation or 1.0 / X.shape[0])
@@ -140,52 +132,16 @@ class RowByRowClassifier(LabelPredictions, Estimator):
             )
         return self
 
-    @training.keeps_model_on_failure
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on with further examples, each once and in the order of the rows.
-
-        What parameters leave open, and what is subtracted from the columns, is chosen from the first rows: from 400
-        with 40 of other classes than the most frequent, or from 4,000. Until then the rows are kept, and the model is
-        begun anew with all of them whenever they are a quarter more.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        classes : array-like, shape (n_classes,), optional
-            All labels that may come; needed in the first call.
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, as they are: a mean of 1 leaves the regularisation what it is.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, a label that is none of the classes, other classes than before.
-        """
-        started = time.perf_counter()
-        self._check_parameters()
-        class_weights.refuse_balanced(self.class_weight)
-        first = not hasattr(self, "n_steps_")
-        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)[:3]
-        y = single_column(y)
-        self._learn_classes(classes, first)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has the label {unknown.tolist()[0]!r}, which is none of the classes of the model.")
-        rows, seed = first_rows.to_begin_with(self, (X, y, weights)), self._seed()
-        X, y, weights = rows or (X, y, weights)
-        X = self._centred(X, first=rows is not None)
+    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        started, seed, (X, y, weights) = time.perf_counter(), self._seed(), batch
+        X = self._centred(X, first=begins)
         problem = self._problem(X, y, weights)
-        if rows or self.regularisation:
+        if begins or self.regularisation:
             self.regularisation_ = float(self.regularisation or OF_A_STREAM)
-        if rows:
+        if begins:
             self._choose(X, y, weights, seed, streamed=True)
         solver = self._make_solver(X.shape[1])
-        state = solver.init(problem) if rows else self._start(solver, problem)
+        state = solver.init(problem) if begins else self._start(solver, problem)
         run = training.train(
             solver,
             problem,
@@ -204,27 +160,6 @@ class RowByRowClassifier(LabelPredictions, Estimator):
             "n_rows_begun_with": self._n_begun,
         }
         self.timings_ = {"preparation": time.perf_counter() - started - run.seconds, "training": run.seconds}
-        return self
-
-    def _centred(self, X: Any, *, first: bool) -> Any:
-        """Points less the offsets of columns that lie far from zero; a first batch decides on them."""
-        if first:
-            self._offsets = far_offsets(X)
-        return shifted(X, self._offsets)
-
-    def _learn_classes(self, classes: Any, first: bool) -> None:
-        if classes is None:
-            if first:
-                raise ValueError("The first call of partial_fit needs classes, the labels that may come.")
-            return
-        refuse_missing_labels(classes, "classes")
-        given = np.unique(classes)
-        if first:
-            check_two_classes(given)
-            class_weights.check(self.class_weight, given)
-            self.classes_ = given
-        elif not np.array_equal(given, self.classes_):
-            raise ValueError(f"classes are {given.tolist()}, and the model has {self.classes_.tolist()}.")
 
     def _problem(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> SparseRows:
         made = sparse_rows(X, np.searchsorted(self.classes_, y), weights, len(self.classes_))

@@ -13,17 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from ... import arrays, kernels, training
 from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
+from ..array_inputs import follows_input
 from ..base import TrainingSet
+from ..constructors import stores_parameters
+from ..kernel_checks import check_scores
 from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
+from ..snapshot import ComponentSnapshot
 from ..streaming.batches import Batch, batches_of
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.streamed_fit import StreamableFit, StreamedFit
 from . import component_plan
 from .component_plan import View
 
-LOOKED_AT = 20_000
+MOMENT_ROWS = 20_000
 """Training points from which the moments of the fitted functions are computed after the last step."""
-
 
 SLICE = 2048
 """Rows of the slices that the arrays of a stream are first cut into."""
@@ -37,11 +40,34 @@ class ComponentFit(StreamableFit):
 
 
 class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamedFit):
-    """Base of the estimators of components. Their parameters are written out in each; the work is here."""
+    """Base of the estimators of components: their common parameters and the work."""
 
     _takes_targets = False
     _least_memory = 2**26
     _views: tuple[View, ...]
+
+    @stores_parameters
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        step_size: float | None = None,
+        block_size: int | None = None,
+        max_features: int | None = None,
+        batch_size: int | None = None,
+        orthogonal: bool | None = None,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
 
     # ------------------------------------------------------------------- what a subclass must define
 
@@ -61,10 +87,130 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         """The problem on a set of points, one array a view."""
         return dataclasses.replace(problem, points=points[0])
 
+    def _functions(self, state: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+        """Expansion, means and the matrix (k, k) that turns it into the functions asked for, of each view."""
+        raise NotImplementedError
+
     def _set_model_attributes(self, state: Any) -> None:
         """Set what the estimator shows of a state."""
 
+    # -------------------------------------------------------------------------------- what users call
+
+    @keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Learn the functions of all of X, or of X and y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples, n_second_features)
+            The second view of the same examples; of `KernelSlicedInverseRegression` values or labels, which may be a
+            vector. `DoublyStochasticKernelPCA` does not use it.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, views of unequal length.
+        ShallowsError
+            A parameter out of its range, or more components than the data have, or than the views share.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        vars(self).pop("_state", None)
+        self._check_parameters()
+        views = self._validated_views(*self._views_of(X, y), first=True)
+        self._run(self._fit_of(views, self._seed(), observers=observers, checkpoint=checkpoint))
+        self._end_beginning(views[0].shape[0])
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_iter: int | None = None,
+        max_seconds: float | None = None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Go on with data that stream past.
+
+        Parameters
+        ----------
+        X : array-like, memory map, or iterable of batches
+            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
+            such as a generator, gives arrays, or tuples ``(X, y)`` where there is a second view, one step each; it need
+            not end if ``n_iter`` or ``max_seconds`` is given.
+        y : array-like, optional
+            The second view, or values or labels, where X is an array. `DoublyStochasticKernelPCA` does not use it.
+        n_iter : int, optional
+            Batches at most.
+        max_seconds : float, optional
+            Of training, at most.
+        observers : sequence of shallows.training.Observer
+        checkpoint : shallows.training.Checkpoint, optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity in a batch, which the message numbers, or views of unequal length.
+        ShallowsError
+            A stream that ends before its first batch.
+        DivergenceError
+            If the functions leave the numbers or explode.
+
+        Notes
+        -----
+        The first batch decides bandwidths and start; it should have a few thousand rows. Whatever ends the call early,
+        Ctrl-C too, the model is then that of the batches before.
+        """
+        return self._partial_fit(self._views_of(X, y), n_iter, max_seconds, observers, checkpoint)
+
+    @follows_input
+    def transform(self, X: Any) -> np.ndarray:
+        """Values of the functions.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_components)
+        """
+        return self._project_new(X)[0]
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the features of the first view, shape (n_blocks, width, n_components)."""
+        if not hasattr(self, "_state"):
+            raise AttributeError("dual_coef_ is there after fit.")
+        expansion, _, turn = self._functions(self._state)[0]
+        return arrays.to_numpy(expansion.coefficients) @ turn.astype(self._dtype)
+
     # ------------------------------------------------------------------------------------- the fit
+
+    def _views_of(self, X: Any, y: Any) -> Batch:
+        return (X, y) if self._takes_targets else (X,)
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
         """Kernel, bandwidth and further parameters of each view."""
@@ -144,15 +290,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         """The budget of blocks."""
         return max(1, (self.max_features or component_plan.default_max_features(n)) // self.block_size_)
 
-    @keeps_model_on_failure
-    def _fit_views(self, views: Batch, observers: Sequence, checkpoint: Any) -> Self:
-        vars(self).pop("_state", None)
-        self._check_parameters()
-        views = self._validated_views(*views, first=True)
-        self._run(self._fit_of(views, self._seed(), observers=observers, checkpoint=checkpoint))
-        self._end_beginning(views[0].shape[0])
-        return self
-
     def _fit_of(self, views: Batch, seed: int, **options: Any) -> ComponentFit:
         data = TrainingSet(views[0], None, None, np.arange(views[0].shape[0]))
         return ComponentFit(data, seed, self._fit_device(), views=views, **options)
@@ -220,28 +357,11 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         return self.batch_size_
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        state = run.state
-        self.n_iter_, self.n_epochs_ = state.n_steps, run.epoch
-        self.step_size_, self.losses_ = state.step_size, run.losses
-        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
-        self.n_blocks_, self.n_revisits_ = state.n_blocks, state.n_revisits
-        self.n_random_features_ = state.n_blocks * self.block_size_
-        self.effective_params_ = self.effective_params_ | {
-            "n_blocks": self.n_blocks_,
-            "n_random_features": self.n_random_features_,
-            "n_steps": self.n_iter_,
-            "stopped_by": run.stopped_by,
-        }
-        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
-        self._set_model_attributes(state)
+        super()._set_fitted_attributes(run, timings, spent)
+        self.n_revisits_ = run.state.n_revisits
+        self._set_model_attributes(run.state)
 
     # ---------------------------------------------------------------------------------- the functions
-
-    def _state_here(self, device: arrays.Device) -> Any:
-        """The state of the model, on a device from now on."""
-        if self._state.device != device:
-            self._state = self._state.to(device)
-        return self._state
 
     def _values(self, X: Any, place: int, expansion: Any, device: arrays.Device) -> np.ndarray:
         """Values of an expansion on checked points of a view, shape (m, k)."""
@@ -252,15 +372,35 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
                 out[rows] = arrays.to_numpy(expansion.evaluate(view.features, x, self._problem.budget))
         return out
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
+    def _project(self, views: Sequence[Any], state: Any, device: arrays.Device) -> list[np.ndarray]:
+        """Values of the functions of the first view, or of each, at checked points."""
+        found = []
+        for place, (X, (expansion, mean, turn)) in enumerate(zip(views, self._functions(state), strict=False)):
+            values = self._values(X, place, expansion, device)
+            if self.center:
+                values = values - mean.astype(self._dtype)
+            found.append(values @ turn.astype(self._dtype))
+        return found
 
-    def __getstate__(self) -> dict[str, Any]:
-        kept = dict(super().__getstate__())
-        if "_state" in kept:
-            # So a model that was trained on a GPU can be unpickled where there is none.
-            kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
-        return kept
+    def _project_new(self, X: Any, Y: Any = None) -> list[np.ndarray]:
+        """Values of the functions of the first view, or of both, for new points."""
+        views = [self._validated(X)]
+        if Y is not None:
+            views.append(self._second_view(Y))
+            if len(views[1]) != views[0].shape[0]:
+                raise ValueError(
+                    f"The two views have {views[0].shape[0]} and {len(views[1])} rows; each row is one example."
+                )
+        device = arrays.resolve_device(self.device)
+        state = self._state_on(device)
+        found = self._project(views, state, device)
+        if state.is_finite():
+            for values, view in zip(found, views, strict=True):
+                check_scores(values, view)
+        return found
+
+    def _make_snapshot(self, state: Any, epoch: int) -> ExpansionSnapshot:
+        return ExpansionSnapshot(self, state, epoch)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -274,8 +414,23 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         return self.n_components
 
 
+class ExpansionSnapshot(ComponentSnapshot):
+    """A model of components in the middle of its training."""
+
+    @property
+    def n_random_features(self) -> int:
+        """Frequencies in use, in a view."""
+        return self.state.n_blocks * self.estimator.block_size_
+
+    def transform(self, X: Any, Y: Any = None) -> Any:
+        """Values of the functions of the first view, shape (m, k), or of both."""
+        views = (np.asarray(X),) if Y is None else (np.asarray(X), self.estimator._second_view(Y))
+        found = self.estimator._project(views, self.state, self.state.device)
+        return found[0] if Y is None else tuple(found)
+
+
 def signed(columns: np.ndarray) -> np.ndarray:
-    """Columns with the sign by which the largest number of each is positive, so that a fit is told from no other."""
+    """Flip signs so that the largest number of each column is positive; those of eigenvectors are arbitrary."""
     places = np.argmax(np.abs(columns), axis=0)
     signs = np.sign(columns[places, np.arange(columns.shape[1])])
     return columns * np.where(signs == 0, 1.0, signs)

@@ -28,19 +28,11 @@ MOST_FREQUENCIES = 16384
 
 @dataclass(frozen=True)
 class View:
-    """One view of the examples: how its points are brought into shape, and its random features.
-
-    Attributes
-    ----------
-    centring : Centring
-    features : FourierFeatures
-    sample : ndarray of float64, shape (m, d)
-        Centred points that were looked at first.
-    """
+    """One view of the examples: how its points are brought into shape, and its random features."""
 
     centring: Centring
     features: FourierFeatures
-    sample: np.ndarray
+    sample: np.ndarray | None  # centred points that were looked at first, float64, shape (m, d)
 
     def points(self, X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any) -> Any:
         """Points as the features take them, shape (len(rows), d)."""
@@ -60,11 +52,10 @@ def view_of(
     orthogonal: bool | None,
     seed: int,
     cache_bytes: int,
-    sample_size: int = SAMPLE,
 ) -> View:
     """Look at the data of a view, and choose its kernel and its features."""
     centring = Centring.of(X, without_constants=False)
-    rows = streams.permutation(seed, "first look", 0, X.shape[0])[:sample_size]
+    rows = streams.permutation(seed, "first look", 0, X.shape[0])[:SAMPLE]
     sample = centring.training_points(X[rows], np.arange(len(rows)), arrays.Device("cpu"), np.dtype("float64"))
     together = bool((sample == sample[0]).all())
     check_scale(sample, sample.dtype, may_vanish=together)
@@ -116,14 +107,18 @@ def even_batch_size(n: int, batch_size: int) -> int:
     return math.ceil(n / (n // batch_size)) if 0 < n % batch_size < batch_size / 10 else batch_size
 
 
-def default_decrease(eigenvalues: np.ndarray, n_components: int, step: float) -> float:
-    """ρ for steps that tend to c/t, with c twice the inverse of the relative gap 1 − λ_{k+1}/λ_k.
+def steps_of(estimator: Any, eigenvalues: np.ndarray, *, scaled: bool) -> tuple[float, float]:
+    """η₁ and ρ of a rule whose steps are divided by the eigenvalues or not, where the user sets none.
 
-    With c = 1/gap the error falls as fast as 1/t allows, and below half of that not as 1/t at all; twice as much costs
-    a third and is safe where the gap is overestimated.
+    ρ is such that steps tend to c/t, with c twice the inverse of the relative gap 1 − λ_{k+1}/λ_k. With c = 1/gap the
+    error falls as fast as 1/t allows, and below half of that not as 1/t at all; twice as much costs a third and is safe
+    where the gap is overestimated.
     """
-    if len(eigenvalues) <= n_components:
-        gap = 1.0
-    else:
-        gap = 1.0 - float(eigenvalues[n_components]) / float(eigenvalues[n_components - 1])
-    return step / min(50.0, max(3.0, 2.0 / max(gap, 1e-6)))
+    k = estimator.n_components
+    step = estimator.step_size or FIRST_STEP / (1.0 if scaled else float(eigenvalues[0]))
+    if estimator.decrease is not None:
+        return float(step), float(estimator.decrease)
+    smallest = float(eigenvalues[k - 1])
+    gap = 1.0 if len(eigenvalues) <= k else 1.0 - float(eigenvalues[k]) / smallest
+    # In units of one over λ_k, in which the scaled rule steps.
+    return float(step), step * (1.0 if scaled else smallest) / min(50.0, max(3.0, 2.0 / max(gap, 1e-6)))

@@ -9,22 +9,62 @@ import numpy as np
 from ... import arrays
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ..constructors import stores_parameters
-from ..parameter_checks import check_choice, check_not_negative
+from ..constructors import with_parameters
+from ..parameter_checks import check_choice
 from . import component_plan
-from .two_view_estimator import TwoViewEstimator, canonical_turns
+from .component_estimator import signed
+from .two_view_estimator import TwoViewEstimator
 
 METHODS = ("newton", "gradient", "printed")
 """Rules of the steps, see `DoublyStochasticKernelCCA`."""
 
 
-def check_rule(estimator: Any) -> None:
-    """Check ``method`` and ``ridge`` of an estimator with the rules of kernel CCA."""
-    check_choice(estimator, method=METHODS)
-    check_not_negative(estimator, "ridge")
+class CanonicalEstimator(TwoViewEstimator):
+    """Base of the estimators whose functions are those of kernel CCA, by one of its `METHODS`."""
+
+    __init__ = with_parameters(TwoViewEstimator.__init__, ridge=1e-4, method="newton", decrease=0.02)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self, method=METHODS)
+
+    def _default_block_size(self, views: tuple[Any, ...]) -> int:
+        # With five examples for every column of a block in a batch, its covariance can be inverted.
+        return max(8, min(512, self.max_features or 512, (self.batch_size or views[0].shape[0]) // 10))
+
+    def _start_ridge(self) -> float:
+        # Of few points in one block's features, covariances are not to be inverted as they are.
+        return max(self.ridge, 1e-3)
+
+    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
+        max_blocks = self._max_blocks(n)
+        start = self._start(max_blocks)
+        step = self.step_size or component_plan.FIRST_STEP
+        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
+        self.effective_params_ = {
+            "method": self.method,
+            "ridge": float(self.ridge),
+            "start_values": start.values[: self.n_components].tolist(),
+        }
+        solver = DoublyStochasticCCA(
+            float(step),
+            float(self.decrease),
+            float(self.ridge),
+            self.method == "newton",
+            self.method != "printed",
+            max_blocks,
+            seed,
+        )
+        return solver, self._started_problem(start, budget, device)
+
+    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return canonical_turns(state)
+
+    def _set_model_attributes(self, state: TwoViewState) -> None:
+        self.correlations_ = self._turns(state)[2]
 
 
-class DoublyStochasticKernelCCA(TwoViewEstimator):
+class DoublyStochasticKernelCCA(CanonicalEstimator):
     """Kernel canonical correlation analysis by doubly stochastic gradients.
 
     Finds functions of two views of the same examples that are correlated most. They are sums of random Fourier features
@@ -109,72 +149,22 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     28.
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        second_kernel: Any = None,
-        second_bandwidth: float | None = None,
-        second_kernel_params: dict[str, Any] | None = None,
-        center: bool = True,
-        ridge: float = 1e-4,
-        method: str = "newton",
-        step_size: float | None = None,
-        decrease: float = 0.02,
-        block_size: int | None = None,
-        max_features: int | None = None,
-        batch_size: int | None = None,
-        orthogonal: bool | None = None,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(
+        CanonicalEstimator.__init__, second_kernel=None, second_bandwidth=None, second_kernel_params=None, center=True
+    )
 
-    # ------------------------------------------------------------------------------------ the parts of a fit
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_rule(self)
+def whitening(matrix: np.ndarray) -> np.ndarray:
+    """M^(−1/2) of a positive semi-definite matrix; directions in which it vanishes stay zero."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    kept = values > 1e-10 * values[-1]
+    return (vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)) @ vectors.T
 
-    def _default_block_size(self, views: tuple[Any, ...]) -> int:
-        return self._regression_block_size(views)
 
-    def _start_ridge(self) -> float:
-        # Of few points in one block's features, covariances are not to be inverted as they are.
-        return max(self.ridge, 1e-3)
-
-    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
-        max_blocks = self._max_blocks(n)
-        start = self._start(max_blocks)
-        step = self.step_size or component_plan.FIRST_STEP
-        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
-        self.effective_params_ = {
-            "method": self.method,
-            "ridge": float(self.ridge),
-            "start_values": start.values[: self.n_components].tolist(),
-        }
-        solver = DoublyStochasticCCA(
-            float(step),
-            float(self.decrease),
-            float(self.ridge),
-            self.method == "newton",
-            self.method != "printed",
-            max_blocks,
-            seed,
-        )
-        return solver, self._started_problem(start, budget, device)
-
-    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return canonical_turns(state)
-
-    def _set_model_attributes(self, state: TwoViewState) -> None:
-        self.correlations_ = self._turns(state)[2]
+def canonical_turns(state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What turns the functions of a state into uncorrelated ones of unit variance, and their correlations."""
+    white = [whitening(one) for one in (state.first_moment, state.second_moment)]
+    left, values, right = np.linalg.svd(white[0] @ state.cross_moment @ white[1])
+    turned = signed(left)
+    signs = np.sum(turned * left, axis=0)
+    return white[0] @ turned, white[1] @ (right.T * signs), np.clip(values, 0.0, 1.0)

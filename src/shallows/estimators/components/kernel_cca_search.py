@@ -19,30 +19,8 @@ class KernelCCASearch(BaseEstimator):
     """`DoublyStochasticKernelCCA` with the parameters that have the largest total correlation on a validation part.
 
     Every combination of ``ridges`` and ``decreases`` is fitted on four fifths of the training part and scored on the
-    last fifth. The best one is then fitted on all of the training part.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        k.
-    ridges : sequence of float
-        Values of ``ridge`` that are tried.
-    decreases : sequence of float
-        Values of ``decrease`` that are tried: steps are η₁ / (1 + decrease (t − 1)).
-    block_size, max_features, batch_size, n_iter : int, optional
-        As in `DoublyStochasticKernelCCA`.
-    random_state : int, default=0
-        Of the random features, and of the choice of the validation part.
-    device, memory
-        As in `DoublyStochasticKernelCCA`.
-
-    Attributes
-    ----------
-    best_estimator_ : DoublyStochasticKernelCCA
-    scores_ : dict of (float, float) to float
-        Total correlation on the validation part of every combination (ridge, decrease).
-    effective_params_ : dict
-        Those of the best estimator.
+    last fifth; the best one, ``best_estimator_``, is then fitted on all of it. ``scores_`` has the total correlation of
+    every combination (ridge, decrease). The other parameters are those of `DoublyStochasticKernelCCA`.
     """
 
     @stores_parameters
@@ -62,18 +40,7 @@ class KernelCCASearch(BaseEstimator):
     ): ...
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose, and learn the canonical functions of X and y.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-        y : array-like, shape (n_samples, n_second_features)
-            The second view of the same examples.
-
-        Returns
-        -------
-        self
-        """
+        """Choose, and learn the functions of X (n_samples, n_features) and y (n_samples, n_second_features)."""
         estimator = DoublyStochasticKernelCCA(
             self.n_components,
             block_size=self.block_size,
@@ -98,17 +65,7 @@ class KernelCCASearch(BaseEstimator):
         return self
 
     def transform(self, X: Any, y: Any = None) -> Any:
-        """Values of the canonical functions of the first view, or of both.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-        y : array-like, shape (n_samples, n_second_features), optional
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_components), or two of them if both views are given
-        """
+        """Values of the canonical functions of the first view, shape (n_samples, n_components), or of both."""
         check_is_fitted(self)
         return self.best_estimator_.transform(X, y)
 

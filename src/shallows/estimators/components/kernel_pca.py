@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ... import arrays, training
+from ... import arrays
 from ...solvers.components.component_state import ComponentProblem, ComponentState
 from ...solvers.components.moments import second_moment
 from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
-from ..array_inputs import follows_input
 from ..base import native
-from ..constructors import stores_parameters
-from ..kernel_checks import check_scores
+from ..constructors import with_parameters
 from ..parameter_checks import check_choice
-from ..snapshot import ComponentSnapshot
 from . import component_plan
-from .component_estimator import LOOKED_AT, ComponentEstimator, ComponentFit, signed
+from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
 
 METHODS = ("subspace", "individual")
 SCALINGS = ("eigenvalues", None)
@@ -109,140 +105,9 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     28.
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        center: bool = True,
-        method: str = "subspace",
-        scaling: str | None = "eigenvalues",
-        step_size: float | None = None,
-        decrease: float | None = None,
-        block_size: int | None = None,
-        max_features: int | None = None,
-        batch_size: int | None = None,
-        orthogonal: bool | None = None,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Learn the components of all of X; y is not used.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : None
-            Not used; here so that `fit` is called as other estimators' is.
-        observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity.
-        ShallowsError
-            A parameter out of its range, or more components than the data have.
-        DivergenceError
-            With a ``step_size`` of the user's that is too large.
-        """
-        return self._fit_views((X,), observers, checkpoint)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        n_iter: int | None = None,
-        max_seconds: float | None = None,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Go on with data that stream past.
-
-        Parameters
-        ----------
-        X : array-like, memory map, or iterable of batches
-            Arrays are read in slices of ``batch_size`` rows, one step each, and are never copied whole. An iterable,
-            such as a generator, gives arrays, one step each; it need not end if ``n_iter`` or ``max_seconds`` is given.
-        y : None
-            Not used.
-        n_iter : int, optional
-            Batches at most.
-        max_seconds : float, optional
-            Of training, at most.
-        observers : sequence of shallows.training.Observer
-        checkpoint : shallows.training.Checkpoint, optional
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity in a batch, which the message numbers.
-        ShallowsError
-            A stream that ends before its first batch.
-        DivergenceError
-            If the components leave the numbers or explode.
-
-        Notes
-        -----
-        The first batch decides bandwidth and start; it should have a few thousand rows. Whatever ends the call early,
-        Ctrl-C too, the model is then that of the batches before.
-        """
-        return self._partial_fit((X,), n_iter, max_seconds, observers, checkpoint)
-
-    @follows_input
-    def transform(self, X: Any) -> np.ndarray:
-        """Values of the components.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_components)
-        """
-        X = self._validated(X)
-        device = arrays.resolve_device(self.device)
-        state = self._state_here(device)
-        found = self._components(X, state, device)
-        if state.is_finite():
-            check_scores(found, X)
-        return found
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the features, shape (n_blocks, width, n_components)."""
-        if not hasattr(self, "_state"):
-            raise AttributeError("dual_coef_ is there after fit.")
-        return arrays.to_numpy(self._state.coefficients) @ self._turn(self._state).astype(self._dtype)
+    __init__ = with_parameters(
+        ComponentEstimator.__init__, center=True, method="subspace", scaling="eigenvalues", decrease=None
+    )
 
     # ------------------------------------------------------------------------------------ the parts of a fit
 
@@ -267,12 +132,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
             seed=seed,
         )
         scaled, values = self.scaling is not None, start.eigenvalues
-        step = self.step_size or component_plan.FIRST_STEP / (1.0 if scaled else float(values[0]))
-        decrease = self.decrease
-        if decrease is None:
-            # In units of one over λ_k, in which the scaled rule steps.
-            unit = 1.0 if scaled else float(values[k - 1])
-            decrease = component_plan.default_decrease(values, k, step * unit)
+        step, decrease = component_plan.steps_of(self, values, scaled=scaled)
         self.batch_size_ = self._batch_size(n, component_plan.default_batch_size(n, values, start.variance, k))
         self.effective_params_ = {
             "method": self.method,
@@ -292,7 +152,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     def _finish_fit(self, fit: ComponentFit, state: ComponentState) -> None:
         """Moments over the training points, where the steps had those of their batches."""
         problem = fit.problem
-        x = problem.points[: min(LOOKED_AT, problem.points.shape[0]), :]
+        x = problem.points[: min(MOMENT_ROWS, problem.points.shape[0]), :]
         H = state.values(dataclasses.replace(problem, points=None), x)
         mean = arrays.namespace(H).mean(H, axis=0)
         state.mean = arrays.to_numpy(mean).astype(np.float64)
@@ -304,30 +164,11 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
             return np.eye(self.n_components)
         return signed(np.linalg.eigh(state.moment)[1][:, ::-1])
 
-    def _components(self, X: Any, state: ComponentState, device: arrays.Device) -> np.ndarray:
-        values = self._values(X, 0, state, device)
-        if self.center:
-            values = values - state.mean.astype(self._dtype)
-        return values @ self._turn(state).astype(self._dtype)
+    def _functions(self, state: ComponentState) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+        return [(state, state.mean, self._turn(state))]
 
     def _set_model_attributes(self, state: ComponentState) -> None:
         if self.method == "individual":
             self.eigenvalues_ = np.diag(state.moment).copy()
         else:
             self.eigenvalues_ = np.clip(np.linalg.eigvalsh(state.moment)[::-1], 0.0, None)
-
-    def _make_snapshot(self, state: ComponentState, epoch: int) -> KernelPCASnapshot:
-        return KernelPCASnapshot(self, state, epoch)
-
-
-class KernelPCASnapshot(ComponentSnapshot):
-    """Kernel PCA in the middle of its training."""
-
-    @property
-    def n_random_features(self) -> int:
-        """Frequencies in use."""
-        return self.state.n_blocks * self.estimator.block_size_
-
-    def _components(self, X: Any) -> np.ndarray:
-        device = arrays.device_of(self.state.buffer)
-        return self.estimator._components(np.asarray(X), self.state, device)

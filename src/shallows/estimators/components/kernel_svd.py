@@ -10,7 +10,7 @@ import numpy as np
 from ... import arrays
 from ...solvers.components.kernel_svd import DoublyStochasticSVD
 from ...solvers.components.two_view_state import TwoViewState
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from . import component_plan
 from .component_estimator import signed
@@ -98,34 +98,15 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     28.
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        second_kernel: Any = None,
-        second_bandwidth: float | None = None,
-        second_kernel_params: dict[str, Any] | None = None,
-        center: bool = False,
-        scaling: str | None = "singular values",
-        step_size: float | None = None,
-        decrease: float | None = None,
-        block_size: int | None = None,
-        max_features: int | None = None,
-        batch_size: int | None = None,
-        orthogonal: bool | None = None,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(
+        TwoViewEstimator.__init__,
+        second_kernel=None,
+        second_bandwidth=None,
+        second_kernel_params=None,
+        center=False,
+        scaling="singular values",
+        decrease=None,
+    )
 
     # ------------------------------------------------------------------------------------ the parts of a fit
 
@@ -137,10 +118,7 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         k, max_blocks = self.n_components, self._max_blocks(n)
         start = self._start(max_blocks)
         scaled, values = self.scaling is not None, start.values
-        step = self.step_size or component_plan.FIRST_STEP / (1.0 if scaled else float(values[0]))
-        decrease = self.decrease
-        if decrease is None:
-            decrease = component_plan.default_decrease(values, k, step * (1.0 if scaled else float(values[k - 1])))
+        step, decrease = component_plan.steps_of(self, values, scaled=scaled)
         self.batch_size_ = self._batch_size(n, max(1024, 20 * k))
         self.effective_params_ = {"scaling": self.scaling, "start_values": values[:k].tolist()}
         solver = DoublyStochasticSVD(float(step), float(decrease), scaled, max_blocks=max_blocks, seed=seed)

@@ -28,28 +28,11 @@ FULL_BELOW = 500
 class RandomisedCCA(BaseEstimator):
     """Ridge CCA on random features, on landmarks, or on the inputs themselves, by factoring their covariances.
 
-    Parameters
-    ----------
-    n_components : int, default=2
-        k.
-    features : {"fourier", "nystroem", "linear"}, default="fourier"
-        "linear" is linear CCA.
-    n_features : int, default=1024
-        Columns of the features of a view.
-    ridge : float, optional
-        What is added to either covariance, as a share of its trace. None tries seven of them on a fifth of the training
-        part, and takes the one with the largest total correlation there.
-    random_state : int, default=0
-
-    Attributes
-    ----------
-    correlations_ : ndarray, shape (n_components,)
-        In the training part, with the ridge in both covariances; without it they would be larger. There are no more of
-        them, and of the functions, than columns of the smaller view.
-    coef_, second_coef_ : ndarrays, shapes (p, n_components) and (q, n_components)
-        Of the features of either view.
-    ridge_ : float
-    effective_params_ : dict
+    ``features`` is "fourier", "nystroem", or "linear" for linear CCA, with ``n_features`` columns a view. ``ridge`` is
+    added to either covariance, as a share of its trace; None tries seven of them on a fifth of the training part, and
+    takes the one with the largest total correlation there. A fit sets ``coef_`` (p, n_components) and ``second_coef_``
+    (q, n_components) of the views' features, and ``correlations_`` in the training part, with the ridge in both
+    covariances; without it they would be larger. There are no more of them than columns of the smaller view.
 
     References
     ----------
@@ -69,17 +52,7 @@ class RandomisedCCA(BaseEstimator):
     ): ...
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the canonical directions of X and y.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-        y : array-like, shape (n_samples, n_second_features)
-
-        Returns
-        -------
-        self
-        """
+        """Learn the canonical directions of X (n_samples, n_features) and y (n_samples, n_second_features)."""
         if self.features not in MAPS:
             raise ShallowsError(f"features must be one of {', '.join(map(repr, MAPS))}, got {self.features!r}.")
         views = [self._checked(view) for view in (X, y)]
@@ -105,17 +78,7 @@ class RandomisedCCA(BaseEstimator):
         return self
 
     def transform(self, X: Any, y: Any = None) -> Any:
-        """Values of the canonical variables of the first view, or of both.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-        y : array-like, shape (n_samples, n_second_features), optional
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_components), or two of them if both views are given
-        """
+        """Values of the canonical variables of the first view, shape (n_samples, n_components), or of both."""
         check_is_fitted(self)
         views = [self._checked(view) for view in (X, y) if view is not None]
         directions = (self.coef_, self.second_coef_)

@@ -7,20 +7,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from ... import arrays
-from ...solvers.components.kernel_cca import DoublyStochasticCCA
-from ...solvers.components.two_view_state import TwoViewState
-from ..array_inputs import follows_input, on_host
+from ..array_inputs import on_host
 from ..base import native
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..label_checks import refuse_missing_labels
 from ..parameter_checks import check_median_bandwidth, width
-from . import component_plan
-from .kernel_cca import check_rule
-from .two_view_estimator import FLOATS, TwoViewEstimator, canonical_turns
+from .component_estimator import ComponentEstimator
+from .kernel_cca import CanonicalEstimator
+from .two_view_estimator import FLOATS
 
 
-class KernelSlicedInverseRegression(TwoViewEstimator):
+class KernelSlicedInverseRegression(CanonicalEstimator):
     """Kernel sliced inverse regression: functions of X that keep what X says of y.
 
     A supervised reduction of dimension for a regression or a classification that follows. The functions span the top of
@@ -104,53 +101,15 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
 
     center = True
 
-    @stores_parameters
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        target_bandwidth: float | None = None,
-        ridge: float = 1e-4,
-        method: str = "newton",
-        step_size: float | None = None,
-        decrease: float = 0.02,
-        block_size: int | None = None,
-        max_features: int | None = None,
-        batch_size: int | None = None,
-        orthogonal: bool | None = None,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(CanonicalEstimator.__init__, target_bandwidth=None)
 
-    @follows_input
-    def transform(self, X: Any) -> np.ndarray:
-        """Values of the functions.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_components)
-        """
-        return self._project_new(X)
+    transform = ComponentEstimator.transform
 
     # ------------------------------------------------------------------------------------ the parts of a fit
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_median_bandwidth(self, "target_bandwidth")
-        check_rule(self)
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
         return [
@@ -204,39 +163,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         if Y.shape[1] != len(self._target_scale):
             raise ValueError(f"y has {Y.shape[1]} columns, and the model was begun with {len(self._target_scale)}.")
         return Y / self._target_scale
-
-    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
-        max_blocks = self._max_blocks(n)
-        start = self._start(max_blocks)
-        step = self.step_size or component_plan.FIRST_STEP
-        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
-        self.effective_params_ = {
-            "ridge": float(self.ridge),
-            "start_values": start.values[: self.n_components].tolist(),
-        }
-        solver = DoublyStochasticCCA(
-            float(step),
-            float(self.decrease),
-            float(self.ridge),
-            self.method == "newton",
-            self.method != "printed",
-            max_blocks,
-            seed,
-        )
-        return solver, self._started_problem(start, budget, device)
-
-    def _default_block_size(self, views: tuple[Any, ...]) -> int:
-        return self._regression_block_size(views)
-
-    def _start_ridge(self) -> float:
-        # Of few points in one block's features, covariances are not to be inverted as they are.
-        return max(self.ridge, 1e-3)
-
-    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return canonical_turns(state)
-
-    def _set_model_attributes(self, state: TwoViewState) -> None:
-        self.correlations_ = self._turns(state)[2]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

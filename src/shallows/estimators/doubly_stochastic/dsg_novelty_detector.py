@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ... import arrays, losses, streams, training
+from ... import arrays, losses, streams
 from ...solvers.examples import Examples
 from ..array_inputs import follows_input, on_host
 from ..constructors import stores_parameters
@@ -137,43 +136,6 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         verbose: int = 0,
     ): ...
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Train on all of X; y is not used.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : None
-            Not used; here so that `fit` is called as other estimators' is.
-        sample_weight : array-like, shape (n_samples,), optional
-        observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree.
-        ShallowsError
-            A parameter out of its range.
-        DivergenceError
-            If the loss or a coefficient is no longer a finite number.
-        """
-        return self._fit_all(X, None, sample_weight, observers, checkpoint)
-
     @property
     def loss(self) -> losses.Loss:
         """The loss of novelty detection with the fraction of the user."""
@@ -194,12 +156,6 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
         self._sample = None
-
-    def _make_loss(self) -> losses.Loss:
-        return self.loss
-
-    def _check_loss(self) -> None:
-        self._make_loss()
 
     def _encode(self, y: Any) -> None:
         return None

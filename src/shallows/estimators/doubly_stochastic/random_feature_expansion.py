@@ -41,15 +41,9 @@ LEAST_STEP = 100
 
 @dataclasses.dataclass
 class ExpansionFit(StreamableFit):
-    """The fit of a function that gains random features step by step.
+    """The fit of a function that gains random features step by step."""
 
-    Attributes
-    ----------
-    classes : array-like or None
-        All labels that will come, where a stream named them.
-    """
-
-    classes: Any = None
+    classes: Any = None  # all labels that will come, where a stream named them
 
 
 class ExpansionSnapshot(FitSnapshot):
@@ -108,14 +102,15 @@ class RandomFeatureExpansion(PlannedExpansion):
 
     def _make_loss(self) -> losses.Loss:
         """The loss in the units of the coded targets."""
-        raise NotImplementedError
+        return losses.make(self.loss)
 
     # ------------------------------------------------------------------------------------- the fit
 
+    @training.keeps_model_on_failure
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         observers: Sequence[training.Observer] = (),
@@ -127,6 +122,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+            Not used for novelty.
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others, called after every batch and epoch.
@@ -146,7 +142,9 @@ class RandomFeatureExpansion(PlannedExpansion):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        return self._fit_all(X, y, sample_weight, observers, checkpoint)
+        fit = self._fit(X, y, sample_weight, observers, checkpoint)
+        self._end_beginning(fit.n)
+        return self
 
     def partial_fit(
         self,
@@ -199,12 +197,6 @@ class RandomFeatureExpansion(PlannedExpansion):
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
-
-    @training.keeps_model_on_failure
-    def _fit_all(self, X: Any, y: Any, sample_weight: Any, observers: Sequence, checkpoint: Any) -> Self:
-        fit = self._fit(X, y, sample_weight, observers, checkpoint)
-        self._end_beginning(fit.n)
-        return self
 
     def _targets_of(self, fit: ExpansionFit) -> np.ndarray | None:
         self._learn_targets(fit.data.y, fit.data.weights, fit.classes)
@@ -356,22 +348,14 @@ class RandomFeatureExpansion(PlannedExpansion):
         self.bandwidth_, self._seed_ = kernel.bandwidth, seed
 
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        super()._set_fitted_attributes(run, timings, spent)
         state = run.state
-        self.n_iter_, self.n_epochs_ = state.n_steps, run.epoch
-        self.n_blocks_, self.n_reused_ = state.n_blocks, state.n_reused
-        self.n_random_features_ = state.n_blocks * self.block_size_
-        self.step_size_, self.losses_ = state.step_size, run.losses
-        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.n_reused_ = state.n_reused
         self.effective_params_ |= {
-            "n_blocks": state.n_blocks,
             "n_reused": state.n_reused,
-            "n_random_features": self.n_random_features_,
-            "n_steps": state.n_steps,
             "last_step": state.last_step,
-            "stopped_by": run.stopped_by,
             "gradient_rms": math.sqrt(state.gradient_square),
         }
-        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
 
     @property
     def dual_coef_(self) -> np.ndarray:
@@ -385,9 +369,7 @@ class RandomFeatureExpansion(PlannedExpansion):
     def _raw_predict(self, X: Any, state: ExpansionState | None = None) -> np.ndarray:
         """f(x), shape (m, c), for checked X."""
         device, fitting = arrays.resolve_device(self.device), state is not None
-        if not fitting:
-            self._state = self._state if self._state.device == device else self._state.to(device)
-            state = self._state
+        state = state if fitting else self._state_on(device)
         out = np.empty((X.shape[0], self._problem.n_outputs), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
             for rows, x, _ in self._centring.new_points(X, device, self._dtype):
@@ -396,13 +378,3 @@ class RandomFeatureExpansion(PlannedExpansion):
         if not fitting and state.is_finite():
             check_scores(out, X)
         return self._unscale(out)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = dict(super().__getstate__())
-        if "_state" in kept:
-            # So a model that was trained on a GPU can be unpickled where there is none.
-            kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
-        return kept

@@ -153,20 +153,10 @@ class PlannedExpansion(StreamedFit):
         """The kernel, the regularisation, and what was found about both where they were chosen.
 
         What the user gives stays. The rest is what leaves the least error of kernel ridge regression in leaving out one
-        point of the sample after the other. A loss of classes has a curvature of L at the decision and less away from
-        it, on average L e with the share e of the variance of the labels that the regression leaves; scores are then
-        larger than labels by as much, and so ν = L² e λ/n.
-
-        Parameters
-        ----------
-        sample : ndarray, shape (m, d)
-            Points of the training set, centred as in the training.
-        targets : ndarray, shape (m, c), optional
-            None for novelty, where nothing is there to be predicted.
-        weights : ndarray, shape (m,), optional
-        n : int
-            Points that will be trained on.
-        seed : int
+        point of the sample after the other; ``n`` are the points that will be trained on, and targets of None are those
+        of novelty, where nothing is there to be predicted. A loss of classes has a curvature of L at the decision and
+        less away from it, on average L e with the share e of the variance of the labels that the regression leaves;
+        scores are then larger than labels by as much, and so ν = L² e λ/n.
         """
         named = self.bandwidth if is_positive(self.bandwidth) else None
         name, bandwidth, parameters = kernels.translated(self.kernel, named, self.kernel_params)
@@ -195,7 +185,7 @@ class PlannedExpansion(StreamedFit):
         # Minimising Σ w (f − y)² + λ‖f‖² is ν = λ/Σw; with more points than the sample has, λ grows as √n.
         size = total * math.sqrt(max(1.0, n / n_rows))
         choice = choose_ridge(
-            lambda width: _matrix(made(width), sample),
+            lambda width: _symmetric(made(width)(sample, sample)),
             centred,
             median=median,
             bandwidth=bandwidth,
@@ -232,10 +222,9 @@ class PlannedExpansion(StreamedFit):
         stable = doubly_stochastic.stable_step(loss, top, self.batch_size_, F, preconditioning is not None)
         damping, damping_of_batch = self.damping, 0.0
         if damping is None:
-            damping, damping_of_batch = (
-                max(F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))), LEAST_DAMPING),
-                _between(RIDGES_OF_BATCH * chosen["ridge"]) if "ridge" in chosen else DAMPING_OF_BATCH[1],
-            )
+            damping = max(F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))), LEAST_DAMPING)
+            least, usual, most = DAMPING_OF_BATCH
+            damping_of_batch = min(most, max(least, RIDGES_OF_BATCH * chosen["ridge"])) if "ridge" in chosen else usual
             damping_of_batch *= _copies(sample)  # Copies of an example tell no more of the directions than one does.
             if preconditioning:
                 # The damping of the batch bounds what one example counts, and so do short steps.
@@ -316,8 +305,7 @@ def curvature(loss: losses.Loss) -> float:
     return min(loss.smoothness, 1.0)
 
 
-def _matrix(kernel: Any, sample: np.ndarray) -> np.ndarray:
-    matrix = kernel(sample, sample)
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
     return 0.5 * (matrix + matrix.T)
 
 
@@ -325,8 +313,3 @@ def _copies(sample: np.ndarray) -> float:
     """How often a point of the sample is there, on average; 1 where all are the same."""
     n_points = len(np.unique(sample, axis=0))
     return len(sample) / n_points if n_points > 1 else 1.0
-
-
-def _between(damping_of_batch: float) -> float:
-    least, _, most = DAMPING_OF_BATCH
-    return min(most, max(least, damping_of_batch))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -16,6 +17,7 @@ from .. import precomputed
 from ..array_inputs import follows_input
 from ..base import Estimator
 from ..centring import Centring
+from ..constructors import stores_parameters, with_parameters
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_median_bandwidth, check_whole
 
@@ -29,11 +31,25 @@ STRIP_BYTES = 2**27
 class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of the transformers of points to explicit features of a kernel.
 
-    A subclass writes out its constructor, with ``kernel``, ``bandwidth``, ``kernel_params``, ``n_features``,
-    ``random_state``, ``device``, ``memory`` and ``dtype``, and defines `_make_map`.
+    A subclass defines `_make_map`. One that takes no kernel writes out its own constructor, and has ``kernel``,
+    ``kernel_params`` and ``n_features`` as attributes.
     """
 
     _takes_targets = False
+
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        n_features: int = 1000,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+    ): ...
 
     # ------------------------------------------------------------------- what a subclass must or may define
 
@@ -164,6 +180,8 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 class FourierTransformer(FeatureMapTransformer):
     """Base of transformers whose features are blocks of cosines and sines, made by the class `_map`."""
 
+    __init__ = with_parameters(FeatureMapTransformer.__init__, form="pair")
+
     _map: Any
 
     def _check_parameters(self) -> None:
@@ -175,3 +193,24 @@ class FourierTransformer(FeatureMapTransformer):
         block = -(-self.n_features // COLUMNS_OF_FREQUENCY[self.form])
         size, cache = min(MOST_FREQUENCIES, block), max(2**20, budget // 8)
         return self._map(kernel, X.shape[1], size, seed, form=self.form, cache_bytes=cache)
+
+
+class LandmarkTransformer(FeatureMapTransformer):
+    """Base of transformers whose features are kernel values with landmarks."""
+
+    __init__ = with_parameters(FeatureMapTransformer.__init__, landmarks="sample")
+
+    _ways: ClassVar[Mapping[str, Any]]
+    """What makes the map, by the way to choose landmarks."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        UnknownNameError.check("way to choose landmarks", self.landmarks, self._ways)
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
+        order = np.arange(X.shape[0])
+        if self.landmarks == "sample":
+            # Of the points, only those that may be landmarks are brought to the device.
+            order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
+        points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
+        return self._ways[self.landmarks](kernel, points, self.n_features, seed)

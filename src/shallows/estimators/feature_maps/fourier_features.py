@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ... import arrays, features
 from ...errors import ShallowsError, UnknownNameError
 from ...features.fourier import fourier_cosines, fourier_pairs, orthogonal_pairs
 from ...kernels import Kernel
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from .base import FeatureMapTransformer
 
 FORMS = {
@@ -79,21 +78,7 @@ class FourierFeatures(FeatureMapTransformer):
     True
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: str | Kernel = "gaussian",
-        *,
-        bandwidth: float | str | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_features: int = 1000,
-        form: str = "pair",
-        orthogonal: bool = False,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-    ): ...
+    __init__ = with_parameters(FeatureMapTransformer.__init__, form="pair", orthogonal=False)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import numpy as np
 
-from ... import arrays, features, streams
-from ...errors import UnknownNameError
 from ...features.landmarks import nystrom_at_means, nystrom_at_samples, nystrom_by_leverage
-from ...kernels import Kernel
-from ..constructors import stores_parameters
-from .base import FeatureMapTransformer
+from .base import LandmarkTransformer
 
 LANDMARKS = {"sample": nystrom_at_samples, "kmeans": nystrom_at_means, "leverage": nystrom_by_leverage}
 """What makes the map, by the way to choose landmarks."""
 
 
-class NystroemFeatures(FeatureMapTransformer):
+class NystroemFeatures(LandmarkTransformer):
     """Nyström features of any kernel: z(x)ᵀz(y) is k(x, y) wherever one of the points is a landmark.
 
     z(x) = Σ^{−½} Uᵀ k(X_M, x) with k(X_M, X_M) = U Σ Uᵀ for M landmarks X_M, which are training points or means of
@@ -78,32 +71,7 @@ class NystroemFeatures(FeatureMapTransformer):
     True
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: str | Kernel | Callable[..., Any] = "gaussian",
-        *,
-        bandwidth: float | str | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_features: int = 1000,
-        landmarks: str = "sample",
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-    ): ...
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        UnknownNameError.check("way to choose landmarks", self.landmarks, LANDMARKS)
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        order = np.arange(X.shape[0])
-        if self.landmarks == "sample":
-            # Of the points, only those that may be landmarks are brought to the device.
-            order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
-        points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-        return LANDMARKS[self.landmarks](kernel, points, self.n_features, seed)
+    _ways = LANDMARKS
 
     @property
     def landmarks_(self) -> np.ndarray:

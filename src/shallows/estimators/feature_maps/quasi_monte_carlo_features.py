@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ... import features
-from ...kernels import Kernel
-from ..constructors import stores_parameters
 from .base import FourierTransformer
 
 
@@ -65,20 +60,5 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
     True
     """
-
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: str | Kernel = "gaussian",
-        *,
-        bandwidth: float | str | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_features: int = 1000,
-        form: str = "pair",
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-    ): ...
 
     _map = features.QuasiMonteCarloFeatures

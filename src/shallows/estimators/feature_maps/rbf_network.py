@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import numpy as np
-
-from ... import arrays, features, streams
-from ...errors import UnknownNameError
 from ...features.landmarks import rbf_at_means, rbf_at_samples
-from ...kernels import Kernel
-from ..constructors import stores_parameters
-from .base import FeatureMapTransformer
+from .base import LandmarkTransformer
 
 CENTRES = {"sample": rbf_at_samples, "kmeans": rbf_at_means}
 """What makes the map, by the way to choose centres."""
 
 
-class RBFNetwork(FeatureMapTransformer):
+class RBFNetwork(LandmarkTransformer):
     """Kernel functions at centres, the features k(x, z₁), …, k(x, z_D) of a radial basis function network.
 
     Their inner products are no approximation of the kernel; a linear model on them is a network of D units. See
@@ -72,28 +63,4 @@ class RBFNetwork(FeatureMapTransformer):
     True
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: str | Kernel | Callable[..., Any] = "gaussian",
-        *,
-        bandwidth: float | str | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_features: int = 1000,
-        landmarks: str = "sample",
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-    ): ...
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        UnknownNameError.check("way to choose centres", self.landmarks, CENTRES)
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        order = np.arange(X.shape[0])
-        if self.landmarks == "sample":
-            order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
-        points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-        return CENTRES[self.landmarks](kernel, points, self.n_features, seed)
+    _ways = CENTRES

@@ -16,15 +16,15 @@ from ...solvers.linear_svm.lbfgs import LogisticProblem
 from ...solvers.linear_svm.one_versus_rest import OneVersusRest, SideBySide
 from ...solvers.linear_svm.problem import LOSSES, LinearSVMProblem
 from ...solvers.linear_svm.rows import as_rows
-from .. import class_weights, column_scales
-from ..array_inputs import follows_input
-from ..base import Estimator, warn_user
-from ..column_scales import far_offsets, shifted
+from .. import column_scales, model_classes
+from ..base import warn_user
 from ..constructors import stores_parameters
-from ..label_checks import check_two_classes, single_column
+from ..label_checks import single_column
 from ..predictions import LabelPredictions
 from ..snapshot import Snapshot
 from ..streaming import first_rows
+from ..streaming.batches import Batch
+from ..streaming.labelled_batches import LabelledBatches
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
 
@@ -35,7 +35,7 @@ def _is_online(model: Any) -> bool:
     return model.solver in SOLVERS
 
 
-class LinearSVMClassifier(LabelPredictions, Estimator):
+class LinearSVMClassifier(LabelPredictions, LabelledBatches):
     """Linear support vector machine, trained by one of nine methods.
 
     Minimises λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ), for several classes of each against the rest. Rows may be sparse.
@@ -180,9 +180,9 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             A parameter out of its range, or a loss that the solver does not take.
         """
         started = time.perf_counter()
-        check_parameters(self)
+        self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        self._learn_classes(np.unique(single_column(y)))
+        y = model_classes.learn(self, y)
         choice, n = SOLVERS[self.solver], X.shape[0]
         given, X = X, self._centred(X, first=True)
         self._regularisation = float(self.regularisation or 1.0 / n)
@@ -211,61 +211,26 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         }
         self.timings_ = {"preparation": prepared - started, "training": run.seconds}
         if run.stopped_by == "max_epochs" and choice.converges:
-            warn_of_limit(self.solver, max_epochs, self.tol)
+            warn_user(
+                f"After max_epochs={max_epochs} the solver {self.solver!r} has not come to tol={self.tol:g}. Scale the "
+                "columns of X, for instance with sklearn.preprocessing.StandardScaler, or take a larger max_epochs or "
+                "tol.",
+            )
         elif not choice.certain:
-            warn_if_far(self.solver, X, problems, run.state.coefficients, has_intercept=bool(self.fit_intercept))
+            self._warn_if_far(X, problems, run.state.coefficients)
         return self
 
-    @available_if(_is_online)
-    @training.keeps_model_on_failure
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on with one pass over further examples, in their order; for "pegasos", "svm_sgd" and "folos".
+    partial_fit = available_if(_is_online)(LabelledBatches.partial_fit)
 
-        What parameters leave open, and what is subtracted from the columns, is chosen from the first rows: from 400
-        with 40 of other classes than the most frequent, or from 4,000. Until then the rows are kept, and the model is
-        begun anew with all of them whenever they are a quarter more.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        classes : array-like, shape (n_classes,), optional
-            All classes there will be; needed in the first call.
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of the losses, taken as they are.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As `fit`; or classes that are not known, or differ from those of the first call.
-        ShallowsError
-            As `fit`; or ``class_weight="balanced"``, for which all labels are needed.
-        """
-        check_parameters(self)
-        class_weights.refuse_balanced(self.class_weight)
-        first = not hasattr(self, "coef_")
-        if first and classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit.")
-        X, y, weights = self._validated_training_set(X, y, sample_weight, first=first)[:3]
-        if first:
-            self._learn_classes(np.unique(single_column(np.asarray(classes))))
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(f"classes are not those of the first call, {self.classes_.tolist()!r}.")
-        if unknown := set(np.unique(single_column(y)).tolist()) - set(self.classes_.tolist()):
-            raise ValueError(f"y has the label {sorted(unknown, key=str)[0]!r}, which is not among classes.")
-        rows = first_rows.to_begin_with(self, (X, single_column(y), weights))
-        X, y, weights = rows or (X, y, weights)
-        if rows:
+    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        X, y, weights = batch
+        if begins:
             self._regularisation = float(self.regularisation or 1.0 / X.shape[0])
-        X, choice = self._centred(X, first=rows is not None), SOLVERS[self.solver]
+        X, choice = self._centred(X, first=begins), SOLVERS[self.solver]
         problems = self._problems(X, y, weights)
         solver = OneVersusRest(choice.make(self, self._seed(), "in_order"))
         state = solver.init(problems)
-        if not rows:
+        if not begins:
             state.recall(*self._state)
             for machine in state.states:
                 machine.n_visits = 0  # Visits count through the rows of this call.
@@ -274,17 +239,12 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             raise ShallowsError("The coefficients are not finite any more: scale the features.")
         self._take_model(state, choice)
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        return self
 
-    def _learn_classes(self, classes: np.ndarray) -> None:
-        self.classes_ = classes
-        check_two_classes(classes)
-        class_weights.check(self.class_weight, classes)
+    def _check_parameters(self) -> None:
+        check_parameters(self)
 
-    def _centred(self, X: Any, *, first: bool) -> Any:
-        if first:
-            self._offsets = far_offsets(X) if self.fit_intercept else np.zeros(X.shape[1])
-        return shifted(X, self._offsets)
+    def _has_intercept(self) -> bool:
+        return bool(self.fit_intercept)
 
     def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
         """One problem for two classes, else one for each class against the rest."""
@@ -298,7 +258,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         if self.fit_intercept:
             ones = np.ones((X.shape[0], 1), dtype=X.dtype)
             X = scipy.sparse.hstack([X, ones], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, ones])
-        rows, places = as_rows(X), np.searchsorted(self.classes_, single_column(y))
+        rows, places = as_rows(X), np.searchsorted(self.classes_, y)
         loss = loss_of(self)
         make = LogisticProblem if loss == "logistic" else LinearSVMProblem
         positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
@@ -325,34 +285,33 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         coef = np.ascontiguousarray(columns[: len(columns) - has_intercept].T)
         return coef, (columns[-1] if has_intercept else 0.0) - (coef * self._offsets).sum(axis=1)
 
+    def _warn_if_far(self, X: Any, problems: Sequence[LinearSVMProblem], coefficients: np.ndarray) -> None:
+        """Warn if the model is far from its optimum because columns of X differ in scale."""
+        has_intercept = bool(self.fit_intercept)
+        mean, scale = column_scales.scales_of(X, centred=has_intercept)
+        mean, scale = np.append(mean, [0.0] * has_intercept), np.append(scale, [1.0] * has_intercept)
+        for k, problem in enumerate(problems):
+
+            def value_and_gradient(w: np.ndarray, problem: LinearSVMProblem = problem) -> tuple[float, np.ndarray]:
+                margins = problem.margins(w[:, 0])
+                value = 0.5 * problem.regularisation * float(w[:, 0] @ w[:, 0]) + problem.risk(margins)
+                return value, problem.regularisation * w + problem.risk_gradient(margins)[:, None]
+
+            at = coefficients[:, k : k + 1]
+            if column_scales.warn_if_far(f"The solver {self.solver!r}", value_and_gradient, at, mean, scale):
+                return
+
     # ------------------------------------------------------------------------------------ prediction
 
-    def _scores(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    def _raw_predict(self, X: Any, state: SideBySide | None = None) -> np.ndarray:
+        coef, intercept = (self.coef_, self.intercept_) if state is None else self._coefficients_of(state)
         return np.asarray(X @ coef.T + intercept)
-
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        return self._scores(X, self.coef_, self.intercept_)
 
     def _codes(self, y: np.ndarray) -> np.ndarray:
         places = np.searchsorted(self.classes_, single_column(y))
         if len(self.classes_) == 2:
             return np.where(places == 1, 1.0, -1.0)[:, None]
         return np.where(places[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-
-    @follows_input
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distances from the separating planes, in units of the margin.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        scores = self._raw_predict(self._validated(X))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
@@ -366,45 +325,7 @@ class LinearSnapshot(Snapshot):
         self._training_points = X
 
     def _scores(self, X: Any) -> np.ndarray:
-        return self.estimator._scores(X, *self.estimator._coefficients_of(self.state))
+        return self.estimator._raw_predict(X, self.state)
 
     def _scores_in_training(self) -> np.ndarray:
         return self._scores(self._training_points)
-
-
-def warn_of_limit(solver: str, max_epochs: int, tol: float) -> None:
-    """Warn that a solver met its limit before it came to its tolerance."""
-    warn_user(
-        f"After max_epochs={max_epochs} the solver {solver!r} has not come to tol={tol:g}. Scale the columns of X, for "
-        "instance with sklearn.preprocessing.StandardScaler, or take a larger max_epochs or tol.",
-    )
-
-
-def warn_if_far(
-    solver: str, X: Any, problems: Sequence[LinearSVMProblem], coefficients: np.ndarray, *, has_intercept: bool
-) -> None:
-    """Warn if a model is far from its optimum because columns differ in scale.
-
-    Parameters
-    ----------
-    solver : str
-        Its name, for the warning.
-    X : array or CSR matrix, shape (n, d)
-        The training points, without the constant.
-    problems : sequence of LinearSVMProblem
-    coefficients : ndarray, shape (d or d + 1, n_problems)
-        With that of the constant at the end, if there is one.
-    has_intercept : bool
-    """
-    mean, scale = column_scales.scales_of(X, centred=has_intercept)
-    mean, scale = np.append(mean, [0.0] * has_intercept), np.append(scale, [1.0] * has_intercept)
-    for k, problem in enumerate(problems):
-
-        def value_and_gradient(w: np.ndarray, problem: LinearSVMProblem = problem) -> tuple[float, np.ndarray]:
-            margins = problem.margins(w[:, 0])
-            value = 0.5 * problem.regularisation * float(w[:, 0] @ w[:, 0]) + problem.risk(margins)
-            return value, problem.regularisation * w + problem.risk_gradient(margins)[:, None]
-
-        at = coefficients[:, k : k + 1]
-        if column_scales.warn_if_far(f"The solver {solver!r}", value_and_gradient, at, mean, scale):
-            return

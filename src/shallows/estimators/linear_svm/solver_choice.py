@@ -27,30 +27,14 @@ PAIR_STEPS = 20_000
 
 @dataclass(frozen=True)
 class Choice:
-    """What an estimator must know of a solver.
+    """What an estimator must know of a solver."""
 
-    Attributes
-    ----------
-    make : callable
-        Makes the solver of an estimator's parameters, a seed, and the sampling.
-    losses : tuple of str
-        Those that it takes; the first is meant by "auto".
-    max_epochs : int
-        Where the user names none; `epochs_of` makes it more for few rows.
-    online : bool
-        Whether a batch of a step is a number of examples, so that ``partial_fit`` can go on with others.
-    converges : bool
-        Whether the solver notices that it has come to its tolerance.
-    certain : bool
-        Whether what it notices holds for columns of any scale; `scale_check` looks at the models of the others.
-    """
-
-    make: Callable[[Any, int, str], Any]
-    losses: tuple[str, ...] = LOSSES
-    max_epochs: int = 1000
-    online: bool = False
-    converges: bool = True
-    certain: bool = False
+    make: Callable[[Any, int, str], Any]  # of the estimator's parameters, a seed, and the sampling
+    losses: tuple[str, ...] = LOSSES  # that it takes; the first is meant by "auto"
+    max_epochs: int = 1000  # where the user names none; `epochs_of` makes it more for few rows
+    online: bool = False  # whether a batch is a number of examples, so that ``partial_fit`` can go on with others
+    converges: bool = True  # whether it notices that it has come to its tolerance
+    certain: bool = False  # whether that holds for columns of any scale; models of others are looked at afterwards
 
 
 SOLVERS = {

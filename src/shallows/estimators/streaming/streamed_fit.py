@@ -60,10 +60,6 @@ class StreamedFit(TrainedEstimator):
         """The model at a state of the solver, for observers of a stream."""
         raise NotImplementedError
 
-    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        """Describe a training of ``spent`` seconds with its evaluations."""
-        raise NotImplementedError
-
     def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
         """Check a batch; ``first`` where no rows have come before."""
         raise NotImplementedError
@@ -115,6 +111,39 @@ class StreamedFit(TrainedEstimator):
     def _describe(self, fit: StreamableFit, run: training.Run) -> None:
         self._set_fitted_attributes(run, fit.timings, run.seconds + fit.timings["evaluation"])
 
+    # ------------------------------------------------------------------------------------- the model
+
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        """Describe a training of ``spent`` seconds with its evaluations."""
+        state = run.state
+        self.n_iter_, self.n_epochs_, self.n_blocks_ = state.n_steps, run.epoch, state.n_blocks
+        self.n_random_features_ = state.n_blocks * self.block_size_
+        self.step_size_, self.losses_ = state.step_size, run.losses
+        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.effective_params_ = self.effective_params_ | {
+            "n_blocks": state.n_blocks,
+            "n_random_features": self.n_random_features_,
+            "n_steps": state.n_steps,
+            "stopped_by": run.stopped_by,
+        }
+        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
+
+    def _state_on(self, device: arrays.Device) -> Any:
+        """The state of the model, on a device from now on."""
+        if self._state.device != device:
+            self._state = self._state.to(device)
+        return self._state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = dict(super().__getstate__())
+        if "_state" in kept:
+            # So a model that was trained on a GPU can be unpickled where there is none.
+            kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
+        return kept
+
     # ------------------------------------------------------------------------------------- the stream
 
     def _end_beginning(self, n: int) -> None:
@@ -145,7 +174,6 @@ class StreamedFit(TrainedEstimator):
             with device.active():
                 first = next(steps, None)
                 if first is not None:
-                    self._state = self._state if self._state.device == device else self._state.to(device)
                     run = training.train(
                         self._solver,
                         self._problem,
@@ -156,7 +184,7 @@ class StreamedFit(TrainedEstimator):
                         checkpoint=checkpoint,
                         snapshot=self._make_snapshot,
                         may_shrink=self.step_size is None,
-                        state=self._state,
+                        state=self._state_on(device),
                     )
                     self._finish_stream(self._state)
         taken = self._n_batches_seen - n_before

@@ -15,8 +15,7 @@ from ...solvers.support_vectors.core_vectors import CoreProblem, CoreState, Core
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice
 from ..array_inputs import follows_input
-from ..base import keeps_model_on_failure
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..parameter_checks import check_positive, check_whole
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 from .dual_model import DualFit, DualModel
@@ -154,25 +153,7 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
     JMLR 6.
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: dict[str, Any] | None = None,
-        C: float = 1.0,
-        epsilon: float = 1e-6,
-        sample_size: int | None = 59,
-        max_core_points: int | None = None,
-        multiclass: str = "one_vs_one",
-        class_weight: Any = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(DualClassifier.__init__, epsilon=1e-6, sample_size=59, max_core_points=None)
 
     def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
         zero = np.zeros(len(two.signs))
@@ -274,49 +255,9 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
     _context = CoreRegressionFit
     _y_is_numeric = True
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: dict[str, Any] | None = None,
-        regularisation: float | str = "auto",
-        mu: float = 0.02,
-        epsilon: float = 1e-6,
-        sample_size: int | None = 59,
-        max_core_points: int | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
-
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CoreVectorMachineRegressor:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree.
-        ShallowsError
-            A parameter out of its range.
-        """
-        self._fit(X, y, sample_weight)
-        return self
+    __init__ = with_parameters(
+        DualModel.__init__, regularisation="auto", mu=0.02, epsilon=1e-6, sample_size=59, max_core_points=None
+    )
 
     def _weights_of(self, fit: CoreRegressionFit) -> np.ndarray:
         weights = fit.data.weights

@@ -10,10 +10,9 @@ import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ... import arrays
-from .. import class_weights, leave_one_out_choice
+from .. import leave_one_out_choice, model_classes
 from ..array_inputs import follows_input
-from ..base import keeps_model_on_failure
-from ..label_checks import check_two_classes, single_column
+from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from ..predictions import LabelPredictions
 from .dual_model import DualFit, DualModel
@@ -24,24 +23,13 @@ MOST_STEPS = 10_000_000
 
 @dataclass(frozen=True)
 class Solution:
-    """A function Σ βᵢ k(xᵢ, ·) + b of two classes, with what was spent on it.
+    """A function Σ βᵢ k(xᵢ, ·) + b of two classes, with what was spent on it."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of float64, shape (n,)
-    intercept : float
-    objective : float
-        Of the solver's dual problem.
-    n_steps, n_evaluations : int
-        Steps of the solver, and kernel values that were computed.
-    converged : bool
-    """
-
-    coefficients: np.ndarray
+    coefficients: np.ndarray  # (n,), float64
     intercept: float
-    objective: float
+    objective: float  # of the solver's dual problem
     n_steps: int
-    n_evaluations: int
+    n_evaluations: int  # kernel values that were computed
     converged: bool
 
 
@@ -57,7 +45,7 @@ class TwoClasses:
 class DualClassifier(LabelPredictions, DualModel):
     """Base of the classifiers Σ βᵢ k(xᵢ, x) + b whose solvers choose rows; a method defines `_solve`."""
 
-    multiclass = "one_vs_one"
+    __init__ = with_parameters(DualModel.__init__, C=1.0, multiclass="one_vs_one", class_weight=None)
 
     def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
         """Solve a problem of two classes, whose rows' augmented points are given, shape (m, d + 2).
@@ -66,35 +54,9 @@ class DualClassifier(LabelPredictions, DualModel):
         """
         raise NotImplementedError
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DualClassifier:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range, or a kernel that is not positive semi-definite.
-        """
-        self._fit(X, y, sample_weight)
-        return self
-
     def _targets_of(self, fit: DualFit) -> np.ndarray:
-        self.classes_, fit.numbers = np.unique(single_column(fit.data.y), return_inverse=True)
-        check_two_classes(self.classes_)
-        class_weights.check(self.class_weight, self.classes_)
+        y = model_classes.learn(self, fit.data.y)
+        fit.numbers = np.searchsorted(self.classes_, y)
         return leave_one_out_choice.class_codes(fit.numbers, len(self.classes_))
 
     def _train(self, fit: DualFit) -> list[tuple[TwoClasses, Solution]]:
@@ -166,21 +128,9 @@ class DualClassifier(LabelPredictions, DualModel):
 def two_class_problems(
     numbers: np.ndarray, weights: np.ndarray, n_classes: int, multiclass: str
 ) -> Iterator[TwoClasses]:
-    """Problems of two classes that several are made of.
+    """Yield the problems of two classes that several are made of; ``numbers`` are the rows' classes, from 0 on.
 
-    Parameters
-    ----------
-    numbers : ndarray of int, shape (n,)
-        The class of each row, from 0 on.
-    weights : ndarray, shape (n,)
-    n_classes : int
-        Two are one problem, whose positive class is the second.
-    multiclass : {"one_vs_one", "one_vs_rest"}
-
-    Yields
-    ------
-    TwoClasses
-        Of pairs the later class is the positive one, in the order (0, 1), (0, 2), ..., (1, 2), ....
+    The later class is the positive one, in the order (0, 1), (0, 2), ..., (1, 2), ..., or each class against the rest.
     """
     if n_classes > 2 and multiclass == "one_vs_rest":
         everything = np.arange(len(numbers))

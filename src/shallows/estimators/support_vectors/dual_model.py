@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ... import arrays, kernels
 from ...spectrum.leave_one_out import RidgeChoice
 from .. import leave_one_out_choice, precomputed
-from ..base import warn_user
+from ..base import keeps_model_on_failure, warn_user
 from ..centring import Centring
+from ..constructors import stores_parameters
 from ..fitting import Fit, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores
 from ..parameter_checks import check_positive, check_whole
@@ -20,18 +21,10 @@ from ..scores import kernel_scores
 
 @dataclass
 class DualFit(Fit):
-    """The fit of support vectors, whose targets are numbers that kernel ridge regression learns for the choice.
+    """The fit of support vectors, whose targets are numbers that kernel ridge regression learns for the choice."""
 
-    Attributes
-    ----------
-    numbers : ndarray of int, shape (n,), or None
-        The class of each row.
-    choice : RidgeChoice or None
-        How bandwidth and λ were chosen, if they were.
-    """
-
-    numbers: np.ndarray | None = None
-    choice: RidgeChoice | None = None
+    numbers: np.ndarray | None = None  # the class of each row, shape (n,)
+    choice: RidgeChoice | None = None  # how bandwidth and λ were chosen, if they were
 
 
 class DualModel(TrainedEstimator):
@@ -41,6 +34,46 @@ class DualModel(TrainedEstimator):
     _model_attributes = ("_model",)
     # The widest bandwidth that is chosen, as a multiple of the median distance.
     _widest = np.inf
+
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str | None = "auto",
+        kernel_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
+
+    @keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of C; of a regression, which has none, weights of the losses in any unit. Rows of weight zero are
+            left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range, or a kernel that is not positive semi-definite.
+        """
+        self._fit(X, y, sample_weight)
+        return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -9,7 +9,7 @@ from ... import training
 from ...errors import ShallowsError
 from ...solvers.solver_parameters import complete
 from ...solvers.support_vectors import SOLVERS
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 from .dual_model import DualFit
@@ -118,27 +118,9 @@ class KernelSVMClassifier(DualClassifier):
     True
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        solver: str = "smo",
-        solver_params: dict[str, Any] | None = None,
-        bandwidth: float | str | None = "auto",
-        kernel_params: dict[str, Any] | None = None,
-        C: float = 1.0,
-        loss: str = "auto",
-        multiclass: str = "one_vs_one",
-        tol: float = 1e-3,
-        max_iterations: int | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    __init__ = with_parameters(
+        DualClassifier.__init__, solver="smo", solver_params=None, loss="auto", tol=1e-3, max_iterations=None
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -10,12 +10,13 @@ from sklearn.utils.validation import _num_samples
 
 from ... import arrays, streams, training
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
-from .. import class_weights, leave_one_out_choice, precomputed
-from ..base import TrainingSet, keeps_model_on_failure
-from ..constructors import stores_parameters
-from ..label_checks import check_two_classes, single_column
+from .. import leave_one_out_choice, model_classes, precomputed
+from ..base import TrainingSet
+from ..constructors import with_parameters
 from ..parameter_checks import check_whole
 from ..streaming import first_rows
+from ..streaming.batches import Batch
+from ..streaming.labelled_batches import LabelledBatches
 from .dual_classifier import DualClassifier, two_class_problems
 from .dual_model import DualFit
 
@@ -26,7 +27,7 @@ LARGE_GAP = 0.25
 """Share of the primal objective by which one pass may leave the dual one below it without a warning; 0.02 is usual."""
 
 
-class LASVMClassifier(DualClassifier):
+class LASVMClassifier(DualClassifier, LabelledBatches):
     """Support vector machine with any kernel by LASVM: online, nearly the exact solution after one pass.
 
     For two classes it minimises ½ ‖f‖² + C Σ wᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), example by example: a step with the new one
@@ -99,62 +100,22 @@ class LASVMClassifier(DualClassifier):
     JMLR 6.
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: dict[str, Any] | None = None,
-        C: float = 1.0,
-        multiclass: str = "one_vs_one",
-        max_epochs: int = 1,
-        finish: bool = True,
-        tol: float = 1e-3,
-        max_iterations: int | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-    ): ...
+    _infers_classes = True
+
+    __init__ = with_parameters(DualClassifier.__init__, max_epochs=1, finish=True, tol=1e-3, max_iterations=None)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole(self, "max_epochs")
         precomputed.refuse(self, "It keeps the points of the examples at hand and makes their kernel values itself.")
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LASVMClassifier:
-        """Train on all of X, y, from the beginning.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         for name in ("_model", "_states"):
             vars(self).pop(name, None)
         self._check_parameters()
         data = self._validated_training_set(X, y, sample_weight)
         self._n_seen, (X, y, weights, numbers, _) = _num_samples(X), data
-        y = single_column(y)
-        self.classes_ = np.unique(y)
-        check_two_classes(self.classes_)
+        y = model_classes.learn(self, y)
         self._begin(X, y, weights)
         self._show(X, y, weights, numbers, self.max_epochs)
         first_rows.end_beginning(self, len(y))
@@ -166,7 +127,6 @@ class LASVMClassifier(DualClassifier):
                     self._warn_of_limit(most, "steps", state.gap)
         self._keep_states()
         self._check_all_rows(X, y, weights)
-        return self
 
     def _check_all_rows(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         """Compare primal and dual objectives over all training rows, and warn of a large gap."""
@@ -185,63 +145,17 @@ class LASVMClassifier(DualClassifier):
             )
             self._warn(f"{left}: rows that were dropped count after all", "take a larger max_epochs")
 
-    @keeps_model_on_failure
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LASVMClassifier:
-        """Show more examples, in their order.
-
-        Bandwidth and shift of the points are chosen from the first rows: from 400 with 40 of other classes than the
-        most frequent, or from 4,000. Until then the rows are kept, and the model is begun anew with all of them
-        whenever they are a quarter more.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        classes : array-like, shape (n_classes,), optional
-            All labels that there will be, in the first call; if left out, those of its examples.
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of C; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, a label that is not among the classes.
-        ShallowsError
-            A parameter out of its range.
-        """
-        self._check_parameters()
-        class_weights.refuse_balanced(self.class_weight)
-        first = not hasattr(self, "_states")
-        data = self._validated_training_set(X, y, sample_weight, first=first)
-        n_given, (X, y, weights, numbers, _) = _num_samples(X), data
-        y = single_column(y)
-        if first:
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
-            if classes is None and len(self.classes_) == 1:
-                raise ValueError(
-                    f"The first batch holds one class only ({self.classes_[0]}). Name all classes in the first call: "
-                    "partial_fit(X, y, classes=[...])."
-                )
-            check_two_classes(self.classes_)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y holds the label {unknown.tolist()[0]!r}, which is none of the classes of the first call. Name all "
-                "classes there: partial_fit(X, y, classes=...)."
-            )
-        n_before = 0 if first else self._n_seen
-        batch = X, y, weights, n_before + numbers
-        if rows := first_rows.to_begin_with(self, batch):
-            self._begin(*rows[:3])
-        self._show(*(rows or batch), 0)
+    def _batch(self, data: TrainingSet, n_given: int) -> Batch:
+        n_before = getattr(self, "_n_seen", 0)
         self._n_seen = n_before + n_given
+        return *data[:3], n_before + data.rows
+
+    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        if begins:
+            self._begin(*batch[:3])
+        self._show(*batch, 0)
         self._keep_states()
         self.effective_params_["n_rows_begun_with"] = self._n_begun
-        return self
 
     # -------------------------------------------------------------------------------------- the machines
 
@@ -250,7 +164,6 @@ class LASVMClassifier(DualClassifier):
 
     def _begin(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         """The kernel, the shift of the points, and machines without examples."""
-        class_weights.check(self.class_weight, self.classes_)
         arrays.memory_budget(self.memory)  # refused where it is no size
         self._drawn_seed = self._seed()
         fit = DualFit(TrainingSet(X, y, weights, np.arange(len(y))), self._drawn_seed, arrays.Device("cpu"))

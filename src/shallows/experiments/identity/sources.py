@@ -119,8 +119,9 @@ class Sources:
         if self.path(module) is None:
             return None
         for table in self.read(module).tables.values() if name else ():
-            if name in table:
-                return self.defined_in(*table[name].partition(":")[::2])
+            for key, place in table.items():
+                if name == key or place.endswith(f":{name}"):
+                    return self.defined_in(*place.partition(":")[::2])
         return module
 
     def _data_files(self, module: str, words: list[str]) -> Iterator[Path]:

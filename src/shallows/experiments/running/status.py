@@ -49,7 +49,7 @@ class Status(Observer):
     def hear(self, name: str, done: int, total: int | None, seconds: float) -> None:
         """Note how far a part of the work is, see `shallows.utils.progress`."""
         if time.monotonic() - self._last >= EVERY_SECONDS and (done or not total):
-            self._known["place"] = self._training + progress.told(name, done, total, seconds)
+            self._known["place"] = self._training + progress.progress_text(name, done, total, seconds)
             self._write("running")
 
     def on_start(self, run: Run) -> None:  # noqa: D102

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shallows.datasets.files import DatasetError
 from shallows.datasets.parameter_rules import is_number, is_whole, rule
 from shallows.datasets.preparation.step import FeatureStep, recorded
+from shallows.utils.lazy_numpy import np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shallows.datasets.preparation.working_table import Table
 
 STRATEGIES = ("mean", "median", "most_frequent")
@@ -36,7 +35,6 @@ class Impute(FeatureStep):
     )
 
     def fit(self, table: Table) -> dict[str, Any]:
-        import numpy as np
         from sklearn.impute import SimpleImputer
 
         d = table.n_features
@@ -69,8 +67,6 @@ class Impute(FeatureStep):
 
 def _by_column(table: Table, columns: np.ndarray, statistic: Callable[[np.ndarray], float]) -> list[float]:
     """Return a statistic of all training values of each column, with as many columns at a time as fit into memory."""
-    import numpy as np
-
     values = []
     at_once = max(1, _MEDIAN_BYTES // (8 * table.n_rows("train")))
     for start in range(0, len(columns), at_once):
@@ -81,8 +77,6 @@ def _by_column(table: Table, columns: np.ndarray, statistic: Callable[[np.ndarra
 
 
 def _mode(values: np.ndarray) -> float:
-    import numpy as np
-
     distinct, counts = np.unique(values, return_counts=True)
     return distinct[counts.argmax()]
 
@@ -103,7 +97,6 @@ class OneHot(FeatureStep):
     )
 
     def fit(self, table: Table) -> dict[str, Any]:
-        import numpy as np
         from sklearn.compose import ColumnTransformer
         from sklearn.preprocessing import OneHotEncoder
 
@@ -129,8 +122,6 @@ class OneHot(FeatureStep):
         return {"columns": columns, "values": [recorded(seen) for seen in values]}
 
     def describe_output(self, table: Table) -> None:
-        import numpy as np
-
         table.categorical = tuple(map(int, np.flatnonzero(np.isin(self.others_, table.categorical))))
         table.n_features, table.image, table.views = self.n_features_, None, None
         table.value_range = table.value_range if table.value_range == (0.0, 1.0) else None

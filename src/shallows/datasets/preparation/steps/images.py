@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shallows.datasets.files import DatasetError
 from shallows.datasets.parameter_rules import COUNT, is_number, is_whole, rule
 from shallows.datasets.preparation.step import FeatureStep, Size, Step
+from shallows.utils.lazy_numpy import np
 
 if TYPE_CHECKING:
     from shallows.datasets.preparation.working_table import Table
@@ -63,8 +64,6 @@ class Grayscale(_ImageStep):
         return size.with_features(size.n_features // 3, size.image and {**size.image, "channels": 1})
 
     def fit(self, table: Table) -> dict[str, Any]:
-        import numpy as np
-
         self.image_ = self.image(table)
         if self.image_["channels"] != 3:
             raise DatasetError(
@@ -105,8 +104,6 @@ class Halves(_ImageStep):
     order: str | None = field(default=None, metadata=_ORDER)
 
     def fit(self, table: Table) -> dict[str, Any]:
-        import numpy as np
-
         image = self.image(table)
         height, width, channels = image["height"], image["width"], image["channels"]
         planar = image["order"] == "planar"

@@ -17,10 +17,9 @@ from shallows.datasets.parameter_rules import COUNT, COUNT_OR_NULL, SEED, is_num
 from shallows.datasets.preparation.step import FeatureStep, Size
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.nets import architectures
+from shallows.utils.lazy_numpy import np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shallows.datasets.preparation.working_table import Table
 
 _STEP_SIZE = rule(lambda value: value is None or (is_number(value) and value > 0), "a positive number or null")
@@ -63,8 +62,6 @@ class NetFeatures(FeatureStep):
 
     def fit(self, table: Table) -> dict[str, Any]:
         """Train the net on the training part of a table; return its description for the record."""
-        import numpy as np
-
         from shallows.nets import NeuralNetClassifier, NeuralNetRegressor, backend
 
         found = architectures.find(self.architecture)
@@ -113,8 +110,6 @@ class NetFeatures(FeatureStep):
         }
 
     def transform(self, block: np.ndarray) -> np.ndarray:
-        import numpy as np
-
         with _one_thread():
             return self.net_.transform(_in_order(block, self.order_).astype(np.float32)).astype(np.float64)
 
@@ -124,8 +119,6 @@ class NetFeatures(FeatureStep):
 
 def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that the net is trained on, in float32 as the arrays will be, and their targets."""
-    import numpy as np
-
     from shallows.datasets.preparation.row_draws import draw_rows
 
     codes, n = table.class_codes("train"), table.n_rows("train")
@@ -152,8 +145,6 @@ def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | None) ->
 
 def _images(table: Table) -> tuple[tuple[int, int, int] | None, np.ndarray | None]:
     """Return the shape of the images where it is known, and the order of columns that puts channel after channel."""
-    import numpy as np
-
     if table.image is None:
         return None, None
     height, width, channels = (table.image[key] for key in ("height", "width", "channels"))
@@ -181,8 +172,6 @@ def _one_thread() -> Iterator[None]:
 
 
 def _sha256(weights: dict[str, np.ndarray]) -> str:
-    import numpy as np
-
     state = hashlib.sha256()
     for name in sorted(weights):
         state.update(f"{name} {weights[name].shape} {weights[name].dtype.str}".encode())

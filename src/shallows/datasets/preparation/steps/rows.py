@@ -10,10 +10,9 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.parameter_rules import COUNT_OR_NULL, SEED, is_whole, rule
 from shallows.datasets.preparation.step import Size, Step
 from shallows.errors import UnknownNameError
+from shallows.utils.lazy_numpy import np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shallows.datasets.preparation.working_table import Table
 
 
@@ -64,8 +63,6 @@ class _HoldOut(Step):
 
     def hold_out(self, rows: np.ndarray, table: Table) -> dict[str, Any]:
         """Make these training rows the test part."""
-        import numpy as np
-
         raw_part, kept = table.rows["train"]
         table.rows["test"] = (raw_part, kept[rows])
         table.rows["train"] = (raw_part, np.delete(kept, rows))
@@ -151,8 +148,6 @@ class Fold(_HoldOut):
 
 def _pool(table: Table) -> None:
     """Add the rows of the test part to the training part."""
-    import numpy as np
-
     (raw_part, rows), (raw_test, test_rows) = table.rows["train"], table.rows["test"]
     if raw_part == raw_test:
         joined = np.sort(np.concatenate([rows, test_rows]))
@@ -185,9 +180,7 @@ class KeepClasses(Step):
         return replace(size, n_train=round(size.n_train * share), n_test=round(size.n_test * share))
 
     def apply(self, table: Table) -> dict[str, Any]:
-        import numpy as np
-
-        table.need_coding("class indices", self.name)
+        table.require_coding("class indices", self.name)
         wanted = [str(name) for name in self.classes]
         for name in wanted:
             if name not in table.classes:

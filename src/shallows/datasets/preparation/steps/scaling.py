@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.datasets.parameter_rules import is_number, rule
 from shallows.datasets.preparation.step import FeatureStep, Step, recorded
+from shallows.utils.lazy_numpy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from sklearn.preprocessing import StandardScaler
 
     from shallows.datasets.preparation.working_table import Table
@@ -35,8 +35,6 @@ class Unit(FeatureStep):
     range: Sequence[float] | None = field(default=None, metadata=rule(_is_range, "two ascending numbers"))
 
     def fit(self, table: Table) -> dict[str, Any]:
-        import numpy as np
-
         known = tuple(self.range) if self.range is not None else table.value_range
         self.known_ = known is not None
         if self.known_:
@@ -68,7 +66,6 @@ class ZScore(FeatureStep):
     numeric_only: bool = False
 
     def fit(self, table: Table) -> dict[str, Any]:
-        import numpy as np
         from sklearn.preprocessing import StandardScaler
 
         self.keeps_sparse = not self.center
@@ -120,10 +117,8 @@ class Logarithm(Step):
         return super().check()
 
     def apply(self, table: Table) -> dict[str, Any]:
-        import numpy as np
-
         if self.target:
-            table.need_coding("values", self.name)
+            table.require_coding("values", self.name)
             table.target_transforms.append(_compressed)
         if self.features:
             self.replaced_ = np.setdiff1d(np.arange(table.n_features), table.categorical)
@@ -142,6 +137,4 @@ class Logarithm(Step):
 
 
 def _compressed(values: np.ndarray) -> np.ndarray:
-    import numpy as np
-
     return np.sign(values) * np.log1p(np.abs(values))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shallows.datasets.files import DatasetError
 from shallows.datasets.preparation.step import Step
 from shallows.errors import UnknownNameError
+from shallows.utils.lazy_numpy import np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shallows.datasets.preparation.working_table import Table
 
 
@@ -22,8 +21,6 @@ class _ClassCoding(Step):
         raise NotImplementedError
 
     def apply(self, table: Table) -> dict[str, Any]:
-        import numpy as np
-
         codes = self.codes(table)
         table.target_transforms.append(lambda indices: codes[indices.astype(np.int64)])
         table.target_coding, table.target_dtype = self.name, codes.dtype.newbyteorder("<")
@@ -44,11 +41,9 @@ class Signs(_ClassCoding):
     positive: Sequence[str] | None = None  # Names of classes
 
     def codes(self, table: Table) -> np.ndarray:
-        import numpy as np
-
         if table.target_coding == "indicators":
             return np.array([-1, 1])
-        table.need_coding("class indices", self.name)
+        table.require_coding("class indices", self.name)
         n_classes = len(table.classes)
         positive = self.positive
         if positive is None and n_classes == 2:
@@ -72,9 +67,7 @@ class Indicators(_ClassCoding):
     name: ClassVar[str] = "indicators"
 
     def codes(self, table: Table) -> np.ndarray:
-        import numpy as np
-
-        table.need_coding("class indices", self.name)
+        table.require_coding("class indices", self.name)
         return np.eye(len(table.classes), dtype=np.float64)
 
 
@@ -86,9 +79,7 @@ class CenterTarget(Step):
     scale: bool = False  # Whether to divide by the training standard deviation too, which standardises the target
 
     def apply(self, table: Table) -> dict[str, Any]:
-        import numpy as np
-
-        table.need_coding("values", self.name)
+        table.require_coding("values", self.name)
         n = table.n_rows("train")
         mean = sum(block.sum(axis=0) for block in table.target_blocks("train")) / n
         scale = np.ones_like(mean)

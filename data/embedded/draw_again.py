@@ -1,6 +1,6 @@
 """The embedded datasets: seeded subsets of public ones, small enough for the repository.
 
-``python -m shallows.datasets.embedded --mirror FOLDER --out data/embedded`` draws them again from the full files.
+``python data/embedded/draw_again.py --mirror FOLDER`` draws them again from the full files.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ _WRITERS: dict[str, Callable[[Dataset, Mapping[str, Path]], dict[str, bytes]]] =
 
 def main() -> None:
     """Draw every embedded dataset again and print sizes and checksums for the catalogue."""
-    parser = argparse.ArgumentParser(prog="python -m shallows.datasets.embedded", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mirror", help="a URL or a folder with the full files, tried before their public addresses")
-    parser.add_argument("--out", type=Path, default=Path("data/embedded"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as downloads:
         for name, dataset in catalogue().items():
