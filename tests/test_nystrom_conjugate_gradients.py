@@ -211,7 +211,7 @@ def test_in_single_precision_the_loss_is_the_models_own():
     single, double = (EigenProCentresRegressor(dtype=f"float{bits}", **options).fit(X, y) for bits in (32, 64))
     for model in (single, double):
         assert np.mean((model.predict(X) - y) ** 2) / np.var(y) == pytest.approx(model.losses_[-1], rel=2e-3)
-    assert single.losses_[-1] == pytest.approx(double.losses_[-1], rel=0.02)
+    assert single.losses_[-1] == pytest.approx(double.losses_[-1], rel=0.05)
 
 
 @pytest.mark.parametrize("trans", ["N", "T"])
