@@ -53,7 +53,7 @@ from .operations import (
     writable,
 )
 from .thin_products import thin_product
-from .threads import in_threads, n_threads, one_blas_thread, sum_in_order, workers_for
+from .threads import in_threads, n_threads, one_blas_thread, own_threads, sum_in_order, workers_for
 
 __all__ = [
     "Array",
@@ -84,6 +84,7 @@ __all__ = [
     "n_threads",
     "namespace",
     "one_blas_thread",
+    "own_threads",
     "parse_bytes",
     "peak_memory",
     "raise_on_failure",

@@ -110,7 +110,21 @@ def components_for(
     known = [k for k in CANDIDATES if k <= MOST_OF * d and k < n and 4 * n * k * X.dtype.itemsize <= budget]
     if kernel is None or not known or scipy.sparse.issparse(X):
         return None
-    found = principal_components(X, known[0], seed)
+    with arrays.one_blas_thread():
+        return _compared(principal_components(X, known[0], seed), known, kernel, X, targets, weights, seed)
+
+
+def _compared(
+    found: Components | None,
+    known: list[int],
+    kernel: SearchedKernel,
+    X: Any,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+    seed: int,
+) -> Components | None:
+    """Of some numbers of components the one with the least leave-one-out error, if that of all inputs is no less."""
+    n = X.shape[0]
     known = [] if found is None else [k for k in known if k <= found.directions.shape[1]]
     rows = streams.permutation(seed, "rows to choose with", 0, n)[:LEAST_ROWS]
     given = X[rows], targets[rows], None if weights is None else weights[rows]

@@ -64,6 +64,7 @@ class EigenProMethod:
     """Parameters, plan and solver of EigenPro, for classes and for values."""
 
     _context = EigenProFit
+    _steps_on_own_threads = True
 
     @stores_parameters
     def __init__(
@@ -72,7 +73,7 @@ class EigenProMethod:
         *,
         bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
-        n_components: int | str | None = AUTO,
+        n_components: int | str | None = "auto",
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
         rank: int | None = None,

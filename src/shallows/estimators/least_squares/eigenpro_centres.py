@@ -103,16 +103,17 @@ class EigenProCentresMethod:
     """Parameters, plan and solver of EigenPro on centres, for classes and for values."""
 
     _context = EigenProCentresFit
+    _steps_on_own_threads = True
 
     @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
         *,
-        centres: int | str | Any = AUTO,
+        centres: int | str | Any = "auto",
         bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
-        n_components: int | str | None = AUTO,
+        n_components: int | str | None = "auto",
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
         solver: str = "auto",

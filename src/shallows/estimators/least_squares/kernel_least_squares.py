@@ -121,6 +121,7 @@ class KernelLeastSquares(TrainedEstimator):
     _context = LeastSquaresFit
     _model_attributes = ("dual_coef_", "coef_", "_calibration", "_components")
     _sums_losses = True  # λ stands beside the sum of the squared errors.
+    _steps_on_own_threads = False  # Whether the large products of a step are shared by threads of our own.
     _n_arrays = 6
     """Arrays of the targets' shape that a fit holds at most: the targets, the iterate, the iterate at the start of the
     epoch, the best one, a copy for a checkpoint and one for intermediate results."""
@@ -212,9 +213,10 @@ class KernelLeastSquares(TrainedEstimator):
     def _build(self, fit: LeastSquaresFit) -> None:
         fit.end_phase("preparation")
         rows = self._choice_rows(fit)
-        fit.choices = choices = Choices.begin(self, fit, *rows)
-        fit.kernel = self._make_kernel(fit)
-        choices.of_kernel(self, fit.kernel, *rows)
+        with arrays.one_blas_thread():
+            fit.choices = choices = Choices.begin(self, fit, *rows)
+            fit.kernel = self._make_kernel(fit)
+            choices.of_kernel(self, fit.kernel, *rows)
         fit.budget -= precomputed.held_bytes(fit.kernel)
         self._choose_on_all_rows(fit)
         fit.end_phase("selection")
@@ -237,6 +239,12 @@ class KernelLeastSquares(TrainedEstimator):
 
     def _batches(self, fit: LeastSquaresFit) -> Any:
         return training.Batches(fit.n, fit.plan.batch_size, fit.seed)
+
+    def _train(self, fit: LeastSquaresFit) -> training.Run:
+        if not self._steps_on_own_threads:
+            return super()._train(fit)
+        with arrays.own_threads():
+            return super()._train(fit)
 
     def _snapshot(self, fit: LeastSquaresFit, state: Any, epoch: int) -> LeastSquaresSnapshot:
         return LeastSquaresSnapshot(self, fit, state, epoch)
