@@ -15,8 +15,7 @@ from risk_example import N, batches_of, feature_risk, kernel_risk, run, targets_
 from shallows import arrays, losses
 from shallows.gpu import cuda
 from shallows.solvers.regularised import ascent, ascent_on_gpu
-from shallows.solvers.regularised.duals import dual_of
-from shallows.solvers.regularised.sdca import SDCA
+from shallows.solvers.regularised.sdca import SDCA, dual_of
 from test_dual_coordinate_ascent import DUAL_LOSSES
 
 needs_compiler = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")

@@ -16,9 +16,8 @@ from engine_example import naive_kernel, sample
 from risk_example import BANDWIDTH, N, batches_of, feature_risk, kernel_risk, run
 from shallows import losses
 from shallows.errors import ShallowsError
-from shallows.solvers.regularised.duals import DUALS, dual_of
 from shallows.solvers.regularised.risk import RiskProblem
-from shallows.solvers.regularised.sdca import SDCA, dual_objective, duality_gap
+from shallows.solvers.regularised.sdca import DUALS, SDCA, dual_objective, dual_of, duality_gap
 
 DUAL_LOSSES = {
     "square": {},

@@ -7,9 +7,8 @@ import pytest
 
 from shallows.experiments import claim_functions
 from shallows.experiments.comparing import cells, target_table, uncertainty, verdicts
-from shallows.experiments.comparing.measured import Measured
 from shallows.experiments.comparing.row_maker import dataset_name
-from shallows.experiments.comparing.rows import COLUMNS, Row, counts_by_kind
+from shallows.experiments.comparing.rows import COLUMNS, Measured, Row, counts_by_kind
 from shallows.experiments.planning.plan import Plan
 from shallows.report.wording import code_text
 from workflow_runs import PROJECT

@@ -265,10 +265,10 @@ def _table(chosen: argparse.Namespace) -> int:
 
 
 def _runs(chosen: argparse.Namespace) -> int:
-    from shallows.experiments.running import listing
+    from shallows.experiments.running import status
 
-    rows = listing.statuses(chosen.folder)
-    for line in listing.table(rows) if rows else [f"No run in {chosen.folder} is unfinished."]:
+    rows = status.statuses(chosen.folder)
+    for line in status.table(rows) if rows else [f"No run in {chosen.folder} is unfinished."]:
         print(line)
     return 0
 

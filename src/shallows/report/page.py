@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import io
 import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.errors import ShallowsError
+from shallows.experiments.comparing.rows import Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
 from . import distances
 from . import summaries as papers_in_short
-from .findings import render
+from .numbers import is_number, separated
+from .pivot import writer
+from .sheet import axes_place
 from .tables import environment, html_context
-from .target import Target, read, write_text
-from .target_cards import card
-from .wording import code_text, key_title, name_of
+from .target import Target, ordered, read, write_text
+from .wording import code_text, key_title, name_of, quantity
 
 SCALES = {
     "demo": "Small real data that the repository carries, on any machine, in minutes. "
@@ -211,3 +215,111 @@ def _facts(record: dict[str, Any]) -> Iterable[str]:
     for count, name in ((record.get("resumes"), "resumed"), (record.get("rollbacks"), "rolled back")):
         if count:
             yield f"{name} {count} times" if count > 1 else f"{name} once"
+
+
+#: Pixels of a small picture, which is shown at half of them.
+WIDTH, HEIGHT = 520, 300
+#: Values that stand on a card in place of a picture.
+N_VALUES = 3
+
+
+def card(target: Target, svg_path: str | Path | None) -> dict[str, Any]:
+    """What a card shows and is filtered by; its picture is taken from the PNG beside the SVG, where there is one."""
+    picture = Path(svg_path).with_suffix(".png") if svg_path and target.has_picture else None
+    thumbnail = _thumbnail(picture) if picture and picture.exists() else ""
+    return {
+        "thumbnail": thumbnail,
+        "values": [] if thumbnail else [*_values(target)],
+        "items": [f"{kind}:{name}" for kind, counts in counts_by_kind(target.rows).items() for name in counts],
+        "causes": ordered(row.cause for row in target.rows if row.cause),
+        "words": _words(target),  # what a search looks through
+    }
+
+
+def _thumbnail(path: Path) -> str:
+    """The axes of a figure, without its title and its label, as a small picture with few colours."""
+    from PIL import Image
+
+    with Image.open(path) as whole:
+        bottom, height = axes_place(whole.info)
+        image = whole.convert("RGB").crop(
+            (0, round(whole.height * (1 - bottom - height)), whole.width, round(whole.height * (1 - bottom)))
+        )
+    image.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
+    data = io.BytesIO()
+    # Maximum coverage keeps the colours of thin lines.
+    few = image.quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.convert("RGB").save(data, format="WEBP", lossless=True, method=6)
+    return "data:image/webp;base64," + base64.b64encode(data.getvalue()).decode("ascii")
+
+
+def _values(target: Target) -> Iterator[dict[str, str]]:
+    compared = [row for row in target.rows if row.published and row.measured_mean is not None]
+    varying = [key for key in target.key_names() if len({row.keys.get(key, "") for row in compared}) > 1]
+    for row in compared[:N_VALUES]:
+        measured = writer(target, row.keys["metric"])(row.measured_mean)
+        yield {
+            "name": _name(target, row, varying),
+            "printed": quantity(separated(row.published), row.unit),
+            "measured": quantity(measured, row.unit),
+        }
+
+
+def _name(target: Target, row: Row, varying: list[str]) -> str:
+    """The keys in which a row differs from the others, or else its metric."""
+    named = {key: row.keys[key] for key in varying if row.keys.get(key)}
+    parts = [
+        f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
+    ]
+    return ", ".join(parts) or name_of(target, "metric", row.keys["metric"])
+
+
+def _words(target: Target) -> str:
+    """The text in which a reader can search for a target."""
+    named = [
+        name_of(target, key, value)
+        for key in ("dataset", "method", "metric")
+        for value in ordered(row.keys[key] for row in target.rows)
+        if value
+    ]
+    caption = str(target.meta.get("caption") or "")
+    authors = str(target.meta.get("citation") or "")
+    return " ".join([target.id, target.title, target.source, authors, caption, *named]).lower()
+
+
+_LITERAL = re.compile(r'<span class="docutils literal">(?P<name>[a-z][a-z0-9_]*)</span>')
+
+
+def render(path: str | Path, counts: Mapping[str, Mapping[str, int]]) -> str:
+    """A reStructuredText file, which can include no file and no HTML of its own, as a fragment of HTML.
+
+    ``counts`` tells for each target of the page how many of its values have which verdict; the name of a target in the
+    text becomes a link, followed by these counts, so that the prose needs no number that a table has.
+    """
+    from docutils.core import publish_parts
+    from docutils.utils import SystemMessage
+
+    settings = {
+        "initial_header_level": 3,
+        "doctitle_xform": False,
+        "file_insertion_enabled": False,
+        "raw_enabled": False,
+        "report_level": 2,
+        "halt_level": 2,
+        "warning_stream": False,
+    }
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        body = publish_parts(text, writer="html5", settings_overrides=settings)["body"]
+    except SystemMessage as error:
+        raise ShallowsError(f"{path} is no valid reStructuredText: {error}") from None
+
+    def linked(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name not in counts:
+            return f"<code>{name}</code>"
+        summary = ", ".join(f"{count} {html.escape(verdict)}" for verdict, count in counts[name].items() if count)
+        summary = f' <span class="quiet">({summary})</span>' if summary else ""
+        return f'<a href="#{name}"><code>{name}</code></a>{summary}'
+
+    return _LITERAL.sub(linked, body)

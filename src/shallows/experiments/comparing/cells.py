@@ -9,10 +9,9 @@ from ..claim_functions import Point, common_points
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
-from .measured import Measured
 from .measurements import Measurements
 from .row_maker import RowMaker
-from .rows import Row, number_in
+from .rows import Measured, Row, number_in
 from .verdicts import Verdict
 
 

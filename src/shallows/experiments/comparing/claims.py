@@ -13,10 +13,9 @@ from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, Curve
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
-from .measured import Measured
 from .measurements import Measurements
 from .row_maker import ALL_DATA, RowMaker
-from .rows import Row
+from .rows import Measured, Row
 from .verdicts import Verdict
 
 _OURS = "our criterion for this claim:"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .evaluations import RunResult
-from .measured import NOTHING, Measured
+from .rows import NOTHING, Measured
 
 
 def standard_error(percentage: float, n: int) -> float:

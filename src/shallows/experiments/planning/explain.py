@@ -15,7 +15,7 @@ from typing import Any
 from shallows.errors import ShallowsError
 
 from ..setting_text import format_setting
-from . import gpu_costs, measured_costs, target_entry
+from . import costs, gpu_costs, target_entry
 from .configuration import SCALES
 from .costs import Cost
 from .plan import Plan
@@ -55,7 +55,7 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
         yield f"    {each}{_on(plan, first, card) if card else ''}"
     artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
     yield ""
-    near = measured_costs.within()
+    near = costs.within()
     yield (
         f"Cost (of settings not measured before, nine of ten within a factor of {near['seconds']:.1f} in time and "
         f"{near['memory']:.1f} in memory)"

@@ -12,8 +12,8 @@ import numpy as np
 from shallows.training import Checkpoint
 from shallows.training.resumable import ResumableLoop
 
+from .batch_system import stopping_by_signal
 from .calls import accepted, callable_for, sha256_of
-from .interruption import stopping_by_signal
 from .job import Conditions, Job, name_of
 from .status import Status
 

@@ -13,8 +13,8 @@ import numpy as np
 from shallows.training import Checkpoint, Observer, Progress
 
 from . import measures
+from .batch_system import stopping_by_signal
 from .calls import accepted, callable_for, model_sha256
-from .interruption import stopping_by_signal
 from .job import Conditions, Job, name_of
 from .status import Status
 

@@ -12,8 +12,8 @@ from shallows.errors import ShallowsError
 from shallows.training import Checkpoint, Curve, Progress
 
 from . import measures
+from .batch_system import stopping_by_signal
 from .calls import callable_for, model_sha256
-from .interruption import stopping_by_signal
 from .job import Conditions, Job, name_of
 from .status import Status
 

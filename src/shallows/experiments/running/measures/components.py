@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Measure
+from . import Measure
 
 
 class Components(Measure):

@@ -8,7 +8,7 @@ import numpy as np
 
 from shallows.errors import ShallowsError
 
-from .base import Measure
+from . import Measure
 
 
 class Correlations(Measure):

@@ -9,7 +9,7 @@ import numpy as np
 
 from shallows.errors import ShallowsError
 
-from .base import Measure
+from . import Measure
 
 
 def classification(snapshot: Any, data: Any) -> dict[str, float]:
