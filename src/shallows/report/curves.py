@@ -74,7 +74,9 @@ def curves(target: Target) -> Figure:
                 ", ".join(filter(None, shown)) if rows and wide == 1 else titles[0] if titles else "", loc="left"
             )
             ax.set_xlabel(spec.get("x_label", key_title(target, x)) if line == len(down) - 1 else "")
-            ax.set_ylabel(_y_label(target, spec, rows, row) if place == 0 else "")
+            drawn = [row] if rows == "metric" else spec.get("y") or []
+            named = name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""
+            ax.set_ylabel("" if place else named if rows == "metric" else spec.get("y_label", named))
             if part["mean"].isna().all():
                 sheet.say(ax, _silence(target, part))
         if not spec.get("free_y"):
@@ -238,13 +240,6 @@ def _title(target: Target, spec: Mapping[str, Any], key: str, value: str) -> str
         return name
     title = key_title(target, key)
     return f"{title} = {name}" if len(title) == 1 else f"{title} {name}"
-
-
-def _y_label(target: Target, spec: Mapping[str, Any], rows: str | None, row: str) -> str:
-    if rows == "metric":
-        return name_of(target, "metric", row)
-    drawn = spec.get("y") or []
-    return str(spec.get("y_label", name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""))
 
 
 def _silence(target: Target, part: pandas.DataFrame) -> str:

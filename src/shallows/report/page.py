@@ -38,6 +38,7 @@ SCALES = {
 #: Filters the cards. The page's policy holds its digest, so that the browser runs no other script.
 SCRIPT = Path(__file__).with_name("templates") / "filter.js"
 LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on training rows and tested once."
+_HEADING = re.compile(r"<h3>(.*?)</h3>")  # the first of a text is its title where it is folded
 #: Titles of pages by their scale, where it has one of its own.
 TITLES = {"own": "Comparison on your own data"}
 
@@ -62,7 +63,13 @@ def write(
     sections = [_section(*paths, out_html.parent) for paths in targets]
     by_id = {section["target"].id: section["target"] for section in sections}
     kinds = counts_by_kind(row for target in by_id.values() for row in target.rows)
-    counts = {section["target"].id: _of_all_kinds(section["kinds"]) for section in sections}
+    counts = {  # printed items by verdict, over all kinds of evidence
+        section["target"].id: {
+            verdict: sum(of_kind[verdict][0] for of_kind in section["kinds"].values() if verdict in of_kind)
+            for verdict in Verdict
+        }
+        for section in sections
+    }
     scales = list(dict.fromkeys(target.scale for target in by_id.values()))
     machines = dict.fromkeys(name for target in by_id.values() for name in target.meta["label"]["hardware"])
     in_short = papers_in_short.read(summaries, by_id)
@@ -70,6 +77,7 @@ def write(
     for section in sections:
         papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
     numbers = distances.table(by_id.values(), {one.title: one.name for one in in_short})
+    texts = [render(path, counts) for path in findings]
     script = SCRIPT.read_text(encoding="utf-8")
     text = (
         environment()
@@ -88,7 +96,7 @@ def write(
             causes=list(dict.fromkeys(one for section in sections for one in section["card"]["causes"])),
             columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
             kind_meanings=KINDS,
-            findings=[(_first_heading(text), text) for text in (render(path, counts) for path in findings)],
+            findings=[((_HEADING.findall(text) or ["What was found"])[0], text) for text in texts],
             summaries=in_short,
             n_within=int((numbers["cause"] == distances.WITHIN).sum()),
             n_numbers=len(numbers),
@@ -101,17 +109,6 @@ def write(
         )
     )
     write_text(out_html, text)
-
-
-def _of_all_kinds(kinds: Mapping[str, Mapping[Verdict, tuple[int, int]]]) -> dict[Verdict, int]:
-    """How many printed items have each verdict, over all kinds."""
-    return {verdict: sum(counts[verdict][0] for counts in kinds.values() if verdict in counts) for verdict in Verdict}
-
-
-def _first_heading(text: str) -> str:
-    """The first heading of a text, which is its title where it is folded."""
-    heading = re.search(r"<h3>(.*?)</h3>", text)
-    return heading[1] if heading else "What was found"
 
 
 def codes(targets: Iterable[Target]) -> list[str]:
@@ -136,7 +133,10 @@ def _section(
 ) -> dict[str, Any]:
     target = read(csv_path, meta_path)
     drawn = bool(svg_path) and target.has_picture
-    runs = [_run(run, folder) for run in _run_folders(target)]
+    root = Path(csv_path).parent.parent  # of this scale's results, from which a path is taken that is not there
+    places = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
+    places = [root / place if not place.exists() and (root / place).exists() else place for place in places]
+    runs = [_run(place, folder) for place in places]
     files = [("numbers (CSV)", csv_path), ("label and layout (JSON)", meta_path), ("table alone", html_path)]
     if svg_path:
         files += [("figure (SVG)", svg_path), ("figure (PNG)", Path(svg_path).with_suffix(".png"))]
@@ -178,13 +178,6 @@ def _relative(path: str | Path, folder: Path) -> str:
     return Path(os.path.relpath(Path(path).resolve(), folder.resolve())).as_posix()
 
 
-def _run_folders(target: Target) -> list[Path]:
-    """The folder of each run once; a path that does not exist is taken from the root of this scale's results."""
-    root = target.csv_path.parent.parent
-    folders = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
-    return [root / folder if not folder.exists() and (root / folder).exists() else folder for folder in folders]
-
-
 def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
     """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
     record_path, curve_path = folder / "record.json", folder / "curve.csv"
@@ -203,14 +196,11 @@ def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
 
 
 def _facts(record: dict[str, Any]) -> Iterable[str]:
-    seed = record.get("run", {}).get("seed")
-    if seed is not None:
+    if (seed := record.get("run", {}).get("seed")) is not None:
         yield f"seed {seed}"
-    seconds = record.get("times", {}).get("total")
-    if seconds is not None:
+    if (seconds := record.get("times", {}).get("total")) is not None:
         yield f"{seconds:,.1f} s"
-    memory = record.get("peak_memory_bytes")
-    if memory:
+    if memory := record.get("peak_memory_bytes"):
         yield f"{memory / 1e9:.2f} GB at most"
     for count, name in ((record.get("resumes"), "resumed"), (record.get("rollbacks"), "rolled back")):
         if count:

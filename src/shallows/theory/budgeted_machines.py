@@ -30,11 +30,8 @@ from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from .results import AnalysisResult
 from .timing import in_turn, processor_seconds
 
-PREDICTED = 1000
-"""Points that a prediction is timed on."""
-
-PASSES = 1
-"""Passes of LIBLINEAR over the features of a low-rank machine."""
+PREDICTED = 1000  # points that a prediction is timed on
+PASSES = 1  # passes of LIBLINEAR over the features of a low-rank machine
 
 
 @dataclass(frozen=True)

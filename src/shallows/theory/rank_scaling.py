@@ -25,9 +25,7 @@ from ..estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes
 
-BATCH = 250
-"""Points of a batch, and features of a block of doubly stochastic gradients."""
-
+BATCH = 250  # points of a batch, and features of a block of doubly stochastic gradients
 N_CENTRES, RANK, N_SUBSAMPLE = 300, 20, 200
 """Centres; eigenvectors of a preconditioner, and the points that they are computed from."""
 

@@ -26,13 +26,8 @@ from ..solvers.least_squares.cholesky import CHOLESKY_SOLVER
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes, processor_seconds
 
-BATCH = 250
-"""Points of a batch, and features of a block of doubly stochastic gradients."""
-
-N_CENTRES, N_FEATURES = 300, 300
-"""Centres, and random features, which stay as they are while the rest grows."""
-
-
+BATCH = 250  # points of a batch, and features of a block of doubly stochastic gradients
+N_CENTRES, N_FEATURES = 300, 300  # centres, and random features, which stay as they are while the rest grows
 METHODS: dict[str, Callable[..., Any]] = {
     "eigenpro": partial(EigenProRegressor, rank=20, n_subsample=200, batch_size=BATCH, max_epochs=1, tol=0.0),
     "centres": partial(EigenProCentresRegressor, centres=N_CENTRES, rank=20, n_subsample=200, max_epochs=1, tol=0.0),

@@ -79,10 +79,13 @@ def row_of(
 ) -> Row:
     """The row of a claim's number, judged beside what the paper says if it says anything.
 
-    The interval follows from the number, if it is not given.
+    Where no interval for the mean is given, it follows from the repetitions; there is none beside a tolerance, whose
+    margin holds the spread, and none where every repetition has to satisfy the criterion by itself.
     """
     claim, margin = maker.comparison["spec"]["claims"][name], None
-    interval = interval or _interval(claim, number)
+    by_mean = not ("tolerance" in claim or claim.get("every_seed")) and claim["evidence"] in verdicts.KINDS
+    if interval is None and by_mean:
+        interval = uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
     if printed and "tolerance" in claim:
         spread = printed.get("spread", "")
         margin = uncertainty.margin(printed["published"], claim["tolerance"], number.measured, runs, spread)
@@ -181,17 +184,6 @@ def _judged(
     if claim.get("paired"):
         return Verdict.UNDECIDED, f"{reason}; one repetition gives no interval"
     return Verdict.REPRODUCED if good else Verdict.DEVIATES, reason
-
-
-def _interval(claim: Mapping[str, Any], number: Number) -> tuple[float, float] | None:
-    """The interval for the mean by which a claim is judged where there are several repetitions, or None.
-
-    There is none beside a tolerance, whose margin holds the spread, and none where every repetition has to satisfy the
-    criterion by itself.
-    """
-    if "tolerance" in claim or claim.get("every_seed") or claim["evidence"] not in verdicts.KINDS:
-        return None
-    return uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
 
 
 def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None) -> Verdict:

@@ -12,6 +12,12 @@ import numpy as np
 
 from shallows.errors import ShallowsError
 
+#: The phases of a run whose seconds a record has, and what an estimator calls them.
+PHASES = {
+    **{name: name for name in ("preparation", "eigensystem", "kernel_matrix", "training")},
+    "prediction": "evaluation",
+}
+
 
 def callable_for(call: Mapping[str, str], task: str) -> Any:
     """The class or function that a method calls for a task, by its mapping from tasks, or ``"any"``."""
@@ -28,12 +34,23 @@ def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in offered.items() if takes_any or name in known}
 
 
+def plain_number(value: Any) -> int | float:
+    """A place of a curve: a whole number without a point."""
+    number = float(value)
+    return int(number) if number.is_integer() else number
+
+
 def sha256_of(values: Any) -> str | None:
     """Checksum of the content of an array or a sparse matrix; None for None."""
     if values is None:
         return None
     values = values.toarray() if hasattr(values, "toarray") else values
     return hashlib.sha256(np.ascontiguousarray(np.asarray(values)).tobytes()).hexdigest()
+
+
+def seconds_by_phase(timings: Mapping[str, float]) -> dict[str, float]:
+    """Seconds of each phase, 0 of one that was not timed."""
+    return {phase: timings.get(name, 0.0) for phase, name in PHASES.items()}
 
 
 def model_sha256(estimator: Any) -> str | None:

@@ -16,8 +16,7 @@ from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
 from .moments import share_of_batch
 from .warm_start import check_start
 
-SHARE_OF_A_BATCH = 0.1
-"""Weight of a batch in the running moments, if it has examples enough."""
+SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moments, if it has examples enough
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from ..solver_parameters import positive
 from . import smoothness
 from .risk import RiskProblem, RiskSolver, RiskState
 
-ROWS = 4096
-"""Rows at a time of a full gradient."""
+ROWS = 4096  # rows at a time of a full gradient
 
 
 @dataclass

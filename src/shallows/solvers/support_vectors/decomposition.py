@@ -16,8 +16,7 @@ from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinit
 from .dual_solver import DualSolver
 from .pair_steps import INDEFINITE, MISSING, OPTIMAL, SMALLEST_CURVATURE, SPENT
 
-MOST_PAIRS_PER_VARIABLE = 200
-"""Pairs that are moved within a working set, for each of its variables, at most."""
+MOST_PAIRS_PER_VARIABLE = 200  # pairs that are moved within a working set, for each of its variables, at most
 
 
 @njit(cache=True)
@@ -115,27 +114,13 @@ def count_settled(settled, middle, tolerance, beta, gradient, lower, upper, acti
 
 
 @njit(cache=True)
-def take_working_sets(
-    n_iterations,
-    size,
-    tolerance,
-    rounding,
-    beta,
-    gradient,
-    lower,
-    upper,
-    active,
-    settled,
-    diagonal,
-    rows,
-    slot_of,
-    used,
-    clock,
-):
-    """Iterations while the rows of their working sets are at hand.
+def take_working_sets(n_iterations, size, tolerance, rounding, variables, held):
+    """Iterations while the rows of their working sets are at hand, which ``held`` has as `KernelRowSlab.compiled`.
 
     Returns how many were taken, why they ended, the row that is to be made (with `MISSING`), and the gap.
     """
+    beta, gradient, lower, upper, active, settled = variables
+    diagonal, rows, slot_of, used, clock = held
     gap = np.inf
     ordered, counted = np.empty((2, size)), np.empty((2, size), np.int64)
     chosen, is_chosen = np.empty(size, np.int64), np.zeros(len(beta), np.bool_)
@@ -249,23 +234,9 @@ class Decomposition:
         while left > 0 and not state.exhausted:
             # A working set goes through the active variables three times and once for each of its own.
             most = min(left, steps_of_a_piece((3 + size) * len(state.active)))
-            taken, status, row, gap = take_working_sets(
-                min(most, state.until_shrinking) if self.shrinking else most,
-                size,
-                self.tolerance,
-                rounding,
-                state.coefficients,
-                state.gradient,
-                problem.lower,
-                problem.upper,
-                state.active,
-                state.settled,
-                rows.diagonal,
-                rows.rows,
-                rows.slot_of,
-                rows.used,
-                rows.clock,
-            )
+            most = min(most, state.until_shrinking) if self.shrinking else most
+            variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active, state.settled
+            taken, status, row, gap = take_working_sets(most, size, self.tolerance, rounding, variables, rows.compiled)
             left -= taken
             state.n_steps += taken
             state.until_shrinking -= taken
@@ -285,13 +256,10 @@ class Decomposition:
                 state.settled[:] = 0
                 state.until_shrinking = self.patience
             elif self.shrinking and state.until_shrinking <= 0:
-                self._shrink(state)
+                if state.n_reconstructions < MOST_RECONSTRUCTIONS:
+                    state.active = state.active[state.settled[state.active] < self.patience]
                 state.until_shrinking = max(1, self.patience // 4)
         return state
-
-    def _shrink(self, state: DecompositionState) -> None:
-        if state.n_reconstructions < MOST_RECONSTRUCTIONS:
-            state.active = state.active[state.settled[state.active] < self.patience]
 
 
 def _is_even(value: Any) -> bool:

@@ -23,9 +23,7 @@ from ...training import Observer, Run
 from ..results import AnalysisResult
 from ..timing import in_turn, processor_seconds
 
-PREDICTED = 2000
-"""Points that a prediction is timed on."""
-
+PREDICTED = 2000  # points that a prediction is timed on
 METHODS = ("dsg", "kernel", "fourier", "nystrom")
 
 

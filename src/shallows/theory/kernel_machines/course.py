@@ -21,17 +21,10 @@ from ...utils.compilation import njit
 from ..results import AnalysisResult
 from ..timing import processor_seconds
 
-MULTIPLES = (0.25, 0.5, 1.0, 2.0)
-"""Bandwidths that are tried, as multiples of the median distance."""
-
-TRIED = 2000
-"""Training points that choose the bandwidth; a fifth of them is held out."""
-
-NEAR = 5.0
-"""A suboptimality, in percent, that counts as near the optimum."""
-
-Function = tuple[np.ndarray, float]
-"""Coefficients of the kernel functions, shape (n,), and the intercept."""
+MULTIPLES = (0.25, 0.5, 1.0, 2.0)  # bandwidths that are tried, as multiples of the median distance
+TRIED = 2000  # training points that choose the bandwidth; a fifth of them is held out
+NEAR = 5.0  # a suboptimality, in percent, that counts as near the optimum
+Function = tuple[np.ndarray, float]  # coefficients of the kernel functions, shape (n,), and the intercept
 
 
 def course(
@@ -230,19 +223,16 @@ def _optimum(without_intercept: bool, rows: KernelRowSlab, y: np.ndarray, C: flo
     return state.coefficients, intercept(problem, state)
 
 
+@dataclass(frozen=True)
 class Evaluation:
     """The primal objective and the test error of functions on the same points."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        rows: KernelRowSlab,
-        y: np.ndarray,
-        C: float,
-        new: np.ndarray,
-        truth: np.ndarray,
-    ):
-        self.kernel, self.rows, self.y, self.C, self.new, self.truth = kernel, rows, y, C, new, truth
+    kernel: Kernel
+    rows: KernelRowSlab
+    y: np.ndarray
+    C: float
+    new: np.ndarray
+    truth: np.ndarray
 
     def __call__(self, function: Function) -> tuple[float, float]:
         """P(f), and the test error in percent."""
@@ -324,16 +314,7 @@ class KernelPegasos:
         while place < n_steps:
             slab.fetch(order[place])
             place, self.t = _pegasos(
-                order,
-                place,
-                self.t,
-                self.regularisation,
-                self.counts,
-                self.signs,
-                slab.rows,
-                slab.slot_of,
-                slab.used,
-                slab.clock,
+                order, place, self.t, self.regularisation, self.counts, self.signs, *slab.compiled[1:]
             )
 
     @property
@@ -369,14 +350,5 @@ class DualCoordinateAscent:
             while self.place < end:
                 slab.fetch(self.order[self.place])
                 self.place = _coordinates(
-                    self.order[:end],
-                    self.place,
-                    self.coefficients,
-                    self.signs,
-                    self.C,
-                    slab.diagonal,
-                    slab.rows,
-                    slab.slot_of,
-                    slab.used,
-                    slab.clock,
+                    self.order[:end], self.place, self.coefficients, self.signs, self.C, *slab.compiled
                 )

@@ -15,12 +15,9 @@ from ..results import AnalysisResult
 from .exact import generated, optimum, problem_of
 
 ALONG = ("n", "d", "inverse_regularisation", "inverse_accuracy")
-INTRINSIC = 10
-"""Dimensions of the points, turned into d of them: with d then nothing else varies."""
-
+INTRINSIC = 10  # dimensions of the points, turned into d of them: with d then nothing else varies
 MOST_STEPS = 2_000_000
-GROWTH = 1.15
-"""Ratio of the numbers of iterations between which the objective is looked at."""
+GROWTH = 1.15  # ratio of the numbers of iterations between which the objective is looked at
 
 
 def iterations_needed(
