@@ -73,8 +73,7 @@ def function(name: str, rate: float = 1.0) -> Function:
         "gaussian": lambda: np.exp(-2.0 * rate * j**2),
         "sine": lambda: (j == 1).astype(np.float64),
     }
-    if name not in falling:
-        raise UnknownNameError("function", name, ("step", *falling))
+    UnknownNameError.check("function", name, ("step", *falling))
     energies = falling[name]()
     return Function(energies / energies.sum())
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,27 +29,6 @@ from ..array_state import ArrayState
 from ..solver_parameters import Parameter
 
 
-class Span(Protocol):
-    """The functions that a solver moves in, by their coefficients."""
-
-    n: int
-
-    def zero(self, targets: Array) -> Array:
-        """The coefficients of the zero function."""
-
-    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:
-        """Values of f on a batch, shape (m, c); coefficients of rows from ``n_visited`` on are known to be zero."""
-
-    def products(self, batch: slice) -> Array:
-        """k(xᵢ, xⱼ) within a batch, shape (m, m)."""
-
-    def add(self, coefficients: Array, batch: slice, change: Array) -> None:
-        """Change f to f + Σ changeᵢ k(xᵢ, ·) over the rows of a batch."""
-
-    def norm_squared(self, coefficients: Array) -> float:
-        """‖f‖² summed over outputs."""
-
-
 @dataclass(frozen=True)
 class KernelSpan:
     """f = Σⱼ aⱼ k(xⱼ, ·) over the n training points; coefficients of shape (n, c)."""
@@ -61,29 +40,34 @@ class KernelSpan:
         """Number of training points."""
         return self.gram.n
 
-    def zero(self, targets: Array) -> Array:  # noqa: D102
+    def zero(self, targets: Array) -> Array:
+        """The coefficients of the zero function."""
         return arrays.namespace(targets).zeros_like(targets)
 
-    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:  # noqa: D102
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:
+        """Values of f on a batch, shape (m, c); coefficients of rows from ``n_visited`` on are known to be zero."""
         if n_visited == 0:
             shape = (batch.stop - batch.start, coefficients.shape[1])
             return arrays.namespace(coefficients).zeros(shape, dtype=coefficients.dtype)
         return self.gram.rows_dot(batch, coefficients, n_visited)
 
-    def products(self, batch: slice) -> Array:  # noqa: D102
+    def products(self, batch: slice) -> Array:
+        """k(xᵢ, xⱼ) within a batch, shape (m, m)."""
         return kernels.matrix(self.gram.kernel, self.gram.points[batch, :])
 
-    def add(self, coefficients: Array, batch: slice, change: Array) -> None:  # noqa: D102
+    def add(self, coefficients: Array, batch: slice, change: Array) -> None:
+        """Change f to f + Σ changeᵢ k(xᵢ, ·) over the rows of a batch."""
         coefficients[batch, :] += change
 
-    def norm_squared(self, coefficients: Array) -> float:  # noqa: D102
+    def norm_squared(self, coefficients: Array) -> float:
+        """‖f‖² summed over outputs."""
         xp = arrays.namespace(coefficients)
         return float(xp.sum(coefficients * self.gram.dot(coefficients)))
 
 
 @dataclass(frozen=True)
 class FeatureSpan:
-    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c)."""
+    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c). It offers what a `KernelSpan` does."""
 
     design: Design  # The features of the training points
     # Bytes. Where ``design`` keeps nothing, rows are made when they are first asked for, and kept if all of them fit;
@@ -147,7 +131,7 @@ class FeatureSpan:
 class RiskProblem:
     """Minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ)."""
 
-    span: Any
+    span: KernelSpan | FeatureSpan
     targets: Array  # (n, c): In the coding of the loss
     loss: Any
     regularisation: float  # λ > 0

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from ... import arrays, losses
 from ...arrays import Array
@@ -23,87 +22,25 @@ from ...features.sparse_rows import inner_products
 from . import ascent, ascent_on_gpu
 from .risk import FeatureSpan, RiskProblem, RiskSolver, RiskState
 
-
-class Dual:
-    """The dual side of a loss: the number by which `ascent` knows it, and its parameter, 0 where it has none."""
-
-    number: int
-    name_of_parameter: str | None = None
-
-    def __init__(self, loss: Any):
-        self.loss = loss
-        self.parameter = float(getattr(loss, self.name_of_parameter)) if self.name_of_parameter else 0.0
-
-    def best(self, v: float, q: float, y: float) -> float:
-        """The a that solves a = −ℓ'(v + q a), for q > 0."""
-        return ascent.best(self.number, self.parameter, v, q, y)
-
-    def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """−ℓ*(−a), where a is within its bounds."""
-        raise NotImplementedError
-
-
-class _Square(Dual):
-    number = ascent.SQUARE
-
-    def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return a * y - 0.5 * a * a
-
-
-class _Hinge(Dual):
-    number = ascent.HINGE
-
-    def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return a * y
-
-
-class _SquaredHinge(_Square):
-    number = ascent.SQUARED_HINGE
-
-
-class _EpsilonInsensitive(Dual):
-    number = ascent.EPSILON_INSENSITIVE
-    name_of_parameter = "epsilon"
-
-    def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return a * y - self.loss.epsilon * np.abs(a)
-
-
-class _Huber(_Square):
-    number = ascent.HUBER
-    name_of_parameter = "delta"
-
-
-class _Quantile(_Hinge):
-    number = ascent.QUANTILE
-    name_of_parameter = "quantile"
-
-
-class _Logistic(Dual):
-    number = ascent.LOGISTIC
-
-    def value(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        p = np.clip(a * y, 0.0, 1.0)
-        return scipy.special.entr(p) + scipy.special.entr(1.0 - p)
-
-
-DUALS: dict[type, type[Dual]] = {
-    losses.Square: _Square,
-    losses.Hinge: _Hinge,
-    losses.SquaredHinge: _SquaredHinge,
-    losses.EpsilonInsensitive: _EpsilonInsensitive,
-    losses.Huber: _Huber,
-    losses.Quantile: _Quantile,
-    losses.Logistic: _Logistic,
+#: The losses that dual coordinate ascent takes: their number in `ascent`, and the name of their parameter there.
+DUALS: dict[type, tuple[int, str]] = {
+    losses.Square: (ascent.SQUARE, ""),
+    losses.Hinge: (ascent.HINGE, ""),
+    losses.SquaredHinge: (ascent.SQUARED_HINGE, ""),
+    losses.EpsilonInsensitive: (ascent.EPSILON_INSENSITIVE, "epsilon"),
+    losses.Huber: (ascent.HUBER, "delta"),
+    losses.Quantile: (ascent.QUANTILE, "quantile"),
+    losses.Logistic: (ascent.LOGISTIC, ""),
 }
 
 
-def dual_of(loss: Any) -> Dual:
-    """The dual side of a loss of a single score."""
+def dual_of(loss: Any) -> tuple[int, float]:
+    """The number by which `ascent` knows a loss of a single score, and its parameter, 0 where it has none."""
     if type(loss) not in DUALS:
         known = ", ".join(sorted(repr(known.name) for known in DUALS))
         raise ShallowsError(f"Dual coordinate ascent takes one of the losses {known}, not {loss.name!r}.")
-    return DUALS[type(loss)](loss)
+    number, parameter = DUALS[type(loss)]
+    return number, float(getattr(loss, parameter)) if parameter else 0.0
 
 
 PIECE = 32
@@ -167,15 +104,15 @@ class SDCA:
 def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array, products: Array) -> Array:
     """Set the dual variables of a batch to their best values in turn; returns the change of f's coefficients."""
     scale = 1.0 / (problem.regularisation * problem.span.n)
-    dual, a, targets = dual_of(problem.loss), state.dual[batch, :], problem.targets[batch, :]
+    loss, a, targets = dual_of(problem.loss), state.dual[batch, :], problem.targets[batch, :]
     scores = problem.shifted(scores)
     weights = None if problem.weights is None else problem.weights[batch, 0]
-    change = ascent_on_gpu.change_of(dual.number, dual.parameter, scores, products, scale, a, targets, weights)
+    change = ascent_on_gpu.change_of(*loss, scores, products, scale, a, targets, weights)
     if change is not None:
         return change
     w = np.ones(a.shape[0]) if weights is None else _on_host(weights)
     f, K, old, y = (_on_host(part) for part in (scores, products, a, targets))
-    after = ascent.ascend(dual.number, dual.parameter, f, K, scale, old, y, w)
+    after = ascent.ascend(*loss, f, K, scale, old, y, w)
     rounded = arrays.like(after, state.dual)
     # The coefficients follow the dual variables as they are kept, so that the two never drift apart.
     change = (rounded - a) * scale
@@ -186,22 +123,6 @@ def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array,
 def _on_host(x: Array) -> np.ndarray:
     """In float64 and row by row, so that the loop is compiled for one kind of arrays."""
     return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
-
-
-def dual_objective(problem: RiskProblem, state: SDCAState) -> float:
-    """D(a), which is at most the minimum of P and equals it at the optimum."""
-    a, y = (arrays.to_numpy(part).astype(np.float64) for part in (state.dual, problem.targets))
-    w = 1.0 if problem.weights is None else arrays.to_numpy(problem.weights).astype(np.float64)
-    norm = problem.span.norm_squared(state.coefficients)
-    value = (w * dual_of(problem.loss).value(a / w, y)).sum() / problem.span.n
-    if problem.intercept is not None:  # ℓ(u + b) in place of ℓ(u) has −ℓ*(−a) − ab in place of −ℓ*(−a).
-        value -= (a.sum(axis=0) @ arrays.to_numpy(problem.intercept).astype(np.float64)) / problem.span.n
-    return float(value) - 0.5 * problem.regularisation * norm
-
-
-def duality_gap(problem: RiskProblem, state: SDCAState) -> float:
-    """P(f) − D(a) ≥ 0, a bound on how far P is from its minimum."""
-    return problem.objective(state.coefficients) - dual_objective(problem, state)
 
 
 # In some ten epochs the dual problem of values is not solved for a smaller λ than 1/n.

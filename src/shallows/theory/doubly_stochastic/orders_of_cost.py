@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import streams
-from ...errors import ShallowsError
+from ...errors import UnknownNameError
 from ...estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from ...estimators.regularised.regularised_risk import RegularisedRiskClassifier
 from ...solvers.regularised import norma, sdca  # noqa: F401 (found by name below, and the results depend on them)
@@ -46,10 +46,8 @@ def orders_of_cost(
     Over the sizes: ``preprocessing`` (of landmarks and their map), ``training`` and ``prediction`` of 2,000 points, all
     in units of the first size, and ``storage``, bytes of what a prediction needs, seeds aside.
     """
-    if method not in METHODS or along not in ("n", "d"):
-        raise ShallowsError(
-            f"method is one of {', '.join(METHODS)} and along 'n' or 'd', not {method!r} and {along!r}."
-        )
+    UnknownNameError.check("method", method, METHODS)
+    UnknownNameError.check("axis", along, ("n", "d"))
     found: dict[str, dict[int, list[float]]] = {
         name: {size: [] for size in sizes} for name in ("preprocessing", "training", "prediction")
     }

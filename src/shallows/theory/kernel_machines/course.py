@@ -65,8 +65,7 @@ def course(
         "smo": _follow_dual,
         "decomposition": _follow_dual,
     }
-    if solver not in followed:
-        raise UnknownNameError("solver", solver, followed)
+    UnknownNameError.check("solver", solver, followed)
     with arrays.one_blas_thread():
         # Compiled, and the kernel's first use, before anything is timed.
         for name, follow in followed.items():

@@ -40,8 +40,7 @@ BY_VISITS = ("pegasos", "folos", "svm_sgd")
 
 def solver_of(name: str, options: Mapping[str, Any]) -> Any:
     """A solver by its name, with its parameters."""
-    if name not in SOLVERS:
-        raise UnknownNameError("solver", name, SOLVERS)
+    UnknownNameError.check("solver", name, SOLVERS)
     return SOLVERS[name](**options)
 
 

@@ -40,8 +40,7 @@ def iterations_needed(
 
     Over the sizes: ``iterations``, and ``values``, the products of numbers that they take, iterations times d.
     """
-    if along not in ALONG:
-        raise UnknownNameError("along", along, ALONG)
+    UnknownNameError.check("along", along, ALONG)
     found: dict[str, list[float]] = {"iterations": [], "values": []}
     for size in sizes:
         here = {"n": n, "d": d, "inverse_regularisation": 1 / regularisation, "inverse_accuracy": 1 / accuracy}
