@@ -162,7 +162,7 @@ def _setting(measurements: Measurements, series: Mapping[str, Any], point: Point
 
 
 def key_of(printed: Mapping[str, str]) -> tuple[Any, ...]:
-    """What a row of the published file is about."""
+    """The keys that say what a row of the published file is about."""
     return _key(printed["dataset"], printed["method"], parse_setting(printed["setting"]), printed["metric"])
 
 

@@ -42,7 +42,7 @@ class Number:
         return methods.pop() if len(methods) == 1 else ""
 
     def answers(self, printed: Mapping[str, str]) -> bool:
-        """Whether it is what a published row is about."""
+        """Whether a published row is about this number."""
         setting = {key: str(value) for key, value in self.setting.items()}
         return (
             printed["dataset"] in ("", self.words[0] if len(self.words) == 1 else ALL_DATA)

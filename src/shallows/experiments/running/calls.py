@@ -35,7 +35,7 @@ def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_number(value: Any) -> int | float:
-    """A place of a curve: a whole number without a point."""
+    """A number of a curve as it is written: whole ones without a decimal point."""
     number = float(value)
     return int(number) if number.is_integer() else number
 

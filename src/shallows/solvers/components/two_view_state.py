@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,9 +14,9 @@ from ...errors import TooFewDirectionsError
 from ...features import block_sums
 from ...features.fourier import FourierFeatures
 from ..examples import Examples, ExampleSet
-from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
+from ..expansions.growing_expansion import GrowingExpansion
 from .moments import second_moment, share_of_batch
-from .warm_start import RESOLUTION, check_start
+from .warm_start import RESOLUTION, buffer_of
 
 MOST_OF_A_BATCH = 0.5
 """Weight of a batch in the running moments, if it has examples enough: what is divided by must not lag behind."""
@@ -77,21 +77,12 @@ class TwoViewState:
     n_revisits: int = 0
     last_step: float = 0.0
     size: float = 0.0  # Mean of ‖u‖² + ‖v‖² over the last batch
-    _numbers: tuple[str, ...] = field(
-        default=("step_size", "expected_size", "n_steps", "n_revisits", "last_step", "size"), init=False, repr=False
-    )
 
     @classmethod
     def at(cls, problem: TwoViewProblem, step_size: float, expected_size: float) -> TwoViewState:
         """The start that a problem tells."""
-        parts = []
-        for start in (problem.start, problem.second_start):
-            check_start(start)
-            buffer = arrays.namespace(start).zeros(
-                (max(FIRST_CAPACITY, start.shape[0]), *start.shape[1:]), dtype=start.dtype
-            )
-            buffer[: start.shape[0], :, :] = start
-            parts.append(ViewExpansion(buffer, n_blocks=start.shape[0]))
+        starts = (problem.start, problem.second_start)
+        parts = [ViewExpansion(buffer_of(start), n_blocks=start.shape[0]) for start in starts]
         return cls._with(parts, problem.n_components, step_size, expected_size)
 
     @classmethod
@@ -150,7 +141,7 @@ class TwoViewState:
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays on the host and numbers that `recall` takes up again, to the bit."""
         held = {name: getattr(self, name).copy() for name in MOMENTS}
-        numbers: dict[str, Any] = {name: getattr(self, name) for name in self._numbers}
+        numbers = {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
         for view in VIEWS:
             parts, numbers[view] = getattr(self, view).remember()
             held |= {f"{view}.{name}": array for name, array in parts.items()}
@@ -163,17 +154,12 @@ class TwoViewState:
             getattr(self, view).recall(parts, numbers[view])
         for name in MOMENTS:
             setattr(self, name, np.array(held[name], dtype=np.float64))
-        for name in self._numbers:
+        for name in numbers.keys() - set(VIEWS):
             setattr(self, name, numbers[name])
 
     def to(self, device: Device) -> Self:
         """The same state on a device."""
-        held, numbers = self.remember()
-        like = [arrays.to_device(np.empty(0), device, held[f"{view}.buffer"].dtype) for view in VIEWS]
-        moved = type(self).blank(like, len(self.first_mean))
-        with device.active():
-            moved.recall(held, numbers)
-        return moved
+        return replace(self, first=self.first.to(device), second=self.second.to(device))
 
 
 def moments(u: Array, v: Array, centred: bool) -> tuple[Array, Array, dict[str, np.ndarray]]:
