@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,28 @@ import numpy as np
 from shallows.errors import ShallowsError, UnknownNameError
 
 from .curves import curves
-from .error_curves import error_curves
+from .numbers import is_number
 from .sheet import DASHES, PALETTE, STYLE, frame, same_limits, save, say, sheet
 from .target import Target, ordered, read
-from .wording import name_of
+from .wording import key_title, name_of
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
+
+
+def error_curves(target: Target) -> Figure:
+    """Error against epochs as `curves`: a column of axes a kernel, a row a metric, a line a method.
+
+    ``figure`` in the JSON may name other keys as ``x``, ``panels`` and ``lines``, and one ``metric`` instead of all.
+    """
+    spec = target.meta["figure"]
+    panels = spec.get("panels", "kernel")
+    words = (value for value in target.values(panels) if not is_number(value))
+    titles = {value: f"{name_of(target, panels, value)} {key_title(target, panels)}" for value in words}
+    y = [spec["metric"]] if "metric" in spec else target.values("metric")
+    ours = {"x": "epochs", "y": y, "rows": "metric", "columns": panels, "titles": titles, "zeros": True}
+    return curves(replace(target, meta={**target.meta, "figure": {**ours, **spec}}))
 
 
 def spectrum(target: Target) -> Figure:
