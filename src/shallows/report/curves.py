@@ -68,10 +68,7 @@ def curves(target: Target) -> Figure:
             for name in names:
                 _draw(ax, _where(part, lines, name), looks[name], spec)
             titles = [_title(target, spec, key, value) for key, value in ((columns, column), (rows, row)) if key]
-            shown = titles if wide == 1 or line == 0 else titles[1:]
-            ax.set_title(
-                ", ".join(filter(None, shown)) if rows and wide == 1 else titles[0] if titles else "", loc="left"
-            )
+            ax.set_title(", ".join(filter(None, titles if wide == 1 else titles[:1])), loc="left")
             ax.set_xlabel(spec.get("x_label", key_title(target, x)) if line == len(down) - 1 else "")
             drawn = [row] if rows == "metric" else spec.get("y") or []
             named = name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""
