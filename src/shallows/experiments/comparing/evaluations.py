@@ -14,7 +14,6 @@ from shallows.errors import ShallowsError
 
 from ..claim_functions import Curve
 from ..running import record as records
-from ..running.calls import plain_number
 
 
 def gather(paths: Iterable[str | Path], out: str | Path) -> None:
@@ -69,9 +68,14 @@ def _run_result(one: Mapping[str, Any], along: str) -> RunResult:
     column = named or next(iter(columns), "")
     curve: dict[str, Curve] = {}
     for row in one["curve"]:
-        point = plain_number(row[column]) if row.get(column) else None
+        point = _number(row[column]) if row.get(column) else None
         curve.setdefault(row["metric"], {})[point] = float(row["value"])
         for name in columns - {column}:
             if row.get(name):
                 curve.setdefault(name, {})[point] = float(row[name])
     return RunResult(one["folder"], one["record"], curve, along if named or not column else column)
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number

@@ -13,7 +13,7 @@ from shallows.training import Checkpoint
 from shallows.training.resumable import ResumableLoop
 
 from .batch_system import stopping_by_signal
-from .calls import accepted, callable_for, plain_number, seconds_by_phase, sha256_of
+from .calls import accepted, callable_for, seconds_by_phase, sha256_of
 from .job import Conditions, Job, name_of
 from .status import Status
 
@@ -45,7 +45,7 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
         found = function(argument, **given)
     seconds = time.perf_counter() - clock
     curve = {metric: np.asarray(values, dtype=np.float64) for metric, values in found.curve.items()}
-    index = [plain_number(one) for one in found.index]
+    index = [int(one) if float(one).is_integer() else float(one) for one in found.index]
     single = {metric: float(value) for metric, value in getattr(found, "numbers", {}).items()}
     rows = [
         {definition["index"]: place, "metric": metric, "value": float(value)}

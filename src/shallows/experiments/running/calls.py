@@ -34,12 +34,6 @@ def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in offered.items() if takes_any or name in known}
 
 
-def plain_number(value: Any) -> int | float:
-    """A number of a curve as it is written: whole ones without a decimal point."""
-    number = float(value)
-    return int(number) if number.is_integer() else number
-
-
 def sha256_of(values: Any) -> str | None:
     """Checksum of the content of an array or a sparse matrix; None for None."""
     if values is None:
