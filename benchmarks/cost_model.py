@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import least_squares
 
-from shallows.experiments.planning import costs, measured_costs, requests
+from shallows.experiments.planning import costs, requests
 from shallows.experiments.planning.configuration import SCALES
 from shallows.experiments.planning.plan import Plan
 
@@ -111,11 +111,11 @@ def off_by(rows: Sequence[dict], taken: dict | None) -> dict[str, list[tuple[flo
     """By what factor an estimate and what was measured differ, either way; ``taken`` are the factors, None for none."""
     found: dict[str, list] = {"seconds": [], "memory": []}
     if taken is not None:
-        measured_costs._measured = lambda: taken
+        costs._measured = lambda: taken
     for row in rows:
         cost = row["estimate"]
         if taken is not None:
-            cost = measured_costs.scaled(cost, row["method"], row["model"])
+            cost = costs.scaled(cost, row["method"], row["model"])
         if row["scale"] == SCALES[0]:
             ratio = cost.seconds / row["seconds"]
             found["seconds"].append((max(ratio, 1 / ratio), row))
@@ -148,7 +148,7 @@ def tell(title: str, found: dict[str, list[tuple[float, dict]]]) -> dict[str, fl
 
 def share_of_request(row: dict) -> float:
     """The peak of a run over the memory that its job asks for."""
-    cost = measured_costs.scaled(row["estimate"], row["method"], row["model"])
+    cost = costs.scaled(row["estimate"], row["method"], row["model"])
     return row["memory"] / 1e6 / requests.Requests().megabytes(cost)
 
 
@@ -180,7 +180,7 @@ def main() -> None:
         (max(ratio, 1 / ratio), row)
         for row in rows
         if row["scale"] != SCALES[0]
-        for ratio in [measured_costs.scaled(row["estimate"], row["method"], row["model"]).seconds / row["seconds"]]
+        for ratio in [costs.scaled(row["estimate"], row["method"], row["model"]).seconds / row["seconds"]]
     ]
     tell("of the demo, at other scales (the machine was shared)", {"seconds": other, "memory": []})
     print(f"\nThe largest peak is {max(map(share_of_request, rows)):.2f} of the memory that its job asks for.")
@@ -190,7 +190,7 @@ def main() -> None:
         print(f"{factor:.1f}  {row['model']}  {row['seconds']:.1f} s, estimated {estimate:.1f}  {row['name']}")
     if options.write:
         content = {"within": {name: round(value, 2) for name, value in within.items()}, **made}
-        measured_costs.PATH.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        costs.PATH.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

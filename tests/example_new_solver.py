@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 from shallows import arrays, losses
 from shallows.arrays import Array
-from shallows.solvers.regularised.risk import RiskProblem, RiskState
-from shallows.solvers.regularised.risk_solver import RiskSolver
+from shallows.solvers.regularised.risk import RiskProblem, RiskSolver, RiskState
 
 # ------------------------------------------------------------------------------------------ the solver
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import scipy.special
 from scipy.optimize import minimize
 
 from engine_example import naive_kernel, sample
-from shallows import kernels, losses
+from shallows import arrays, kernels, losses
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
 from shallows.solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem
@@ -99,3 +100,28 @@ def exact_smooth(p):
     for _ in range(5):
         flat = minimize(objective, flat, jac=True, method="L-BFGS-B", options={"ftol": 0, "gtol": 1e-14}).x
     return flat.reshape(d, c)
+
+
+def dual_value(loss, a, y):
+    """−ℓ*(−a), where a is within its bounds."""
+    if loss.name == "logistic":
+        p = np.clip(a * y, 0.0, 1.0)
+        return scipy.special.entr(p) + scipy.special.entr(1.0 - p)
+    if loss.name == "epsilon_insensitive":
+        return a * y - loss.epsilon * np.abs(a)
+    return a * y if loss.name in ("hinge", "quantile") else a * y - 0.5 * a * a
+
+
+def dual_objective(problem, state):
+    """D(a), which is at most the minimum of P and equals it at the optimum."""
+    a, y = (arrays.to_numpy(part).astype(np.float64) for part in (state.dual, problem.targets))
+    w = 1.0 if problem.weights is None else arrays.to_numpy(problem.weights).astype(np.float64)
+    value = (w * dual_value(problem.loss, a / w, y)).sum()
+    if problem.intercept is not None:  # ℓ(u + b) in place of ℓ(u) has −ℓ*(−a) − ab in place of −ℓ*(−a).
+        value -= a.sum(axis=0) @ arrays.to_numpy(problem.intercept).astype(np.float64)
+    return value / problem.span.n - 0.5 * problem.regularisation * problem.span.norm_squared(state.coefficients)
+
+
+def duality_gap(problem, state):
+    """P(f) − D(a) ≥ 0, a bound on how far P is from its minimum."""
+    return problem.objective(state.coefficients) - dual_objective(problem, state)

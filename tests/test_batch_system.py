@@ -16,7 +16,7 @@ from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.requests import Requests
 from shallows.experiments.running import batch_system, cards, run
-from shallows.experiments.running.interruption import stopping_by_signal
+from shallows.experiments.running.batch_system import stopping_by_signal
 from shallows.experiments.running.job import Conditions, Job
 from shallows.experiments.running.journal import journal
 from shallows.training import Checkpoint

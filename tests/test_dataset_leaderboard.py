@@ -15,9 +15,10 @@ import yaml
 from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import command_line
-from shallows.experiments.dataset_leaderboard import board, tables
+from shallows.experiments.dataset_leaderboard import board
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.user_data import leaderboard
 from shallows.experiments.user_data.model_selection import model_bytes
 from shallows.report import page
 from workflow_runs import PROJECT, copy_project, snakemake
@@ -124,10 +125,10 @@ def test_at_the_demo_scale_the_embedded_part_is_taken_and_its_own_name_stays():
 
 def test_it_says_which_rows_and_scales_it_has():
     info = {"n_train": 5000, "n_test": 10000, "n_features": 784, "steps": [{"unit": {}}]}
-    told = tables.describe(datasets.get("mnist"), info, "laptop")["told"]
+    told = leaderboard.describe(datasets.get("mnist"), info, "laptop")["told"]
     assert "5,000 of the 60,000 training rows and 10,000 test rows of its own test part, 784 features scaled to" in told
     info |= {"steps": [{"zscore": {}}], "n_test": 1000}
-    told = tables.describe(datasets.get("covtype"), info, "laptop")["told"]
+    told = leaderboard.describe(datasets.get("covtype"), info, "laptop")["told"]
     assert "5,000 training rows and 1,000 test rows drawn from all rows, since it has no test part" in told
 
 

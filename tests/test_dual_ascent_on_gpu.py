@@ -15,8 +15,7 @@ from risk_example import N, batches_of, feature_risk, kernel_risk, run, targets_
 from shallows import arrays, losses
 from shallows.gpu import cuda
 from shallows.solvers.regularised import ascent, ascent_on_gpu
-from shallows.solvers.regularised.duals import dual_of
-from shallows.solvers.regularised.sdca import SDCA
+from shallows.solvers.regularised.sdca import SDCA, dual_of
 from test_dual_coordinate_ascent import DUAL_LOSSES
 
 needs_compiler = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
@@ -54,12 +53,10 @@ def test_the_kernel_makes_the_variables_of_the_host_for_every_loss(name, ledger)
     z, scores = sample(m, 4), sample(m, 2, 1)
     targets, start = targets_of(loss, z, 2), 0.1 * targets_of(loss, z, 2, seed=3)
     w = np.random.default_rng(0).uniform(0.5, 2.0, m)
-    expected = ascent.ascend(dual.number, dual.parameter, scores, z @ z.T, scale, start, targets, w)
+    expected = ascent.ascend(*dual, scores, z @ z.T, scale, start, targets, w)
     for dtype in (np.float32, np.float64):
         given = [counted(part.astype(dtype)) for part in (scores, z @ z.T, start, targets, w)]
-        change = ascent_on_gpu.change_of(
-            dual.number, dual.parameter, given[0], given[1], scale, given[2], given[3], given[4]
-        )
+        change = ascent_on_gpu.change_of(*dual, given[0], given[1], scale, given[2], given[3], given[4])
         tolerance = 64 * np.finfo(dtype).eps * np.abs(expected).max()
         assert np.abs(given[2].held - expected).max() < tolerance
         assert np.abs(change.held - (expected - start) * scale).max() < tolerance

@@ -13,12 +13,22 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, LinearSVC
 
 from engine_example import naive_kernel, sample
-from risk_example import BANDWIDTH, N, batches_of, feature_risk, kernel_risk, run
+from risk_example import (
+    BANDWIDTH,
+    N,
+    batches_of,
+    dual_objective,
+    dual_value,
+    duality_gap,
+    feature_risk,
+    kernel_risk,
+    run,
+)
 from shallows import losses
 from shallows.errors import ShallowsError
-from shallows.solvers.regularised.duals import DUALS, dual_of
+from shallows.solvers.regularised import ascent
 from shallows.solvers.regularised.risk import RiskProblem
-from shallows.solvers.regularised.sdca import SDCA, dual_objective, duality_gap
+from shallows.solvers.regularised.sdca import DUALS, SDCA, dual_of
 
 DUAL_LOSSES = {
     "square": {},
@@ -38,7 +48,7 @@ def test_the_best_dual_variable_is_the_slope_at_the_score_that_it_makes(name):
     dual = dual_of(loss)
     for v, q in zip(rng.normal(size=200) * 2, rng.uniform(0.05, 5, size=200), strict=True):
         y = float(np.sign(rng.normal())) if loss.coding == "signs" else float(rng.normal())
-        a = dual.best(float(v), float(q), y)
+        a = ascent.best(*dual, float(v), float(q), y)
         # The proximal problem min ℓ(s) + (s − v)²/2q has its minimum at s = v + q a.
         made = minimize_scalar(
             lambda s, v=v, q=q, y=y: loss.value(np.array([[s]]), np.array([[y]]))[0] + (s - v) ** 2 / (2 * q),
@@ -52,7 +62,7 @@ def test_the_best_dual_variable_is_the_slope_at_the_score_that_it_makes(name):
 @pytest.mark.parametrize("q", [1e-6, 1.0, 1e3, 1e6, 1e12])
 @pytest.mark.parametrize("m", [-700.0, -30.0, 0.0, 30.0, 600.0])
 def test_the_best_dual_variable_of_the_logistic_loss_solves_its_equation_however_weak_the_regularisation(m, q):
-    p = dual_of(losses.make("logistic")).best(m, q, 1.0)
+    p = ascent.best(*dual_of(losses.make("logistic")), m, q, 1.0)
     assert 0 < p < 1
     off = math.log(p) - math.log1p(-p) + m + q * p
     assert abs(off) / (1.0 / (p * (1.0 - p)) + q) < 1e-12 * p
@@ -67,7 +77,7 @@ def test_the_dual_value_is_the_conjugate(name):
         slopes = -loss.derivative(np.linspace(-2, 2, 9)[:, None], np.full((9, 1), y))[:, 0]
         for a in slopes:
             lowest = (loss.value(u, np.full_like(u, y)) + a * u[:, 0]).min()
-            assert dual_of(loss).value(np.array([[a]]), np.array([[y]])) == pytest.approx(lowest, abs=1e-6)
+            assert dual_value(loss, np.array([[a]]), np.array([[y]])) == pytest.approx(lowest, abs=1e-6)
 
 
 @pytest.mark.slow

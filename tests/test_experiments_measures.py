@@ -16,7 +16,7 @@ from shallows.errors import ShallowsError
 from shallows.experiments.identity import code
 from shallows.experiments.planning import configuration
 from shallows.experiments.running import measures, record, run
-from shallows.experiments.running.measures.base import Measure
+from shallows.experiments.running.measures import Measure
 from shallows.experiments.running.measures.components import squared_sine
 from shallows.experiments.running.measures.correlations import total_correlation
 from workflow_runs import PROJECT

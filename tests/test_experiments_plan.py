@@ -11,7 +11,7 @@ from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import command_line
 from shallows.experiments.identity import signatures
-from shallows.experiments.planning import configuration, costs, measured_costs
+from shallows.experiments.planning import configuration, costs
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest, slug
@@ -202,7 +202,7 @@ def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
     assert (timed.spec(methods)["unit"], "unit" in plain.spec(methods)) == ("seconds", False)
     assert timed.spec(methods)["definition"] == {**plain.spec(methods)["definition"], "marks": "seconds"}
     counted = costs.timed_training(plan.size("mnist_demo", "unit"), timed.parameters, (1, 5))
-    assert timed.cost == measured_costs.scaled(counted, timed.method, "timed_training")
+    assert timed.cost == costs.scaled(counted, timed.method, "timed_training")
 
 
 def two_batch_sizes(paper):

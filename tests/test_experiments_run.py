@@ -223,7 +223,11 @@ def test_regression_is_measured_by_the_mean_square_and_its_root():
         x_test, y_test, y_train = np.zeros((3, 1)), np.zeros(3), np.array([1.0, 1.0])
 
     roots = {"train_rmse": pytest.approx(2**0.5), "test_rmse": 2.0}
-    assert predictions.regression(Snapshot(), Data()) == {**roots, "train_mse": 2.0, "test_mse": 4.0}
+    assert predictions.Predictions(Data(), "regression").of_snapshot(Snapshot()) == {
+        **roots,
+        "train_mse": 2.0,
+        "test_mse": 4.0,
+    }
 
 
 def test_every_target_can_be_explained_at_every_scale():

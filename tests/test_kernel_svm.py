@@ -24,12 +24,11 @@ from shallows import (
 )
 from shallows.errors import ShallowsError
 from shallows.gram.row_slab import KernelRowSlab
-from shallows.solvers.support_vectors.decomposition import Decomposition
+from shallows.solvers.support_vectors.decomposition import Decomposition, choose
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.dual_problem import DualProblem
 from shallows.solvers.support_vectors.interior_point import InteriorPoint
 from shallows.solvers.support_vectors.primal_newton import KernelNewton
-from shallows.solvers.support_vectors.working_set_steps import choose
 from shallows.training import OwnRows, Stopping, train
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from shallows.experiments.planning import measured_costs
+from shallows.experiments.planning import costs
 from shallows.experiments.planning.costs import MODELS, OVERHEAD_SECONDS, Cost
 from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
@@ -16,22 +16,22 @@ def measured(monkeypatch):
     methods = {"seconds": {"slow": 3.0}, "memory": {"slow": 0.5}, "most": {"slow": 10.0}, "start": {"slow": 0.7}}
     models = {"seconds": {"kernel_epochs": 2.0}, "memory": {}, "most": {"kernel_epochs": 10.0}, "start": {}}
     found = {what: {"methods": methods[what], "models": models[what]} for what in methods}
-    monkeypatch.setattr(measured_costs, "_measured", lambda: found)
+    monkeypatch.setattr(costs, "_measured", lambda: found)
 
 
 def test_a_factor_counts_for_as_much_work_as_was_measured_beside_the_start_of_the_method(measured):
     def seconds(work, method="slow", model="one_pass"):
-        return measured_costs.scaled(Cost(OVERHEAD_SECONDS + work, 10**9), method, model).seconds - OVERHEAD_SECONDS
+        return costs.scaled(Cost(OVERHEAD_SECONDS + work, 10**9), method, model).seconds - OVERHEAD_SECONDS
 
     assert [seconds(work) for work in (0.0, 2.0, 10.0, 100.0)] == pytest.approx([0.2, 6.2, 30.2, 120.2])
     assert seconds(2.0, "unknown", "kernel_epochs") == pytest.approx(4.0)
     assert seconds(2.0, "unknown", "one_pass") == pytest.approx(2.0)
-    assert measured_costs.scaled(Cost(1.0, 10**9), "slow", "one_pass").memory_bytes == 5 * 10**8
+    assert costs.scaled(Cost(1.0, 10**9), "slow", "one_pass").memory_bytes == 5 * 10**8
 
 
 def test_the_factors_are_of_methods_and_models_that_exist():
     methods = Plan.load(PROJECT).configuration.methods
-    found = json.loads(measured_costs.PATH.read_text())
+    found = json.loads(costs.PATH.read_text())
     for what in ("start", "seconds", "memory", "most"):
         assert found[what]["methods"].keys() <= methods.keys()
         assert found[what]["models"].keys() <= MODELS.keys()

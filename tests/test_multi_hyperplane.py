@@ -70,7 +70,7 @@ def test_compiled_steps_are_those_of_the_definition(batch, n_classes, reserve):
     assert state.classes[: state.n_weights].tolist() == [c for c, _ in planes]
     # The constant's column is what it is multiplied with.
     expected = np.array([w for _, w in planes])
-    assert np.abs(state.hyperplanes - expected).max() < 1e-10 * np.abs(expected).max()
+    assert np.abs(state.coefficients - expected).max() < 1e-10 * np.abs(expected).max()
     if batch:
         names = state.names[: state.n_weights].tolist()
         assert [names.index(name) for name in state.assigned] == [assigned[i] for i in range(80)]
@@ -84,7 +84,7 @@ def test_fixed_assignments_make_another_machine():
         state = solver.init(given)
         for _ in range(3):
             state = solver.step(given, state, np.arange(80))
-        found.append(state.hyperplanes)
+        found.append(state.coefficients)
     assert found[0].shape != found[1].shape or np.abs(found[0] - found[1]).max() > 1e-3
 
 
@@ -103,7 +103,7 @@ def test_one_hyperplane_a_class_is_the_multiclass_pegasos_whose_risk_comes_down_
     state = solver.init(given)
     for epoch in range(400):
         state = solver.step(given, state, np.random.default_rng(epoch).permutation(80))
-    W = state.hyperplanes
+    W = state.coefficients
     found = reg / 2 * (W**2).sum() + np.mean(given.weights * np.maximum(0, 1 - signs * (x @ (W[1] - W[0]))))
     assert best * (1 - 1e-6) <= found < 1.02 * best
 
@@ -141,7 +141,7 @@ def test_a_state_goes_on_from_what_was_kept_of_it_to_the_bit():
     other = solver.init(given)
     other.recall(held, numbers)
     other = solver.step(given, other, np.arange(80))
-    assert np.array_equal(other.hyperplanes, state.hyperplanes)
+    assert np.array_equal(other.coefficients, state.coefficients)
     assert np.array_equal(other.assigned, state.assigned)
     assert other.n_steps == 160
 

@@ -5,7 +5,7 @@ import csv
 import pandas
 import pytest
 
-from shallows.experiments.planning import configuration, printed_items
+from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
@@ -36,7 +36,7 @@ def test_every_published_file_is_that_of_a_target_and_of_its_items():
 
 
 def test_items_and_rows_belong_together_one_to_one():
-    printed_items.check(PLAN.items, {target: PLAN.configuration.published[target] for target in PLAN.items})
+    configuration.check_items(PLAN.items, {target: PLAN.configuration.published[target] for target in PLAN.items})
 
 
 ROWS = [
@@ -61,19 +61,19 @@ ROWS = [
 )
 def test_a_list_that_does_not_agree_with_the_rows_is_refused(items, problem):
     with pytest.raises(ConfigurationError, match=problem):
-        printed_items.check({"toy": items}, {"toy": ROWS})
+        configuration.check_items({"toy": items}, {"toy": ROWS})
 
 
 def test_what_is_derived_is_counted_nowhere_else():
     rows = [*ROWS[:2], {**ROWS[2], "derived": "a quotient"}]
     items = [{"item": "x", "rows": {"metric": "a"}, "count": 2}, {"item": "y", "rows": {"metric": "b"}, "count": 0}]
-    printed_items.check({"toy": items}, {"toy": rows})
+    configuration.check_items({"toy": items}, {"toy": rows})
 
 
 def test_an_item_has_rows_or_says_why_not(tmp_path):
-    (tmp_path / printed_items.NAME).write_text("toy: [{item: x}]\n")
+    (tmp_path / configuration.ITEMS).write_text("toy: [{item: x}]\n")
     with pytest.raises(ConfigurationError, match="toy"):
-        printed_items.read(tmp_path, PROJECT / "workflow" / "schemas")
+        configuration.read_items(tmp_path, PROJECT / "workflow" / "schemas")
 
 
 def test_what_has_no_row_is_told_below_the_table():

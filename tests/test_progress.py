@@ -10,7 +10,7 @@ import pytest
 
 from shallows import EigenProClassifier, EigenProRegressor, arrays, cli, gram, kernels
 from shallows.errors import TrainingInterrupted
-from shallows.experiments.running import listing, status
+from shallows.experiments.running import status
 from shallows.spectrum import top_eigensystem
 from shallows.utils import progress
 
@@ -156,7 +156,7 @@ def test_runs_are_listed_with_where_they_are_and_what_became_of_them(tmp_path):
     write(tmp_path / "laptop", "f", silent=-90)  # a clock that runs ahead of this one
     (tmp_path / "g").mkdir()
     (tmp_path / "g" / "status.json").write_text("{half")
-    rows = {row["run"]: row for row in listing.statuses(tmp_path, now=NOW)}
+    rows = {row["run"]: row for row in status.statuses(tmp_path, now=NOW)}
     assert {name: row["state"] for name, row in rows.items()} == {
         "a": "running",
         "b": "silent",
@@ -175,7 +175,7 @@ def test_runs_are_listed_with_where_they_are_and_what_became_of_them(tmp_path):
     }
     assert rows["b"]["left"] == rows["e"]["left"] == ""
     assert rows["f"]["heard"] == "0 s ago"
-    assert [row["run"] for row in listing.statuses(tmp_path, now=NOW)] == ["a", "e", "f", "b", "d"]
+    assert [row["run"] for row in status.statuses(tmp_path, now=NOW)] == ["a", "e", "f", "b", "d"]
 
 
 def test_the_command_prints_a_table_or_that_there_is_nothing(tmp_path, capsys):
@@ -184,6 +184,6 @@ def test_the_command_prints_a_table_or_that_there_is_nothing(tmp_path, capsys):
     write(tmp_path, "eigenpro on digits", state="stopped")
     assert cli.main(["runs", str(tmp_path)]) == 0
     head, row = capsys.readouterr().out.splitlines()
-    assert head.split() == list(listing.COLUMNS)
+    assert head.split() == list(status.COLUMNS)
     assert row.startswith("stopped  node7, process 4242  epoch 2 of at most 8, 25 %")
     assert row.endswith("eigenpro on digits")

@@ -12,7 +12,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.rows import COLUMNS, Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import record as records
-from shallows.reference import agreement, compaction, folder, machine_dependence, verification
+from shallows.reference import collection, compaction, folder, verification
 from shallows.report import target as targets
 from workflow_runs import PROJECT
 
@@ -28,15 +28,15 @@ def row(mean, **given):
 
 
 def states(reference, here, **said):
-    return [one.state for one in agreement.compare(reference, here, **said)]
+    return [one.state for one in verification.compare(reference, here, **said)]
 
 
 def test_a_number_within_its_interval_agrees_and_an_altered_one_is_told():
     reference = [row("4.0")]
-    (near,) = agreement.compare(reference, [row("4.4")])
-    (far,) = agreement.compare(reference, [row("9.0")])
-    assert near.state == agreement.AGREES
-    assert far.state == agreement.DRIFTED
+    (near,) = verification.compare(reference, [row("4.4")])
+    (far,) = verification.compare(reference, [row("9.0")])
+    assert near.state == verification.AGREES
+    assert far.state == verification.DRIFTED
     for part in ("digits", "EigenPro", "epochs=5", "test_error", "9 here", "4 in the reference", "1,000 test points"):
         assert part in str(far)
 
@@ -45,61 +45,61 @@ def test_the_margin_is_two_standard_errors_and_a_share():
     # Two deviations of 0.1 over two seeds each, 4 % counted on 1,000 points, 1 % of 4.
     counted = 100 * (0.04 * 0.96 / 1000) ** 0.5
     wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2 + counted**2) ** 0.5 + 0.04
-    assert agreement.margin_between(row("4.0"), row("4.1"), 4.0)[0] == pytest.approx(wanted, rel=1e-12)
+    assert verification.margin_between(row("4.0"), row("4.1"), 4.0)[0] == pytest.approx(wanted, rel=1e-12)
 
 
 def test_a_claim_that_compares_methods_has_fewer_repetitions_than_runs():
     records = {"records": "a;b;c;d", "unit": "", "evidence": "order"}
     wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2) ** 0.5 + 0.04
-    assert agreement.margin_between(row("4.0", **records), row("4.1", **records), 4.0)[0] == pytest.approx(wanted)
+    assert verification.margin_between(row("4.0", **records), row("4.1", **records), 4.0)[0] == pytest.approx(wanted)
 
 
 def test_one_seed_of_what_is_not_counted_may_differ_by_its_share_alone():
     given = {"unit": "", "measured_sd": "", "repetitions": "1"}
-    share = agreement.RELATIVE_ALONE
-    assert states([row("2", **given)], [row(f"{2 + 1.9 * share}", **given)]) == [agreement.AGREES]
-    assert states([row("2", **given)], [row(f"{2 + 2.1 * share}", **given)]) == [agreement.DRIFTED]
+    share = verification.RELATIVE_ALONE
+    assert states([row("2", **given)], [row(f"{2 + 1.9 * share}", **given)]) == [verification.AGREES]
+    assert states([row("2", **given)], [row(f"{2 + 2.1 * share}", **given)]) == [verification.DRIFTED]
 
 
 def test_a_fact_is_to_be_the_same():
-    assert states([row("4000", evidence="fact")], [row("4001", evidence="fact")]) == [agreement.DRIFTED]
-    assert states([row("4000", evidence="fact")], [row("4000", evidence="fact")]) == [agreement.AGREES]
+    assert states([row("4000", evidence="fact")], [row("4001", evidence="fact")]) == [verification.DRIFTED]
+    assert states([row("4000", evidence="fact")], [row("4000", evidence="fact")]) == [verification.AGREES]
 
 
 def test_numbers_on_data_of_another_size_do_not_agree():
-    (found,) = agreement.compare([row("4.0")], [row("4.0", n_test="500")])
-    assert found.state == agreement.DRIFTED
+    (found,) = verification.compare([row("4.0")], [row("4.0", n_test="500")])
+    assert found.state == verification.DRIFTED
     assert "4000+500 points here" in str(found)
 
 
 def test_a_missing_row_and_a_missing_number_are_told():
     reference = [row("4.0"), row("5.0", setting="epochs=10")]
     here = [row("", reason="training ended before 5 epochs")]
-    first, second = agreement.compare(reference, here)
-    assert (first.state, second.state) == (agreement.MISSING, agreement.MISSING)
+    first, second = verification.compare(reference, here)
+    assert (first.state, second.state) == (verification.MISSING, verification.MISSING)
     assert "training ended before 5 epochs" in str(first)
     assert "no such row" in str(second)
 
 
 def test_times_and_what_was_reached_in_a_time_are_left_out():
     reference, here = [row("4.0"), row("7.0", metric="seconds")], [row("90.0"), row("700", metric="seconds")]
-    assert states(reference, here, of_the_machine=["seconds"]) == [agreement.DRIFTED, agreement.LEFT_OUT]
-    assert states(reference, here, timed_runs=["abcdef0123"]) == [agreement.LEFT_OUT] * 2
+    assert states(reference, here, of_the_machine=["seconds"]) == [verification.DRIFTED, verification.LEFT_OUT]
+    assert states(reference, here, timed_runs=["abcdef0123"]) == [verification.LEFT_OUT] * 2
 
 
 def test_what_is_not_finite_agrees_with_its_like_alone():
     for text in ("nan", "inf", "-inf"):
-        assert states([row(text)], [row(text)]) == [agreement.AGREES]
-        assert states([row("4.0")], [row(text)]) == [agreement.DRIFTED]
-        assert states([row(text)], [row("4.0")]) == [agreement.DRIFTED]
-    assert states([row("inf")], [row("-inf")]) == [agreement.DRIFTED]
+        assert states([row(text)], [row(text)]) == [verification.AGREES]
+        assert states([row("4.0")], [row(text)]) == [verification.DRIFTED]
+        assert states([row(text)], [row("4.0")]) == [verification.DRIFTED]
+    assert states([row("inf")], [row("-inf")]) == [verification.DRIFTED]
 
 
 def test_differences_below_a_millionth_of_the_largest_value_are_rounding():
     given = {"unit": "", "measured_sd": "", "repetitions": "1", "metric": "residual"}
     reference = [row("1.0", **given), row("1e-9", setting="epochs=9", **given)]
-    assert states(reference, [row("1.0", **given), row("5e-7", setting="epochs=9", **given)])[1] == agreement.AGREES
-    assert states(reference, [row("1.0", **given), row("5e-6", setting="epochs=9", **given)])[1] == agreement.DRIFTED
+    assert states(reference, [row("1.0", **given), row("5e-7", setting="epochs=9", **given)])[1] == verification.AGREES
+    assert states(reference, [row("1.0", **given), row("5e-6", setting="epochs=9", **given)])[1] == verification.DRIFTED
 
 
 # The folder ----------------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def test_a_claim_about_a_metric_of_the_machine_is_one_of_them_whatever_its_label
         },
     }
     named = ["fit_seconds", "training", "smallest"]
-    assert machine_dependence.among(spec, named) == ["fit_seconds", "saved", "exponent", "smallest"]
+    assert collection.among(spec, named) == ["fit_seconds", "saved", "exponent", "smallest"]
 
 
 def test_what_the_configuration_calls_of_the_machine_exists():
@@ -312,10 +312,10 @@ def test_what_the_configuration_calls_of_the_machine_exists():
         for target, spec in plan.targets.items()
         for defined in [{**spec["metrics"], **spec.get("claims", {})}]
     }
-    everywhere = machine_dependence.read(PROJECT, "no target")
+    everywhere = collection.machine_metrics(PROJECT, "no target")
     assert set(everywhere) <= set().union(*names.values())
     for target in names:
-        own = machine_dependence.read(PROJECT, target)[len(everywhere) :]
+        own = collection.machine_metrics(PROJECT, target)[len(everywhere) :]
         assert set(own) <= names[target], target
 
 

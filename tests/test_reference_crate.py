@@ -11,7 +11,7 @@ import pytest
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import job
-from shallows.reference import __main__, crate, crate_metadata
+from shallows.reference import __main__, crate
 from workflow_runs import PROJECT
 
 IMAGES = {"name": "train-images-idx3-ubyte.gz", "part": "train_images", "size": 644745}
@@ -57,7 +57,7 @@ def finished(tmp_path):
 def described(finished, folder, agent=None):
     plan, results = finished
     contents = crate.fill(plan, "demo", results, folder)
-    return {one["@id"]: one for one in crate_metadata.entities(contents, agent)}
+    return {one["@id"]: one for one in crate.entities(contents, agent)}
 
 
 def references(value):
@@ -82,17 +82,17 @@ def test_every_file_that_is_described_is_there_with_its_checksum_and_its_size(fi
 
 def test_the_list_of_checksums_has_every_file_and_caches_are_left_out(finished, tmp_path):
     described(finished, tmp_path / "crate")
-    lines = (tmp_path / "crate" / crate_metadata.MANIFEST).read_text().splitlines()
+    lines = (tmp_path / "crate" / crate.MANIFEST).read_text().splitlines()
     listed = {path: digest for digest, path in (line.split("  ", 1) for line in lines)}
     there = {one.relative_to(tmp_path / "crate").as_posix() for one in (tmp_path / "crate").rglob("*") if one.is_file()}
-    assert there == {*listed, crate_metadata.MANIFEST}
+    assert there == {*listed, crate.MANIFEST}
     assert len([one for one in there if one.endswith(("record.json", "curve.csv"))]) == 4
     assert not any("__pycache__" in one for one in there)
 
 
 def test_the_metadata_name_each_entity_once_and_refer_to_none_that_is_missing(finished, tmp_path):
     plan, results = finished
-    listed = crate_metadata.entities(crate.fill(plan, "demo", results, tmp_path / "crate"), "Ada Lovelace")
+    listed = crate.entities(crate.fill(plan, "demo", results, tmp_path / "crate"), "Ada Lovelace")
     found = {one["@id"]: one for one in listed}
     assert len(found) == len(listed)
     named = {one for entity in listed for value in entity.values() for one in references(value)}

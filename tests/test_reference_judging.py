@@ -13,7 +13,7 @@ from shallows.experiments.comparing import target_table, verdicts
 from shallows.experiments.comparing.rows import Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning.plan import Plan
-from shallows.reference import folder, judging, machine_dependence
+from shallows.reference import collection, folder, judging
 
 REFERENCE = "results/reference"
 NONSENSE = "at least this: without not reached within 3 of 4 runs; no value, not reached in 1 of 2 runs"
@@ -48,7 +48,7 @@ def test_the_reference_is_judged_and_described_by_the_present_configuration_and_
             assert after.as_text() == before.as_text() | ({"reason": NONSENSE} if is_kept else {}), target
         assert counts_by_kind(rows) == counts_by_kind(files.rows)
         assert judging.described_again(comparison, files) == files.record["meta"], target
-        assert machine_dependence.of_target(plan, target) == files.record["of_the_machine"], target
+        assert collection.of_the_machine(plan, target) == files.record["of_the_machine"], target
     assert n_kept == sum(row.as_collected for target in index["targets"] for row in held(target, scale).rows)
 
 

@@ -51,12 +51,12 @@ def test_error_curves_have_a_panel_a_kernel_and_a_row_a_metric(tmp_path):
     assert figure.axes[0].get_ylabel() == "train error (%)"
     assert figure.axes[2].get_xlabel() == "epochs"
     names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == ["EigenPro", "Pegasos", "measured", "published"]
+    assert names == ["EigenPro", "Pegasos", "published"]
 
 
 def test_error_curves_draw_published_dashed_and_measured_solid(tmp_path):
     ax = figures.error_curves(read(*report_example.error_table(tmp_path))).axes[0]
-    published, measured = ax.lines[:2]
+    measured, published = ax.lines[:2]
     assert published.get_linestyle() == "--"
     assert published.get_markerfacecolor() == "white"
     assert measured.get_linestyle() == "-"
@@ -79,7 +79,7 @@ def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):
         writer.writeheader()
         writer.writerows({**row, "measured_mean": "", "measured_sd": "", "verdict": "not run"} for row in rows)
     figure = figures.error_curves(read(*paths))
-    assert [text.get_text() for text in figure.axes[0].texts] == ["not run"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["not run: digits"]
     assert figure.get_size_inches()[1] < whole.get_size_inches()[1] / 3
 
 

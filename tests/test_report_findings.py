@@ -4,7 +4,7 @@ import pytest
 
 from shallows.errors import ShallowsError
 from shallows.experiments.planning.plan import Plan
-from shallows.report import findings
+from shallows.report import page
 from workflow_runs import PROJECT
 
 TEXTS = sorted((PROJECT / "config" / "findings").glob("*.rst"))
@@ -22,7 +22,7 @@ def text(tmp_path):
 
 def test_the_name_of_a_target_becomes_a_link_with_its_verdicts(text):
     path = text("See ``some_table`` and ``another_name``.\n")
-    made = findings.render(path, {"some_table": {"reproduced": 3, "deviates": 0, "not run": 1}})
+    made = page.render(path, {"some_table": {"reproduced": 3, "deviates": 0, "not run": 1}})
     assert '<a href="#some_table"><code>some_table</code></a>' in made
     assert "(3 reproduced, 1 not run)" in made
     assert "<code>another_name</code>" in made and "#another_name" not in made
@@ -30,14 +30,14 @@ def test_the_name_of_a_target_becomes_a_link_with_its_verdicts(text):
 
 def test_markup_that_is_wrong_is_told_with_its_place(text):
     with pytest.raises(ShallowsError, match=r"findings\.rst.*reStructuredText"):
-        findings.render(text("A *word that never ends\n"), {})
+        page.render(text("A *word that never ends\n"), {})
 
 
 def test_a_text_can_bring_in_no_html_and_no_file(text):
     with pytest.raises(ShallowsError):
-        findings.render(text(".. raw:: html\n\n   <script>1</script>\n"), {})
+        page.render(text(".. raw:: html\n\n   <script>1</script>\n"), {})
     with pytest.raises(ShallowsError):
-        findings.render(text(".. include:: /etc/hostname\n"), {})
+        page.render(text(".. include:: /etc/hostname\n"), {})
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
@@ -45,5 +45,5 @@ def test_the_findings_name_targets_that_stand(path):
     known = Plan.load(PROJECT).targets
     named = set(re.findall(r"``([a-z0-9_]+)``", path.read_text(encoding="utf-8")))
     assert named and named <= set(known)
-    made = findings.render(path, {name: {} for name in known})
+    made = page.render(path, {name: {} for name in known})
     assert all(f'href="#{name}"' in made for name in named)

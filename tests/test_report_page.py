@@ -22,7 +22,7 @@ from PIL import Image
 
 import report_example
 from shallows.experiments.comparing.rows import read_rows, write_rows
-from shallows.report import page, sheet, target_cards
+from shallows.report import page, sheet
 from shallows.report.target import Target, read
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -188,7 +188,7 @@ def test_a_card_with_a_figure_shows_a_small_one_and_another_shows_values(report)
     elements = Elements(report.read_text())
     [thumbnail] = [attrs["src"] for attrs in elements.all("img") if "loading" in attrs]
     with Image.open(io.BytesIO(base64.b64decode(thumbnail.partition(",")[2]))) as image:
-        assert image.width <= target_cards.WIDTH and image.height <= target_cards.HEIGHT and len(image.getcolors()) > 4
+        assert image.width <= page.WIDTH and image.height <= page.HEIGHT and len(image.getcolors()) > 4
     small = re.search(r'<table class="small">.*?</table>', report.read_text(), re.S).group()
     assert re.findall(r"<td[^>]*>(.*?)</td>", small)[:2] == ["1.8\u00a0%", "1.91\u00a0%"]
 

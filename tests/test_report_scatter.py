@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.report.scatter import scatter
+from shallows.report.figures import scatter
 from shallows.report.target import read
 from test_report_curves import written
 

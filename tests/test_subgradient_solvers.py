@@ -10,13 +10,13 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
-from risk_example import N, batches_of, feature_risk, kernel_risk, run
+from risk_example import N, batches_of, duality_gap, feature_risk, kernel_risk, run
 from shallows import RegularisedRiskClassifier, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers.regularised.norma import NORMA
 from shallows.solvers.regularised.pegasos import Pegasos
 from shallows.solvers.regularised.risk import RiskProblem
-from shallows.solvers.regularised.sdca import SDCA, duality_gap
+from shallows.solvers.regularised.sdca import SDCA
 
 
 def whole(p):

@@ -13,7 +13,7 @@ from shallows.errors import UnknownNameError
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.theory import timing
 from shallows.theory.kernel_machines import course, scaling
-from shallows.theory.kernel_machines.single_examples import DualCoordinateAscent, KernelPegasos
+from shallows.theory.kernel_machines.course import DualCoordinateAscent, KernelPegasos
 
 
 def data(n=500):

@@ -14,8 +14,7 @@ from shallows.solvers.components.component_state import ComponentProblem
 from shallows.solvers.components.kernel_cca import DoublyStochasticCCA
 from shallows.solvers.components.kernel_svd import DoublyStochasticSVD
 from shallows.solvers.components.oja import DoublyStochasticOja
-from shallows.solvers.components.two_view_start import random_feature_pairs
-from shallows.solvers.components.two_view_state import TwoViewProblem
+from shallows.solvers.components.two_view_state import TwoViewProblem, random_feature_pairs
 from shallows.training import Batches, Stopping, train
 
 K = 2

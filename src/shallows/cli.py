@@ -55,10 +55,14 @@ def parser() -> argparse.ArgumentParser:
     data = rooms.add_parser("data", help="list, fetch, verify, describe and remove datasets")
     actions = data.add_subparsers(required=True, metavar="ACTION")
 
-    def action(name: str, run: object, words: str) -> argparse.ArgumentParser:
-        one = actions.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
-        one.add_argument("--root", type=Path, default=ROOT, help="folder of downloads (default: %(default)s)")
+    def command(among: object, name: str, run: object, words: str) -> argparse.ArgumentParser:
+        one = among.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
         one.set_defaults(run=run)
+        return one
+
+    def action(name: str, run: object, words: str) -> argparse.ArgumentParser:
+        one = command(actions, name, run, words)
+        one.add_argument("--root", type=Path, default=ROOT, help="folder of downloads (default: %(default)s)")
         return one
 
     def several(one: argparse.ArgumentParser, some: str = "+") -> None:
@@ -95,12 +99,11 @@ def parser() -> argparse.ArgumentParser:
     mirror(one)
 
     words = "list the runs that are under way or were left unfinished, from any machine that sees their folder"
-    runs = rooms.add_parser("runs", help=words, description=words[0].upper() + words[1:] + ".")
+    runs = command(rooms, "runs", _runs, words)
     runs.add_argument("folder", type=Path, nargs="?", default=Path("results"), help="(default: %(default)s)")
-    runs.set_defaults(run=_runs)
 
     words = "fit an estimator to a file and save the model; mpiexec -n 2 shallows fit ... fits it by two processes"
-    fit = rooms.add_parser("fit", help=words, description=words[0].upper() + words[1:] + ".")
+    fit = command(rooms, "fit", _fit, words)
     fit.add_argument("file", type=Path, metavar="FILE", help="the data: a table, LIBSVM, NumPy, MATLAB or Parquet")
     fit.add_argument("--out", type=Path, help="folder of the model (default: NAME.model here)")
     fit.add_argument("--method", default="EigenPro", help="an estimator without its ending (default: %(default)s)")
@@ -110,28 +113,21 @@ def parser() -> argparse.ArgumentParser:
     fit.add_argument("--missing", help="what missing values are filled in with: mean, median, most_frequent, a number")
     fit.add_argument("--na-values", help="words that stand for a missing value, such as '?,-999', or '[]' for none")
     fit.add_argument("--checkpoints", type=Path, help="folder from which an interrupted fit goes on")
-    fit.set_defaults(run=_fit)
 
     words = "predict new rows by the model that a comparison on one's own data saved, or `shallows fit`"
-    predict = rooms.add_parser("predict", help=words, description=words[0].upper() + words[1:] + ".")
+    predict = command(rooms, "predict", _predict, words)
     predict.add_argument("model", type=Path, metavar="MODEL", help="its folder, such as results/own/my-4142d71b/model")
     predict.add_argument("rows", type=Path, metavar="ROWS", help="a file with the columns that the model was fitted to")
     predict.add_argument("--out", type=Path, help="where the predictions go (default: NAME.predictions.csv here)")
-    predict.set_defaults(run=_predict)
 
-    def of_workflow(name: str, run: object, words: str) -> argparse.ArgumentParser:
-        one = rooms.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
-        one.add_argument("--cores", default="all", help="(default: %(default)s)")
-        one.set_defaults(run=run)
-        return one
-
-    compare = of_workflow(
-        "compare", _compare, "compare the methods on a file of your own, in the folder of the project or below"
-    )
+    words = "compare the methods on a file of your own, in the folder of the project or below"
+    compare = command(rooms, "compare", _compare, words)
     compare.add_argument("file", type=Path, metavar="FILE")
     compare.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="such as target=price task=regression")
-    reproduce = of_workflow("reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
+    reproduce = command(rooms, "reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
     reproduce.add_argument("targets", nargs="+", metavar="TARGET")
+    for one in (compare, reproduce):
+        one.add_argument("--cores", default="all", help="(default: %(default)s)")
     reproduce.add_argument(
         "--scale", choices=("demo", "laptop", "paper"), default="demo", help="(default: %(default)s)"
     )
@@ -265,10 +261,10 @@ def _table(chosen: argparse.Namespace) -> int:
 
 
 def _runs(chosen: argparse.Namespace) -> int:
-    from shallows.experiments.running import listing
+    from shallows.experiments.running import status
 
-    rows = listing.statuses(chosen.folder)
-    for line in listing.table(rows) if rows else [f"No run in {chosen.folder} is unfinished."]:
+    rows = status.statuses(chosen.folder)
+    for line in status.table(rows) if rows else [f"No run in {chosen.folder} is unfinished."]:
         print(line)
     return 0
 
@@ -314,16 +310,8 @@ def _compare(chosen: argparse.Namespace) -> int:
         raise ShallowsError(
             f"A setting is given as NAME=VALUE, not {wrong[0]!r}." if wrong else f"There is no file {chosen.file}."
         )
-    settings = [f"dataset={chosen.file}", *chosen.settings]
-    words = [
-        "--snakefile",
-        str(watching.project() / "Snakefile"),
-        "--cores",
-        chosen.cores,
-        "compare",
-        "--config",
-        *settings,
-    ]
+    words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", chosen.cores, "compare"]
+    words += ["--config", f"dataset={chosen.file}", *chosen.settings]
     return watching.watch(words, Path("results", "own", "compare.log"))
 
 

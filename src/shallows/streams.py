@@ -26,8 +26,7 @@ _WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _ROUNDS = 10
 _MASK = (1 << 64) - 1
 
-STRIP = 2**13
-"""Pairs of normal numbers made at a time on a CPU."""
+STRIP = 2**13  # pairs of normal numbers made at a time on a CPU
 
 
 @functools.lru_cache(maxsize=4096)

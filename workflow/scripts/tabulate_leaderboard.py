@@ -4,13 +4,13 @@ fork_server.hand_over()
 
 from pathlib import Path
 
-from shallows.experiments.dataset_leaderboard import tables as leaderboard
 from shallows.experiments.running.journal import journal
+from shallows.experiments.user_data import leaderboard
 from shallows.report import tables
 
 with journal(snakemake.log[0]):
     given, asked = snakemake.input, snakemake.wildcards
     folder = Path(snakemake.output.csv[0]).parent
-    leaderboard.write(given.outcomes, asked.dataset, asked.scale, given.prepared, folder)
+    leaderboard.write_for_dataset(given.outcomes, asked.dataset, asked.scale, given.prepared, folder)
     for numbers in map(Path, snakemake.output.csv):
         tables.render(numbers, *(numbers.with_suffix(ending) for ending in (".json", ".md", ".html")))

@@ -68,7 +68,9 @@ class Screen:
         elif _BLOCK.match(line):
             self.block, self.rule = "job", line.rstrip(":").rpartition(" ")[2]
         elif found := re.match(r"Finished jobid: (\d+) \(Rule: (\w+)\)", line):
-            yield from self._finished(found[1], found[2])
+            if found[2] == "tabulate" and found[1] in self.jobs:
+                self.n_finished += 1
+                yield f"{self.n_finished:4} of {self.n_targets} targets: {self.jobs[found[1]]}{self.left}"
         elif found := re.match(r"(\d+) of (\d+) steps", line):
             yield from self._progress(int(found[1]), int(found[2]), now)
         elif found := re.match(r"tabulate +(\d+)$", line):
@@ -85,11 +87,6 @@ class Screen:
             self.job = found[1]
         elif self.rule == "tabulate" and (found := re.search(r"\btarget=(\w+)", text)):
             self.jobs[self.job] = found[1]
-
-    def _finished(self, job: str, rule: str) -> Iterator[str]:
-        if rule == "tabulate" and job in self.jobs:
-            self.n_finished += 1
-            yield f"{self.n_finished:4} of {self.n_targets} targets: {self.jobs[job]}{self.left}"
 
     def _progress(self, done: int, total: int, now: float) -> Iterator[str]:
         share, passed = done / total, now - self.begun

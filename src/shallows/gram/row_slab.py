@@ -38,6 +38,11 @@ class KernelRowSlab:
         exact = arrays.to_numpy(kernel.diagonal(points[:, :-2])).astype(np.float64)
         self.diagonal = exact if ridge is None else exact + ridge
 
+    @property
+    def compiled(self) -> tuple[np.ndarray, ...]:
+        """``diagonal, rows, slot_of, used, clock``, as compiled loops take them."""
+        return self.diagonal, self.rows, self.slot_of, self.used, self.clock
+
     def fetch(self, i: int) -> np.ndarray:
         """K[i, :] with the ridge, shape (n,); to be read only, and only until the next call."""
         slot = self.slot_of[i]

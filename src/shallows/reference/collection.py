@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing import evaluations, target_table
@@ -16,7 +18,7 @@ from shallows.experiments.running import job
 from shallows.experiments.running import record as records
 from shallows.report.target import Target
 
-from . import compaction, folder, machine_dependence
+from . import compaction, folder
 
 
 class NotFinishedError(ShallowsError):
@@ -92,7 +94,7 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
         "target": target,
         "scale": scale,
         "thinned": every,
-        "of_the_machine": machine_dependence.of_target(plan, target),
+        "of_the_machine": of_the_machine(plan, target),
         "timed_runs": [run.id for run in runs if run.unit == "seconds"],
         "meta": meta,
         **compaction.compact_records(found),
@@ -119,3 +121,23 @@ def facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "seconds": round(sum(one["times"]["total"] for one in found), 1),
         "collected": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
+
+
+def machine_metrics(root: str | Path, target: str) -> list[str]:
+    """What depends on the speed of a machine by ``config/reference.yaml``, for a target; nothing without that file."""
+    path = Path(root) / "config" / "reference.yaml"
+    if not path.exists():
+        return []
+    named = yaml.safe_load(path.read_text(encoding="utf-8"))["of_the_machine"]
+    return [*named["times"], *named["targets"].get(target, ())]
+
+
+def of_the_machine(plan: Plan, target: str) -> list[str]:
+    """Metrics and claims of a target on which two machines need not agree."""
+    return among(plan.target(target), machine_metrics(plan.configuration.root, target))
+
+
+def among(spec: Mapping[str, Any], named: Collection[str]) -> list[str]:
+    """Of the metrics and claims of a target's entry those that are named or are about what is named."""
+    defined = {**spec["metrics"], **spec.get("claims", {})}
+    return [name for name, one in defined.items() if name in named or one.get("metric") in named]

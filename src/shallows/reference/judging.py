@@ -16,7 +16,7 @@ from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting, selects
 
-from . import compaction, folder, machine_dependence
+from . import collection, compaction, folder
 
 #: Why a printed value has no run, where the scale asks for one.
 PLANNED = "not run yet at this scale with the present configuration"
@@ -43,7 +43,7 @@ def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] =
             del index["targets"][target]
             index["not_run"][target] = PLANNED
             continue
-        machine = machine_dependence.of_target(plan, target)
+        machine = collection.of_the_machine(plan, target)
         record = {**files.record, "of_the_machine": machine, "meta": described_again(comparison, files)}
         if [row.as_text() for row in rows] != [row.as_text() for row in files.rows] or record != files.record:
             index["targets"][target] |= folder.write_target(reference, target, rows, record) | {"rows": len(rows)}

@@ -33,7 +33,7 @@ def curves(target: Target) -> Figure:
     ``bounds`` metrics that are drawn thin and dashed in the colour of the line that they belong to, ``levels``
     horizontal lines with a label, ``powers`` thin lines that fall as a power of x, with a label. ``x_scale`` and
     ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``, ``y_limits`` and ``titles`` (of axes, by value)
-    overrule what is derived.
+    overrule what is derived. With ``zeros`` y axes begin at 0, also logarithmic ones that hold a zero.
     """
     spec = dict(target.meta["figure"])
     x = spec.get("x") or next(iter(target.meta.get("marks", [])), "")
@@ -67,14 +67,13 @@ def curves(target: Target) -> Figure:
             part = _where(_where(table, rows, row), columns, column)
             for name in names:
                 _draw(ax, _where(part, lines, name), looks[name], spec)
-            _dress(ax, part, part if spec.get("free_y") else _where(table, rows, row), spec)
             titles = [_title(target, spec, key, value) for key, value in ((columns, column), (rows, row)) if key]
-            shown = titles if wide == 1 or line == 0 else titles[1:]
-            ax.set_title(
-                ", ".join(filter(None, shown)) if rows and wide == 1 else titles[0] if titles else "", loc="left"
-            )
+            ax.set_title(", ".join(filter(None, titles if wide == 1 else titles[:1])), loc="left")
             ax.set_xlabel(spec.get("x_label", key_title(target, x)) if line == len(down) - 1 else "")
-            ax.set_ylabel(_y_label(target, spec, rows, row) if place == 0 else "")
+            drawn = [row] if rows == "metric" else spec.get("y") or []
+            named = name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""
+            ax.set_ylabel("" if place else named if rows == "metric" else spec.get("y_label", named))
+            _dress(ax, part, part if spec.get("free_y") else _where(table, rows, row), spec)
             if part["mean"].isna().all():
                 sheet.say(ax, _silence(target, part))
         if not spec.get("free_y"):
@@ -186,6 +185,10 @@ def _dress(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Map
         if len(above) and spec.get(f"{axis}_scale", "log" if apt else "linear") == "log":
             getattr(ax, f"set_{axis}scale")("log", nonpositive="mask")
             _plain_ticks(ax, axis, above)
+        elif axis == "y" and spec.get("zeros"):
+            ax.set_ylim(bottom=0)
+            if len(above) and values.min() == 0 and above.max() / above.min() >= 20:
+                _logarithmic_from_zero(ax, above.max())
     for level in spec.get("levels", []):
         ax.axhline(level["value"], color=sheet.QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         right = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
@@ -194,6 +197,20 @@ def _dress(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Map
         _draw_power(ax, finite, one["power"], one.get("label", ""))
     if "y_limits" in spec:
         ax.set_ylim(*spec["y_limits"])
+
+
+def _logarithmic_from_zero(ax: Axes, highest: float) -> None:
+    """Make the y axis linear up to two decades below the highest value, which its label says, and logarithmic above."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    floor = 10.0 ** (math.floor(math.log10(highest)) - 2)
+    ax.set_yscale("symlog", linthresh=floor, linscale=0.5)
+    ax.set_ylim(-0.08 * floor, 1.6 * highest)
+    ax.yaxis.set_major_locator(FixedLocator([0, *(floor * 10**power for power in range(4))]))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())
+    if ax.get_ylabel():
+        ax.set_ylabel(f"{ax.get_ylabel()}\nlinear below {floor:g}")
 
 
 def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> None:
@@ -238,13 +255,6 @@ def _title(target: Target, spec: Mapping[str, Any], key: str, value: str) -> str
         return name
     title = key_title(target, key)
     return f"{title} = {name}" if len(title) == 1 else f"{title} {name}"
-
-
-def _y_label(target: Target, spec: Mapping[str, Any], rows: str | None, row: str) -> str:
-    if rows == "metric":
-        return name_of(target, "metric", row)
-    drawn = spec.get("y") or []
-    return str(spec.get("y_label", name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""))
 
 
 def _silence(target: Target, part: pandas.DataFrame) -> str:

@@ -58,7 +58,11 @@ def error_against_costs(target: Target) -> Figure:
             if name == target.meta["figure"].get("recommended"):
                 height = min(heights[name][0], top)
                 ax.plot(one[cost], height, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
-        _join_unbeaten(ax, [(one[cost], heights[name][0]) for name, one in found.items()])
+        front: list[tuple[float, float]] = []  # the methods than which no other one has both a lower error and cost
+        for point in sorted((one[cost], heights[name][0]) for name, one in found.items()):
+            if not front or point[1] < front[-1][1]:
+                front.append(point)
+        ax.plot(*zip(*front, strict=True), color=QUIET, linewidth=0.8, zorder=2)
         ax.set_xlim(_ends([one[cost] for one in found.values()]))
         ax.set_ylim(_ends([*(error - below for error, below, _ in heights.values() if error <= top), top], least=1.2))
         _plain_ticks(ax)
@@ -112,15 +116,6 @@ def _mark(ax: Axes, cost: float, height: tuple[float, float, float], top: float,
     drawn.lines[0].set_zorder(3)
     for bar in drawn.lines[2]:
         bar.set_alpha(0.5)
-
-
-def _join_unbeaten(ax: Axes, points: list[tuple[float, float]]) -> None:
-    """A line through the methods than which no other one has both a lower error and a lower cost."""
-    front: list[tuple[float, float]] = []
-    for cost, error in sorted(points):
-        if not front or error < front[-1][1]:
-            front.append((cost, error))
-    ax.plot(*zip(*front, strict=True), color=QUIET, linewidth=0.8, zorder=2)
 
 
 def _size(kilobytes: float) -> str:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import io
 import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.errors import ShallowsError
+from shallows.experiments.comparing.rows import Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
 from . import distances
 from . import summaries as papers_in_short
-from .findings import render
+from .numbers import is_number, separated
+from .pivot import writer
+from .sheet import axes_place
 from .tables import environment, html_context
-from .target import Target, read, write_text
-from .target_cards import card
-from .wording import code_text, key_title, name_of
+from .target import Target, ordered, read, write_text
+from .wording import code_text, key_title, name_of, quantity
 
 SCALES = {
     "demo": "Small real data that the repository carries, on any machine, in minutes. "
@@ -34,6 +38,7 @@ SCALES = {
 #: Filters the cards. The page's policy holds its digest, so that the browser runs no other script.
 SCRIPT = Path(__file__).with_name("templates") / "filter.js"
 LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on training rows and tested once."
+_HEADING = re.compile(r"<h3>(.*?)</h3>")  # the first of a text is its title where it is folded
 #: Titles of pages by their scale, where it has one of its own.
 TITLES = {"own": "Comparison on your own data"}
 
@@ -58,7 +63,13 @@ def write(
     sections = [_section(*paths, out_html.parent) for paths in targets]
     by_id = {section["target"].id: section["target"] for section in sections}
     kinds = counts_by_kind(row for target in by_id.values() for row in target.rows)
-    counts = {section["target"].id: _of_all_kinds(section["kinds"]) for section in sections}
+    counts = {  # printed items by verdict, over all kinds of evidence
+        section["target"].id: {
+            verdict: sum(of_kind[verdict][0] for of_kind in section["kinds"].values() if verdict in of_kind)
+            for verdict in Verdict
+        }
+        for section in sections
+    }
     scales = list(dict.fromkeys(target.scale for target in by_id.values()))
     machines = dict.fromkeys(name for target in by_id.values() for name in target.meta["label"]["hardware"])
     in_short = papers_in_short.read(summaries, by_id)
@@ -66,6 +77,7 @@ def write(
     for section in sections:
         papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
     numbers = distances.table(by_id.values(), {one.title: one.name for one in in_short})
+    texts = [render(path, counts) for path in findings]
     script = SCRIPT.read_text(encoding="utf-8")
     text = (
         environment()
@@ -84,7 +96,7 @@ def write(
             causes=list(dict.fromkeys(one for section in sections for one in section["card"]["causes"])),
             columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
             kind_meanings=KINDS,
-            findings=[(_first_heading(text), text) for text in (render(path, counts) for path in findings)],
+            findings=[((_HEADING.findall(text) or ["What was found"])[0], text) for text in texts],
             summaries=in_short,
             n_within=int((numbers["cause"] == distances.WITHIN).sum()),
             n_numbers=len(numbers),
@@ -97,17 +109,6 @@ def write(
         )
     )
     write_text(out_html, text)
-
-
-def _of_all_kinds(kinds: Mapping[str, Mapping[Verdict, tuple[int, int]]]) -> dict[Verdict, int]:
-    """How many printed items have each verdict, over all kinds."""
-    return {verdict: sum(counts[verdict][0] for counts in kinds.values() if verdict in counts) for verdict in Verdict}
-
-
-def _first_heading(text: str) -> str:
-    """The first heading of a text, which is its title where it is folded."""
-    heading = re.search(r"<h3>(.*?)</h3>", text)
-    return heading[1] if heading else "What was found"
 
 
 def codes(targets: Iterable[Target]) -> list[str]:
@@ -132,7 +133,10 @@ def _section(
 ) -> dict[str, Any]:
     target = read(csv_path, meta_path)
     drawn = bool(svg_path) and target.has_picture
-    runs = [_run(run, folder) for run in _run_folders(target)]
+    root = Path(csv_path).parent.parent  # of this scale's results, from which a path is taken that is not there
+    places = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
+    places = [root / place if not place.exists() and (root / place).exists() else place for place in places]
+    runs = [_run(place, folder) for place in places]
     files = [("numbers (CSV)", csv_path), ("label and layout (JSON)", meta_path), ("table alone", html_path)]
     if svg_path:
         files += [("figure (SVG)", svg_path), ("figure (PNG)", Path(svg_path).with_suffix(".png"))]
@@ -174,13 +178,6 @@ def _relative(path: str | Path, folder: Path) -> str:
     return Path(os.path.relpath(Path(path).resolve(), folder.resolve())).as_posix()
 
 
-def _run_folders(target: Target) -> list[Path]:
-    """The folder of each run once; a path that does not exist is taken from the root of this scale's results."""
-    root = target.csv_path.parent.parent
-    folders = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
-    return [root / folder if not folder.exists() and (root / folder).exists() else folder for folder in folders]
-
-
 def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
     """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
     record_path, curve_path = folder / "record.json", folder / "curve.csv"
@@ -199,15 +196,120 @@ def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
 
 
 def _facts(record: dict[str, Any]) -> Iterable[str]:
-    seed = record.get("run", {}).get("seed")
-    if seed is not None:
+    if (seed := record.get("run", {}).get("seed")) is not None:
         yield f"seed {seed}"
-    seconds = record.get("times", {}).get("total")
-    if seconds is not None:
+    if (seconds := record.get("times", {}).get("total")) is not None:
         yield f"{seconds:,.1f} s"
-    memory = record.get("peak_memory_bytes")
-    if memory:
+    if memory := record.get("peak_memory_bytes"):
         yield f"{memory / 1e9:.2f} GB at most"
     for count, name in ((record.get("resumes"), "resumed"), (record.get("rollbacks"), "rolled back")):
         if count:
             yield f"{name} {count} times" if count > 1 else f"{name} once"
+
+
+#: Pixels of a small picture, which is shown at half of them.
+WIDTH, HEIGHT = 520, 300
+#: Values that stand on a card in place of a picture.
+N_VALUES = 3
+
+
+def card(target: Target, svg_path: str | Path | None) -> dict[str, Any]:
+    """What a card shows and is filtered by; its picture is taken from the PNG beside the SVG, where there is one."""
+    picture = Path(svg_path).with_suffix(".png") if svg_path and target.has_picture else None
+    thumbnail = _thumbnail(picture) if picture and picture.exists() else ""
+    return {
+        "thumbnail": thumbnail,
+        "values": [] if thumbnail else [*_values(target)],
+        "items": [f"{kind}:{name}" for kind, counts in counts_by_kind(target.rows).items() for name in counts],
+        "causes": ordered(row.cause for row in target.rows if row.cause),
+        "words": _words(target),  # what a search looks through
+    }
+
+
+def _thumbnail(path: Path) -> str:
+    """The axes of a figure, without its title and its label, as a small picture with few colours."""
+    from PIL import Image
+
+    with Image.open(path) as whole:
+        bottom, height = axes_place(whole.info)
+        image = whole.convert("RGB").crop(
+            (0, round(whole.height * (1 - bottom - height)), whole.width, round(whole.height * (1 - bottom)))
+        )
+    image.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
+    data = io.BytesIO()
+    # Maximum coverage keeps the colours of thin lines.
+    few = image.quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.convert("RGB").save(data, format="WEBP", lossless=True, method=6)
+    return "data:image/webp;base64," + base64.b64encode(data.getvalue()).decode("ascii")
+
+
+def _values(target: Target) -> Iterator[dict[str, str]]:
+    compared = [row for row in target.rows if row.published and row.measured_mean is not None]
+    varying = [key for key in target.key_names() if len({row.keys.get(key, "") for row in compared}) > 1]
+    for row in compared[:N_VALUES]:
+        measured = writer(target, row.keys["metric"])(row.measured_mean)
+        yield {
+            "name": _name(target, row, varying),
+            "printed": quantity(separated(row.published), row.unit),
+            "measured": quantity(measured, row.unit),
+        }
+
+
+def _name(target: Target, row: Row, varying: list[str]) -> str:
+    """The keys in which a row differs from the others, or else its metric."""
+    named = {key: row.keys[key] for key in varying if row.keys.get(key)}
+    parts = [
+        f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
+    ]
+    return ", ".join(parts) or name_of(target, "metric", row.keys["metric"])
+
+
+def _words(target: Target) -> str:
+    """The text in which a reader can search for a target."""
+    named = [
+        name_of(target, key, value)
+        for key in ("dataset", "method", "metric")
+        for value in ordered(row.keys[key] for row in target.rows)
+        if value
+    ]
+    caption = str(target.meta.get("caption") or "")
+    authors = str(target.meta.get("citation") or "")
+    return " ".join([target.id, target.title, target.source, authors, caption, *named]).lower()
+
+
+_LITERAL = re.compile(r'<span class="docutils literal">(?P<name>[a-z][a-z0-9_]*)</span>')
+
+
+def render(path: str | Path, counts: Mapping[str, Mapping[str, int]]) -> str:
+    """A reStructuredText file, which can include no file and no HTML of its own, as a fragment of HTML.
+
+    ``counts`` tells for each target of the page how many of its values have which verdict; the name of a target in the
+    text becomes a link, followed by these counts, so that the prose needs no number that a table has.
+    """
+    from docutils.core import publish_parts
+    from docutils.utils import SystemMessage
+
+    settings = {
+        "initial_header_level": 3,
+        "doctitle_xform": False,
+        "file_insertion_enabled": False,
+        "raw_enabled": False,
+        "report_level": 2,
+        "halt_level": 2,
+        "warning_stream": False,
+    }
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        body = publish_parts(text, writer="html5", settings_overrides=settings)["body"]
+    except SystemMessage as error:
+        raise ShallowsError(f"{path} is no valid reStructuredText: {error}") from None
+
+    def linked(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name not in counts:
+            return f"<code>{name}</code>"
+        summary = ", ".join(f"{count} {html.escape(verdict)}" for verdict, count in counts[name].items() if count)
+        summary = f' <span class="quiet">({summary})</span>' if summary else ""
+        return f'<a href="#{name}"><code>{name}</code></a>{summary}'
+
+    return _LITERAL.sub(linked, body)

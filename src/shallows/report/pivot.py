@@ -72,13 +72,13 @@ class Pivot:
         """Headings below a column: without ``published`` where the source prints nothing of it."""
         return ("published", "measured") if column in self.printed_columns else ("measured",)
 
-    def line_of(self, row: Row) -> tuple[str, ...]:
-        """The line of the table that a value stands in."""
-        return tuple(row.keys.get(key, "") for key in self.row_keys)
+    def place_of(self, row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The line and the column of the table that a value stands in."""
+        return _values(row, self.row_keys), _values(row, self.column_keys)
 
-    def column_of(self, row: Row) -> tuple[str, ...]:
-        """The column that a value stands in."""
-        return tuple(row.keys.get(key, "") for key in self.column_keys)
+
+def _values(row: Row, keys: Iterable[str]) -> tuple[str, ...]:
+    return tuple(row.keys.get(key, "") for key in keys)
 
 
 def tabulated(target: Target) -> list[Row]:
@@ -126,7 +126,7 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
     rank = {key: {value: place for place, value in enumerate(target.values(key))} for key in known}
     rows, columns = (
         sorted(
-            {tuple(row.keys.get(key, "") for key in keys) for row in shown},
+            {_values(row, keys) for row in shown},
             key=lambda values: [rank[key].get(value, 0) for key, value in zip(keys, values, strict=True)],
         )
         for keys in (row_keys, column_keys)
@@ -134,7 +134,7 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell] = {}
     writers = {metric: writer(target, metric) for metric in target.values("metric")}
     for row in shown:
-        place = tuple(tuple(row.keys.get(key, "") for key in keys) for keys in (row_keys, column_keys))
+        place = _values(row, row_keys), _values(row, column_keys)
         if place in cells:
             described = ", ".join(f"{key}={value}" for key, value in row.keys.items())
             raise ShallowsError(f"Two rows of {target.id} have the same keys: {described}.")

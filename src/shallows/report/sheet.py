@@ -193,8 +193,11 @@ def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
 
 def save(figure: Figure, svg_path: str | Path, png_path: str | Path, title: str) -> None:
     """Write a figure as PNG and SVG, without dates and versions, so that it is the same to the bit when drawn again."""
+    # Lower end and height of the axes of a `sheet`, as shares of the figure; the whole of another figure.
+    engine = figure.get_layout_engine()
+    _, bottom, _, height = engine.get().get("rect", (0, 0, 1, 1)) if engine else (0, 0, 1, 1)
     for path, form, metadata in (
-        (png_path, "png", {"Software": None, "Title": title, _AXES: "{:.4f} {:.4f}".format(*_axes_place(figure))}),
+        (png_path, "png", {"Software": None, "Title": title, _AXES: f"{bottom:.4f} {height:.4f}"}),
         (svg_path, "svg", {"Date": None, "Creator": None, "Title": title}),
     ):
         with replacing(Path(path)) as partial:
@@ -207,13 +210,6 @@ def save(figure: Figure, svg_path: str | Path, png_path: str | Path, title: str)
 
 #: The text in a PNG that says where its axes are, between title and label.
 _AXES = "Axes"
-
-
-def _axes_place(figure: Figure) -> tuple[float, float]:
-    """Lower end and height of the axes of a `sheet`, as shares of the figure; the whole of another figure."""
-    engine = figure.get_layout_engine()
-    _, bottom, _, height = engine.get().get("rect", (0, 0, 1, 1)) if engine else (0, 0, 1, 1)
-    return bottom, height
 
 
 def axes_place(info: Mapping[str, Any]) -> tuple[float, float]:

@@ -86,27 +86,22 @@ def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Sum
 
 def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Summary:
     headlines = {name: _headline(one, targets[one["target"]]) for name, one in given["numbers"].items()}
-    picture = targets[given["picture"]]
+    picture, ledger = targets[given["picture"]], given["ledger"]
+    named = tuple(targets[one["target"]] for one in ledger["rows"])
+    found = [find(target.rows, one["where"]) for one, target in zip(ledger["rows"], named, strict=True)]
+    counts = Counter(row.verdict for rows in found for row in rows)
     return Summary(
         name=given["name"],
         title=str(picture.meta.get("paper", "")),
         citation=str(picture.meta.get("citation", "")),
         claimed=given["claimed"],
-        claim=_claim(given["ledger"], targets),
+        claim=Claim(ledger["claim"], in_words(counts), {one: counts[one] for one in Verdict if one in counts}, named),
         review=tuple((heading, given[key]) for key, heading in REVIEW.items()),
         target_id=picture.id,
         found=tuple(filter(None, (_filled(sentence, headlines) for sentence in given["found"]))),
         numbers=tuple(headlines.values()),
         picture=picture if picture.has_picture else None,
     )
-
-
-def _claim(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Claim:
-    named = [targets[one["target"]] for one in given["rows"]]
-    rows = [row for one, target in zip(given["rows"], named, strict=True) for row in find(target.rows, one["where"])]
-    counts = Counter(row.verdict for row in rows)
-    ordered = {verdict: counts[verdict] for verdict in Verdict if verdict in counts}
-    return Claim(given["claim"], in_words(counts), ordered, tuple(named))
 
 
 def in_words(verdicts: Iterable[Verdict]) -> str:

@@ -72,9 +72,8 @@ def _values(count: int) -> str:
 
 def _beside(whole: Pivot, rows: Sequence[Row], chosen: Sequence[Row]) -> list[Row]:
     """The rows whose line of the table and whose column both hold one of those chosen."""
-    lines = {whole.line_of(row) for row in chosen}
-    columns = {whole.column_of(row) for row in chosen}
-    return [row for row in rows if whole.line_of(row) in lines and whole.column_of(row) in columns]
+    lines, columns = (set(places) for places in zip(*map(whole.place_of, chosen), strict=True)) if chosen else ((), ())
+    return [row for row in rows if whole.place_of(row)[0] in lines and whole.place_of(row)[1] in columns]
 
 
 def notes(target: Target, table: Pivot) -> list[str]:

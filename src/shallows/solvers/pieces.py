@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from .. import arrays
 
-OPERATIONS = 1e8
-"""Multiplications and additions of a piece: some tenths of a second."""
+OPERATIONS = 1e8  # multiplications and additions of a piece: some tenths of a second
 
 
 def steps_of_a_piece(operations: float) -> int:

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from .. import arrays, kernels, streams
-from ..errors import ShallowsError
+from ..errors import UnknownNameError
 from ..estimators.budgeted.adaptive_multi_hyperplane import AMMClassifier
 from ..estimators.budgeted.budgeted_svm import BudgetedSVMClassifier
 from ..estimators.budgeted.low_rank_svm import LowRankLinearizedSVMClassifier
@@ -30,11 +30,8 @@ from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from .results import AnalysisResult
 from .timing import in_turn, processor_seconds
 
-PREDICTED = 1000
-"""Points that a prediction is timed on."""
-
-PASSES = 1
-"""Passes of LIBLINEAR over the features of a low-rank machine."""
+PREDICTED = 1000  # points that a prediction is timed on
+PASSES = 1  # passes of LIBLINEAR over the features of a low-rank machine
 
 
 @dataclass(frozen=True)
@@ -47,9 +44,6 @@ class Size:
     classes: int = 4
     budget: int = 200
     iterations: int = 50
-
-
-SYMBOLS = tuple(Size.__dataclass_fields__)
 
 
 def orders_of_budgeted_machines(
@@ -73,10 +67,8 @@ def orders_of_budgeted_machines(
     Over the sizes: ``training`` and ``prediction`` of 1,000 points, in units of the first size, and ``model``, the
     numbers that a prediction needs.
     """
-    if method not in MACHINES or along not in SYMBOLS:
-        raise ShallowsError(
-            f"method is one of {', '.join(MACHINES)} and along of {', '.join(SYMBOLS)}, not {method!r} and {along!r}."
-        )
+    UnknownNameError.check("method", method, MACHINES)
+    UnknownNameError.check("symbol", along, Size.__dataclass_fields__)
     given = {size: replace(Size(**(fixed or {})), **{along: size}) for size in sizes}
     if method == "llsvm":
         given = {size: replace(one, d=one.nonzeros) for size, one in given.items()}

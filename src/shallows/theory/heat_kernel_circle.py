@@ -73,8 +73,7 @@ def function(name: str, rate: float = 1.0) -> Function:
         "gaussian": lambda: np.exp(-2.0 * rate * j**2),
         "sine": lambda: (j == 1).astype(np.float64),
     }
-    if name not in falling:
-        raise UnknownNameError("function", name, ("step", *falling))
+    UnknownNameError.check("function", name, ("step", *falling))
     energies = falling[name]()
     return Function(energies / energies.sum())
 
@@ -112,12 +111,7 @@ def _matrix_difference(iterations: int, width: float, n: int = 256) -> float:
     target = HeavisideCircle().truth(angles)
     kernel = HeatCircle(width)
     operator = (2.0 * math.pi / n) * kernel(angles, angles)
-    # (I − K)ᵗ by repeated squaring.
-    power, square, left = np.eye(n), np.eye(n) - operator, iterations
-    while left:
-        if left & 1:
-            power = power @ square
-        square, left = square @ square, left >> 1
+    power = np.linalg.matrix_power(np.eye(n) - operator, iterations)
     shares = -np.expm1(iterations * np.log1p(-np.minimum(np.exp(-width * np.fft.fftfreq(n, 1 / n) ** 2), 1 - 1e-16)))
     closed = np.fft.ifft(shares * np.fft.fft(target)).real
     return float(np.max(np.abs(target - power @ target - closed)))

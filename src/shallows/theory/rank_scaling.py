@@ -25,11 +25,8 @@ from ..estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes
 
-BATCH = 250
-"""Points of a batch, and features of a block of doubly stochastic gradients."""
-
-N_CENTRES, RANK, N_SUBSAMPLE = 300, 20, 200
-"""Centres; eigenvectors of a preconditioner, and the points that they are computed from."""
+BATCH = 250  # points of a batch, and features of a block of doubly stochastic gradients
+N_CENTRES = 300
 
 
 class _NothingKept(EigenProRegressor):
@@ -39,26 +36,12 @@ class _NothingKept(EigenProRegressor):
         return self._least_memory
 
 
-def _eigenpro(kept: bool, **same: Any) -> Any:
-    return (EigenProRegressor if kept else _NothingKept)(
-        rank=RANK, n_subsample=N_SUBSAMPLE, batch_size=BATCH, tol=0.0, **same
-    )
-
-
-def _centres(kept: bool, **same: Any) -> Any:
-    given = {"centres": N_CENTRES, "rank": RANK, "n_subsample": N_SUBSAMPLE, "batch_size": BATCH}
-    return EigenProCentresRegressor(tol=0.0, **given, **same)
-
-
-def _doubly_stochastic(kept: bool, **same: Any) -> Any:
-    steps = {"schedule": "constant", "step_size": 1e-3, "preconditioning": None}
-    return DoublyStochasticRegressor(features="cosine", block_size=BATCH, batch_size=BATCH, **steps, **same)
-
-
+_EIGENPRO = {"rank": 20, "n_subsample": 200, "batch_size": BATCH, "tol": 0.0}
+_STEPS = {"schedule": "constant", "step_size": 1e-3, "preconditioning": None, "block_size": BATCH, "batch_size": BATCH}
 METHODS: dict[str, Callable[..., Any]] = {
-    "eigenpro": _eigenpro,
-    "centres": _centres,
-    "doubly_stochastic": _doubly_stochastic,
+    "eigenpro": lambda kept, **same: (EigenProRegressor if kept else _NothingKept)(**_EIGENPRO, **same),
+    "centres": lambda kept, **same: EigenProCentresRegressor(centres=N_CENTRES, **_EIGENPRO, **same),
+    "doubly_stochastic": lambda kept, **same: DoublyStochasticRegressor(features="cosine", **_STEPS, **same),
 }
 
 

@@ -21,8 +21,7 @@ from ..arrays import Array
 
 Case = TypeVar("Case")
 
-LEAST_SECONDS = 0.05
-"""Processor seconds over which a short piece of work is repeated."""
+LEAST_SECONDS = 0.05  # processor seconds over which a short piece of work is repeated
 
 
 def processor_seconds(work: Callable[..., Any], *arguments: Any) -> float:

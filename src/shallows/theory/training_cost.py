@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import streams
-from ..errors import ShallowsError
+from ..errors import UnknownNameError
 from ..estimators.closed_forms.feature_ridge import FeatureRidgeRegressor
 from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
 from ..estimators.least_squares.eigenpro import EigenProRegressor
@@ -26,13 +26,8 @@ from ..solvers.least_squares.cholesky import CHOLESKY_SOLVER
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes, processor_seconds
 
-BATCH = 250
-"""Points of a batch, and features of a block of doubly stochastic gradients."""
-
-N_CENTRES, N_FEATURES = 300, 300
-"""Centres, and random features, which stay as they are while the rest grows."""
-
-
+BATCH = 250  # points of a batch, and features of a block of doubly stochastic gradients
+N_CENTRES, N_FEATURES = 300, 300  # centres, and random features, which stay as they are while the rest grows
 METHODS: dict[str, Callable[..., Any]] = {
     "eigenpro": partial(EigenProRegressor, rank=20, n_subsample=200, batch_size=BATCH, max_epochs=1, tol=0.0),
     "centres": partial(EigenProCentresRegressor, centres=N_CENTRES, rank=20, n_subsample=200, max_epochs=1, tol=0.0),
@@ -54,7 +49,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     ),
     "exact": partial(KernelRidgeRegressor, regularisation=1e-3, solver=CHOLESKY_SOLVER.name),
 }
-ALONG = ("n", "d", "outputs")
 
 
 def training_cost(
@@ -79,10 +73,8 @@ def training_cost(
     Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the most that NumPy and
     Python held at a time beyond what was there before the fit.
     """
-    if method not in METHODS or along not in ALONG:
-        raise ShallowsError(
-            f"method is one of {', '.join(METHODS)} and along one of {', '.join(ALONG)}, not {method!r} and {along!r}."
-        )
+    UnknownNameError.check("method", method, METHODS)
+    UnknownNameError.check("axis", along, ("n", "d", "outputs"))
     seconds: dict[int, list[float]] = {size: [] for size in sizes}
     held = {}
     for turn, size in in_turn(sizes, rounds):

@@ -150,7 +150,7 @@ class AMMClassifier(RowByRowClassifier):
         return state
 
     def _keep(self, solver: MultiHyperplane, state: HyperplaneState) -> None:
-        found = state.hyperplanes
+        found = state.coefficients
         self.coef_ = np.ascontiguousarray(found[:, :-1])
         self.intercept_ = found[:, -1] * solver.constant - (self.coef_ * self._offsets).sum(axis=1)
         self.hyperplane_classes_ = state.classes[: state.n_weights].copy()

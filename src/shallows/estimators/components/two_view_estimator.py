@@ -9,8 +9,13 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays
-from ...solvers.components.two_view_start import TwoViewStart, random_feature_pairs
-from ...solvers.components.two_view_state import TwoViewProblem, TwoViewState, moments
+from ...solvers.components.two_view_state import (
+    TwoViewProblem,
+    TwoViewStart,
+    TwoViewState,
+    moments,
+    random_feature_pairs,
+)
 from ..base import native
 from ..parameter_checks import width
 from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit

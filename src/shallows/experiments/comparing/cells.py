@@ -9,10 +9,9 @@ from ..claim_functions import Point, common_points
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
-from .measured import Measured
 from .measurements import Measurements
 from .row_maker import RowMaker
-from .rows import Row, number_in
+from .rows import Measured, Row, number_in
 from .verdicts import Verdict
 
 
@@ -152,14 +151,8 @@ def thinned(points: Sequence[Point], count: int) -> list[Point]:
     """At most ``count`` points, evenly spaced in the logarithm of their place, both ends included; 0 for all."""
     if not 0 < count < len(points):
         return list(points)
-    return [points[place - 1] for place in log_spaced(len(points), count)]
-
-
-def log_spaced(last: int, count: int) -> list[int]:
-    """At most ``count`` whole numbers from 1 to ``last``, evenly spaced in the logarithm, both ends included."""
-    if last <= 1 or count <= 1:
-        return [1]
-    return sorted({round(last ** (step / (count - 1))) for step in range(count)})
+    places = {round(len(points) ** (step / max(1, count - 1))) for step in range(count)}
+    return [points[place - 1] for place in sorted(places)]
 
 
 def _setting(measurements: Measurements, series: Mapping[str, Any], point: Point) -> dict[str, Any]:
@@ -169,7 +162,7 @@ def _setting(measurements: Measurements, series: Mapping[str, Any], point: Point
 
 
 def key_of(printed: Mapping[str, str]) -> tuple[Any, ...]:
-    """What a row of the published file is about."""
+    """The keys that say what a row of the published file is about."""
     return _key(printed["dataset"], printed["method"], parse_setting(printed["setting"]), printed["metric"])
 
 

@@ -13,10 +13,9 @@ from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, Curve
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
-from .measured import Measured
 from .measurements import Measurements
 from .row_maker import ALL_DATA, RowMaker
-from .rows import Row
+from .rows import Measured, Row
 from .verdicts import Verdict
 
 _OURS = "our criterion for this claim:"
@@ -43,7 +42,7 @@ class Number:
         return methods.pop() if len(methods) == 1 else ""
 
     def answers(self, printed: Mapping[str, str]) -> bool:
-        """Whether it is what a published row is about."""
+        """Whether a published row is about this number."""
         setting = {key: str(value) for key, value in self.setting.items()}
         return (
             printed["dataset"] in ("", self.words[0] if len(self.words) == 1 else ALL_DATA)
@@ -80,10 +79,13 @@ def row_of(
 ) -> Row:
     """The row of a claim's number, judged beside what the paper says if it says anything.
 
-    The interval follows from the number, if it is not given.
+    Where no interval for the mean is given, it follows from the repetitions; there is none beside a tolerance, whose
+    margin holds the spread, and none where every repetition has to satisfy the criterion by itself.
     """
     claim, margin = maker.comparison["spec"]["claims"][name], None
-    interval = interval or _interval(claim, number)
+    by_mean = not ("tolerance" in claim or claim.get("every_seed")) and claim["evidence"] in verdicts.KINDS
+    if interval is None and by_mean:
+        interval = uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
     if printed and "tolerance" in claim:
         spread = printed.get("spread", "")
         margin = uncertainty.margin(printed["published"], claim["tolerance"], number.measured, runs, spread)
@@ -182,17 +184,6 @@ def _judged(
     if claim.get("paired"):
         return Verdict.UNDECIDED, f"{reason}; one repetition gives no interval"
     return Verdict.REPRODUCED if good else Verdict.DEVIATES, reason
-
-
-def _interval(claim: Mapping[str, Any], number: Number) -> tuple[float, float] | None:
-    """The interval for the mean by which a claim is judged where there are several repetitions, or None.
-
-    There is none beside a tolerance, whose margin holds the spread, and none where every repetition has to satisfy the
-    criterion by itself.
-    """
-    if "tolerance" in claim or claim.get("every_seed") or claim["evidence"] not in verdicts.KINDS:
-        return None
-    return uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
 
 
 def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None) -> Verdict:

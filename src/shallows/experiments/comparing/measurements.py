@@ -55,7 +55,7 @@ class Measurements:
         return [one for one in self.series if selects(of, _keys(one))]
 
     def partner(self, series: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The one series that a reference names, which is as the given one in all that the reference does not name."""
+        """The one series that a reference names; in all that it leaves open, it is as the given series."""
         wanted = {"data": series["data"], "method": series["method"], **series["setting"], **reference}
         found = self.selected({key: value for key, value in wanted.items() if key != "metric" and value != ANY})
         if len(found) > 1:

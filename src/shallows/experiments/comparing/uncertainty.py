@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .evaluations import RunResult
-from .measured import NOTHING, Measured
+from .rows import NOTHING, Measured
 
 
 def standard_error(percentage: float, n: int) -> float:
-    """Of a rate that was counted on n points, in percentage points; of one at an end, about that of one error."""
+    """Standard error of a rate counted on n points, in percentage points; at 0 or 100 %, about that of one error."""
     share = percentage / 100.0
     return 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
 

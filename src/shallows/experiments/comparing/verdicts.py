@@ -11,7 +11,7 @@ from shallows.errors import UnknownNameError
 
 
 class Verdict(StrEnum):
-    """What was measured of a printed item says of it: a word, the mark that stands for it in a cell, its meaning."""
+    """What a measurement says about a printed item: a word, the mark that stands for it in a cell, its meaning."""
 
     REPRODUCED = (
         "reproduced",

@@ -42,7 +42,7 @@ def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) 
 def of_run(
     definition: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
-    """Where the code of a run begins, and the entries of tables that it names: what `modules_of` takes."""
+    """The places where the code of a run begins, and the table entries that it names, for `modules_of`."""
     places = tuple(sorted(definition["call"].values()))
     named = {*_named(parameters), *_named_by_default(places, parameters)}
     if definition["runs"] != "analysis":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +14,7 @@ import yaml
 
 from shallows.errors import ShallowsError, UnknownNameError
 
+from ..setting_text import selects
 from . import costs, retired
 
 #: From the quick demonstration to the sizes of the papers.
@@ -264,3 +265,40 @@ def _checked(path: Path, schema_path: Path) -> Any:
     retired.check(contents, path.as_posix())
     check(contents, schema_path, path.as_posix())
     return contents
+
+
+#: The list of all printed items: each has rows, or the reason why it has none.
+ITEMS = "items.yaml"
+
+Items = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def read_items(folder: Path, schemas: Path) -> Items:
+    """The items of each target; none where the folder of published files has no such list."""
+    path = folder / ITEMS
+    if not path.exists():
+        return {}
+    contents = read_yaml(path)
+    check(contents, schemas / "items.schema.yaml", path.as_posix())
+    return contents
+
+
+def check_items(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
+    """Check that each printed item has as many rows as it says, and that each row belongs to one item."""
+    for target, rows in published.items():
+        with placed(f"target {target}, {ITEMS}"):
+            owners: list[list[str]] = [[] for _ in rows]
+            for item in (one for one in items[target] if "rows" in one):
+                places = [place for place, row in enumerate(rows) if selects(item["rows"], row)]
+                counted = {rows[place]["item"] for place in places if not rows[place]["derived"]}
+                if not places or len(counted) != item["count"]:
+                    raise ConfigurationError(
+                        f"The item {item['item']!r} says that it has {item['count']} printed items; "
+                        f"its {len(places)} rows have {len(counted)}."
+                    )
+                for place in places:
+                    owners[place].append(item["item"])
+            for row, of_row in zip(rows, owners, strict=True):
+                if len(of_row) != 1:
+                    said = " and ".join(map(repr, of_row)) or "no item"
+                    raise ConfigurationError(f"The row {row['dataset']}, {row['metric']} belongs to {said}.")

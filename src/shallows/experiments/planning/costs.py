@@ -1,14 +1,21 @@
 """Estimates of time and memory by method: to batch short runs, to request resources, and for `make explain`.
 
-The rates are those of two cores of a 2020s server. `measured_costs` then scales an estimate to what runs of the method
-took; how near that comes for settings that were not measured stands in ``benchmarks/RESULTS-cost-model.md``.
+The rates are those of two cores of a 2020s server. `scaled` then fits an estimate to what runs of the method took
+(``measured_costs.json``); how near that comes for settings that were not measured stands in
+``benchmarks/RESULTS-cost-model.md``. A method's constants are those of its own runs, or of the methods that are counted
+by the same function. The time has two: seconds of the start, whatever the size, and a factor of the work, for as much
+work as was measured. What goes beyond counts by the function alone: in short runs steps and starts weigh more than in
+long ones.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 # Operations a second
@@ -300,3 +307,31 @@ MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
         growing, one_pass, feature_pass, timed_training, net_passes, followed_errors,
     )
 }  # fmt: skip
+
+
+#: What `benchmarks/cost_model.py` measured.
+PATH = Path(__file__).with_name("measured_costs.json")
+
+
+def scaled(cost: Cost, method: str, model: str) -> Cost:
+    """An estimate by the function of `costs` called ``model``, corrected by the constants of its method."""
+    work = max(0.0, cost.seconds - OVERHEAD_SECONDS)
+    measured = min(work, _factor("most", method, model))
+    seconds = _factor("seconds", method, model) * measured + work - measured
+    memory = _factor("memory", method, model) * cost.memory_bytes
+    return Cost(_factor("start", method, model, default=OVERHEAD_SECONDS) + seconds, int(memory))
+
+
+def within() -> dict[str, float]:
+    """Factors that nine of ten estimates were within, for settings that were not measured: ``seconds``, ``memory``."""
+    return _measured()["within"]
+
+
+def _factor(what: str, method: str, model: str, default: float = 1.0) -> float:
+    factors = _measured()[what]
+    return factors["methods"].get(method, factors["models"].get(model, default))
+
+
+@cache
+def _measured() -> dict[str, dict]:
+    return json.loads(PATH.read_text(encoding="utf-8"))

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from shallows.datasets.listing.description import size_of
 from shallows.errors import ShallowsError
+from shallows.utils.progress import duration
 
 from ..setting_text import format_setting
-from . import gpu_costs, measured_costs, target_entry
+from . import costs, gpu_costs, target_entry
 from .configuration import SCALES
 from .costs import Cost
 from .plan import Plan
@@ -48,14 +50,21 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
         given = {name: "chosen by the program" if one is None else one for name, one in first.parameters.items()}
         yield f"    {first.method} ({label}): {', '.join(f'{name}={one}' for name, one in given.items())}"
         if finished:
-            yield f"    effective: {_effective(results / finished[0].folder)}"
+            record = json.loads((results / finished[0].folder / "record.json").read_text(encoding="utf-8"))
+            chosen = {
+                name: f"{one:.4g}" if isinstance(one, float) else one for name, one in record["effective"].items()
+            }
+            yield f"    effective: {', '.join(f'{name}={one}' for name, one in chosen.items())}"
         if first.marks:
             yield f"    evaluated after {', '.join(map(str, first.marks))} {first.unit or spec['mark']}"
-        each = f"about {_duration(first.cost.seconds)} and {_size(first.cost.memory_bytes)} each"
-        yield f"    {each}{_on(plan, first, card) if card else ''}"
+        each = f"{_about(first.cost)} each"
+        if card:
+            there = _cost_on(plan, first, card)
+            each += f"; on the {card.title} {_about(there)} of its memory" if there else "; it stays on the processor"
+        yield f"    {each}"
     artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
     yield ""
-    near = measured_costs.within()
+    near = costs.within()
     yield (
         f"Cost (of settings not measured before, nine of ten within a factor of {near['seconds']:.1f} in time and "
         f"{near['memory']:.1f} in memory)"
@@ -63,8 +72,8 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
     seconds = sum(run.cost.seconds for run in runs) + sum(one.cost.seconds for one in artifacts.values())
     if artifacts:
         yield f"  {len(artifacts)} preconditioners"
-    yield f"  {len(runs)} runs, about {_duration(seconds)} in all on two cores"
-    yield f"  at most {_size(max((run.cost.memory_bytes for run in runs), default=0))} of memory in one process"
+    yield f"  {len(runs)} runs, about {duration(max(1, seconds))} in all on two cores"
+    yield f"  at most {size_of(max((run.cost.memory_bytes for run in runs), default=0))} of memory in one process"
     if card is not None:
         yield from _all_on(plan, runs, card)
     yield ""
@@ -75,6 +84,10 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
     yield f"  Run it: snakemake --cores all {results}/tables/{target}.csv"
 
 
+def _about(cost: Cost) -> str:
+    return f"about {duration(max(1, cost.seconds))} and {size_of(cost.memory_bytes)}"
+
+
 def _cost_on(plan: Plan, run: Run, card: gpu_costs.Device) -> Cost | None:
     """The cost of a run on a card; None where its work stays on the processor."""
     model, _ = plan.unscaled_cost(run)
@@ -83,24 +96,17 @@ def _cost_on(plan: Plan, run: Run, card: gpu_costs.Device) -> Cost | None:
     return gpu_costs.MODELS[model](card, plan.size(run.dataset, run.variant), run.parameters, run.marks)
 
 
-def _on(plan: Plan, run: Run, card: gpu_costs.Device) -> str:
-    """The cost of a run on a card, as the end of a line."""
-    cost = _cost_on(plan, run, card)
-    if cost is None:
-        return "; it stays on the processor"
-    return f"; on the {card.title} about {_duration(cost.seconds)} and {_size(cost.memory_bytes)} of its memory"
-
-
 def _all_on(plan: Plan, runs: Sequence[Run], card: gpu_costs.Device) -> Iterator[str]:
     """The cost of all runs with a card, and the source of its constants."""
     on_card = [_cost_on(plan, run, card) for run in runs]
     there = [cost for cost in on_card if cost is not None]
-    yield f"  with the {card.title}: {len(there)} runs on it, about {_duration(sum(cost.seconds for cost in there))}"
+    seconds = max(1, sum(cost.seconds for cost in there))
+    yield f"  with the {card.title}: {len(there)} runs on it, about {duration(seconds)}"
     if len(there) < len(runs):
         rest = sum(run.cost.seconds for run, cost in zip(runs, on_card, strict=True) if cost is None)
-        yield f"  and {len(runs) - len(there)} on the processor, about {_duration(rest)}"
+        yield f"  and {len(runs) - len(there)} on the processor, about {duration(max(1, rest))}"
     if any(cost.memory_bytes > card.memory_bytes for cost in there):
-        yield f"  some need more than its {_size(card.memory_bytes)}"
+        yield f"  some need more than its {size_of(card.memory_bytes)}"
     yield f"  (constants of the card: {card.source}; nine runs on an H100 were within a factor of {gpu_costs.WITHIN:g})"
 
 
@@ -120,28 +126,10 @@ def _data(plan: Plan, data: dict[str, Any]) -> str:
     elif entry.state == "generated":
         state = "to be generated"
     elif all(file.size for file in entry.files):
-        state = f"to be downloaded ({_size(sum(file.size for file in entry.files))})"
+        state = f"to be downloaded ({size_of(sum(file.size for file in entry.files))})"
     else:
         state = "to be downloaded (how much is not known)"
     return f"{description}; {titles}; {state}"
-
-
-def _effective(folder: Path) -> str:
-    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-    return ", ".join(
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in record["effective"].items()
-    )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _size(count: float) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

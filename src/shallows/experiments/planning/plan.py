@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..identity import code, signatures
-from . import costs, measured_costs, printed_items, target_entry
+from . import configuration, costs, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up
 from .runs import Preconditioner, Run, Series, fixed_parameters
 
@@ -54,11 +54,11 @@ class Plan:
         return found
 
     @cached_property
-    def items(self) -> printed_items.Items:
+    def items(self) -> configuration.Items:
         """All that the papers print, by target, checked against the published files; none without a list of it."""
         root, folder = self.configuration.root, self.configuration.folder
-        found = printed_items.read(folder / "published", root / "workflow" / "schemas")
-        printed_items.check(
+        found = configuration.read_items(folder / "published", root / "workflow" / "schemas")
+        configuration.check_items(
             found, {target: self.configuration.published[target] for target in self.targets if target in found}
         )
         return found
@@ -137,7 +137,7 @@ class Plan:
         runs = {}
         for run in merged.values():
             model, cost = self.unscaled_cost(run)
-            runs[run.id] = replace(run, cost=measured_costs.scaled(cost, run.method, model))
+            runs[run.id] = replace(run, cost=costs.scaled(cost, run.method, model))
         return runs, series
 
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:

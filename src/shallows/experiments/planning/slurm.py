@@ -78,7 +78,8 @@ def nodes() -> Nodes | None:
     return Nodes(
         cores=max(int(re.sub(r"\D", "", fields[0]) or 1) for fields in found),
         megabytes=max(int(re.sub(r"\D", "", fields[1]) or 0) for fields in found),
-        gpus=max(_gpus(fields[2]) for fields in found),
+        # Generic resources, such as gpu:a100:4(S:0-1),nvme:1
+        gpus=max(sum(map(int, re.findall(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)", fields[2]))) for fields in found),
         minutes=None if None in times else max(times) // 60,
     )
 
@@ -124,12 +125,6 @@ def ask(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return subprocess.CompletedProcess(command, 1, "", str(error))
-
-
-def _gpus(resources: str) -> int:
-    """How many GPUs a node's generic resources hold, such as ``gpu:a100:4(S:0-1),nvme:1``."""
-    counts = re.findall(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)", resources)
-    return sum(map(int, counts))
 
 
 def seconds_of(limit: str) -> int | None:

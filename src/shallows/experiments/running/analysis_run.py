@@ -12,8 +12,8 @@ import numpy as np
 from shallows.training import Checkpoint
 from shallows.training.resumable import ResumableLoop
 
-from .calls import accepted, callable_for, sha256_of
-from .interruption import stopping_by_signal
+from .batch_system import stopping_by_signal
+from .calls import accepted, callable_for, seconds_by_phase, sha256_of
 from .job import Conditions, Job, name_of
 from .status import Status
 
@@ -45,7 +45,7 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
         found = function(argument, **given)
     seconds = time.perf_counter() - clock
     curve = {metric: np.asarray(values, dtype=np.float64) for metric, values in found.curve.items()}
-    index = [_plain_number(one) for one in found.index]
+    index = [int(one) if float(one).is_integer() else float(one) for one in found.index]
     single = {metric: float(value) for metric, value in getattr(found, "numbers", {}).items()}
     rows = [
         {definition["index"]: place, "metric": metric, "value": float(value)}
@@ -67,19 +67,7 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
         "effective": {"n_values": len(found.index), **found.effective},
         "metrics": {"final": final, "marks": marks},
         "model": {"sha256": sha256_of(np.concatenate([*curve.values(), np.array(list(single.values()))]))},
-        "times": {
-            "preparation": 0.0,
-            "eigensystem": seconds + before,
-            "kernel_matrix": 0.0,
-            "training": 0.0,
-            "prediction": 0.0,
-        },
+        "times": seconds_by_phase({"eigensystem": seconds + before}),
         "resumes": n_resumes,
         "rollbacks": 0,
     }
-
-
-def _plain_number(index: Any) -> int | float:
-    """A place of a curve as it is written: whole numbers without a point."""
-    number = float(index)
-    return int(number) if number.is_integer() else number

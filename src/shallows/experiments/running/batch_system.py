@@ -1,16 +1,23 @@
-"""A job in a batch system: its memory, its files, its time, and how it continues in another job."""
+"""A job in a batch system: its memory, its files, its time, how it is saved and continues in another job."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..planning import slurm
+
+if TYPE_CHECKING:
+    from shallows.training import Checkpoint
+
 
 #: Seconds that Slurm is given to end a job that it puts back into the queue.
 SECONDS_TO_END = 60.0
@@ -80,3 +87,35 @@ def queue_again(sleep: Any = time.sleep) -> bool:
         return False
     sleep(SECONDS_TO_END)
     return True
+
+
+@contextmanager
+def stopping_by_signal(checkpoint: Checkpoint) -> Iterator[None]:
+    """On SIGTERM, and before the time of a job of Slurm is over, save the state after the step at hand and stop.
+
+    This process watches the time, since Slurm signals Snakemake, which passes nothing on to its jobs.
+    """
+    seconds = seconds_until_saving()
+    timer = threading.Timer(seconds or 0.0, checkpoint.request_stop)
+    timer.daemon = True
+    if seconds is not None:
+        timer.start()
+    try:
+        with at_sigterm(checkpoint.request_stop):
+            yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def at_sigterm(action: Callable[..., Any]) -> Iterator[None]:
+    """Call an action at SIGTERM; only the main thread can do this, in others nothing changes."""
+    try:
+        before = signal.signal(signal.SIGTERM, action)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -12,6 +12,12 @@ import numpy as np
 
 from shallows.errors import ShallowsError
 
+#: The phases of a run whose seconds a record has, and what an estimator calls them.
+PHASES = {
+    **{name: name for name in ("preparation", "eigensystem", "kernel_matrix", "training")},
+    "prediction": "evaluation",
+}
+
 
 def callable_for(call: Mapping[str, str], task: str) -> Any:
     """The class or function that a method calls for a task, by its mapping from tasks, or ``"any"``."""
@@ -34,6 +40,11 @@ def sha256_of(values: Any) -> str | None:
         return None
     values = values.toarray() if hasattr(values, "toarray") else values
     return hashlib.sha256(np.ascontiguousarray(np.asarray(values)).tobytes()).hexdigest()
+
+
+def seconds_by_phase(timings: Mapping[str, float]) -> dict[str, float]:
+    """Seconds of each phase, 0 of one that was not timed."""
+    return {phase: timings.get(name, 0.0) for phase, name in PHASES.items()}
 
 
 def model_sha256(estimator: Any) -> str | None:

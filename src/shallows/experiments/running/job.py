@@ -60,7 +60,7 @@ class Job:
 
 
 def name_of(spec: Mapping[str, Any]) -> str:
-    """A run for people, on one line: its method, its dataset and its parameters."""
+    """A line that names a run to a reader: its method, its dataset and its parameters."""
     parameters = " ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in spec["parameters"].items()

@@ -8,6 +8,7 @@ import os
 import platform
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -90,9 +91,26 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def of_data(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record says of the data, by the record of their preparation."""
-    return {name: info[name] for name in ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")}
+def made(
+    run: Mapping[str, Any], info: Mapping[str, Any], started: datetime, device: str, **found: Any
+) -> dict[str, Any]:
+    """The record of a run that ends now: what was asked, what is known of the data, what was found, and its provenance.
+
+    ``info`` is the record of the preparation; of what was found ``peak_memory_bytes`` may be left out.
+    """
+    of_data = ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
+    return plain(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "run": run,
+            "data": {name: info[name] for name in of_data},
+            "peak_memory_bytes": peak_memory(),
+            **found,
+            **provenance(device),
+            "started": started.isoformat(timespec="seconds"),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+    )
 
 
 def provenance(device: str = "cpu") -> dict[str, Any]:

@@ -41,20 +41,10 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         raise ShallowsError(f"{name_of(job.spec)}: {error}") from error
     rows = found.pop("rows")
     seconds = time.perf_counter() - clock + found.pop("seconds_before")
-    peak = found.pop("peak_memory_bytes", None)  # of other processes
-    made = record.plain(
-        {
-            "schema_version": record.SCHEMA_VERSION,
-            "run": {name: one for name, one in job.spec.items() if name not in ("definition", "code")} | {"key": key},
-            "data": record.of_data(data.info),
-            **found,
-            "times": {**found["times"], "total": seconds},
-            "peak_memory_bytes": record.peak_memory() if peak is None else peak,
-            **record.provenance(str(found["effective"].get("device", conditions.device))),
-            "started": started.isoformat(timespec="seconds"),
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-    )
+    found["times"]["total"] = seconds
+    run = {name: one for name, one in job.spec.items() if name not in ("definition", "code")} | {"key": key}
+    device = str(found["effective"].get("device", conditions.device))
+    made = record.made(run, data.info, started, device, **found)
     record.write(job.out, made, rows)
     shutil.rmtree(folder, ignore_errors=True)
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())

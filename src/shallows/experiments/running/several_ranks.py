@@ -16,7 +16,7 @@ from typing import Any
 from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
 from shallows.utils.atomic import write_json
 
-from .interruption import at_sigterm
+from .batch_system import at_sigterm
 from .job import Conditions, Job
 from .record import plain
 

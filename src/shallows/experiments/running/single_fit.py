@@ -13,8 +13,8 @@ import numpy as np
 from shallows.training import Checkpoint, Observer, Progress
 
 from . import measures
-from .calls import accepted, callable_for, model_sha256
-from .interruption import stopping_by_signal
+from .batch_system import stopping_by_signal
+from .calls import accepted, callable_for, model_sha256, seconds_by_phase
 from .job import Conditions, Job, name_of
 from .status import Status
 
@@ -65,13 +65,7 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
         "effective": {"device": "cpu", **getattr(estimator, "effective_params_", {})},
         "metrics": {"final": values, "marks": []},
         "model": {"sha256": model_sha256(estimator)},
-        "times": {
-            "preparation": timings.get("preparation", 0.0),
-            "eigensystem": timings.get("eigensystem", 0.0),
-            "kernel_matrix": timings.get("kernel_matrix", 0.0),
-            "training": timings.get("training", fitted),
-            "prediction": timings.get("evaluation", predicted),
-        },
+        "times": seconds_by_phase({"training": fitted, "evaluation": predicted, **timings}),
         "resumes": getattr(estimator, "n_resumes_", 0),
         "rollbacks": getattr(estimator, "n_rollbacks_", 0),
     }

@@ -12,8 +12,8 @@ from shallows.errors import ShallowsError
 from shallows.training import Checkpoint, Curve, Progress
 
 from . import measures
-from .calls import callable_for, model_sha256
-from .interruption import stopping_by_signal
+from .batch_system import stopping_by_signal
+from .calls import callable_for, model_sha256, seconds_by_phase
 from .job import Conditions, Job, name_of
 from .status import Status
 
@@ -63,21 +63,18 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     rows = list(rows_of(metrics_of))
     rows += rows_of(lambda row: measure.at_iteration(estimator, row["iteration"]))
     rows += [{"metric": name, "value": value} for name, value in measure.of_training(estimator).items()]
-    before = _seconds_of(job.preconditioner)
-    timings = estimator.timings_
+    before, timings = 0.0, estimator.timings_  # seconds of the preconditioner that was made beforehand
+    if job.preconditioner is not None:
+        from shallows.spectrum import load_preconditioner
+
+        before = load_preconditioner(job.preconditioner).seconds
     return {
         "rows": rows,
         "seconds_before": before,
         "effective": estimator.effective_params_,
         "metrics": {"final": metrics_of(curve.rows[-1]), "marks": curve.rows},
         "model": {"sha256": model_sha256(estimator)},
-        "times": {
-            "preparation": timings.get("preparation", 0.0),
-            "eigensystem": timings.get("eigensystem", 0.0) + before,
-            "kernel_matrix": timings.get("kernel_matrix", 0.0),
-            "training": timings.get("training", 0.0),
-            "prediction": timings.get("evaluation", 0.0),
-        },
+        "times": seconds_by_phase({**timings, "eigensystem": timings.get("eigensystem", 0.0) + before}),
         "resumes": estimator.n_resumes_,
         "rollbacks": estimator.n_rollbacks_,
     }
@@ -111,12 +108,3 @@ def _with_budgets(
         row = next((row for row in rows if row["seconds"] >= mark), None)
         if row is not None:
             yield {"budget": mark}, row
-
-
-def _seconds_of(preconditioner: Path | None) -> float:
-    """Seconds that computing the preconditioner took."""
-    if preconditioner is None:
-        return 0.0
-    from shallows.spectrum import load_preconditioner
-
-    return load_preconditioner(preconditioner).seconds

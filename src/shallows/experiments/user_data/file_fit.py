@@ -29,7 +29,7 @@ from shallows.training import Checkpoint
 
 from . import saved_model
 from .comparison import feature_steps
-from .final_model import target_names
+from .final_model import about_model
 
 # Said of a file in a comparison; a fit takes all rows.
 _OF_A_COMPARISON = "A fifth of the rows is held out for the test. "
@@ -123,8 +123,7 @@ def _fit_file(
             return json.loads(json.dumps(describe.write(asked, stamp), default=str))
 
         description = described() if processes is None else processes.on_first(described)
-        task = description["entry"]["task"]
-        estimator = estimator_of(method, task, parameters)
+        estimator = estimator_of(method, description["entry"]["task"], parameters)
         fitted_to = {"file": description["files"][0]["path"], "sha256": description["files"][0]["sha256"]}
         out = _folder_of_model(Path(file), out, fitted_to)
         if first:
@@ -155,16 +154,14 @@ def _fit_file(
         ) from error
     if not first:
         return None
-    about = {
-        "title": description["entry"]["title"],
-        "task": task,
-        "label": type(estimator).__name__,
-        "parameters": " ".join(f"{name}={value}" for name, value in parameters.items()),
-        "measured": "not tested on held-out rows",
-        "fitted_to": fitted_to,
-        "n_train": int(x.shape[0]),
-        "targets": target_names(description),
-    }
+    about = about_model(
+        description,
+        x.shape[0],
+        label=type(estimator).__name__,
+        parameters=" ".join(f"{name}={value}" for name, value in parameters.items()),
+        measured="not tested on held-out rows",
+        fitted_to=fitted_to,
+    )
     replaced = " in place of the model that was there" if (out / saved_model.NAME).exists() else ""
     saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), out)
     by = f" by {processes.size} processes" if processes else ""

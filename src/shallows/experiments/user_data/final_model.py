@@ -16,7 +16,7 @@ from . import saved_model
 from .comparison import feature_steps
 from .recommendation import error, recommend
 from .results import MethodResult, read
-from .trials import bandwidth_parameter, make, median_distance
+from .trials import Method, bandwidth_parameter, median_distance
 
 
 def write(
@@ -41,17 +41,11 @@ def write(
     sparse = bool(json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))["sparse"])
     preparation, x, y = fit_preparation(description, feature_steps(description), sparse, folder)
     definition = methods[one.method]
-    estimator = make(definition, parameters_of(one, definition, x), results.task, one.seeds[0], conditions)
+    method = Method(definition, results.task, one.seeds[0], conditions)
+    estimator = method.make(parameters_of(one, definition, x))
     estimator.fit(x, y)
-    about = {
-        "title": description["entry"]["title"],
-        "task": results.task,
-        "label": one.label,
-        "parameters": one.choice,
-        "measured": f"{error(results, one)} on held-out rows",
-        "n_train": int(x.shape[0]),
-        "targets": target_names(description),
-    }
+    measured = f"{error(results, one)} on held-out rows"
+    about = about_model(description, x.shape[0], label=one.label, parameters=one.choice, measured=measured)
     saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), folder)
     chosen = f" with {one.choice}" if one.choice else ""
     print(
@@ -71,6 +65,13 @@ def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> d
     if "epochs" in trial:
         given["max_epochs"] = trial["epochs"]
     return given
+
+
+def about_model(description: Mapping[str, Any], n_train: int, **more: Any) -> dict[str, Any]:
+    """What a saved model says of itself, by the description of its data and what else is given."""
+    entry = description["entry"]
+    known = {"title": entry["title"], "task": entry["task"], "targets": target_names(description)}
+    return {**known, "n_train": int(n_train), **more}
 
 
 def target_names(description: Mapping[str, Any]) -> list[str]:

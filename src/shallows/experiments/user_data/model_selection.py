@@ -6,8 +6,10 @@ import pickle
 import time
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,11 +22,11 @@ from shallows.utils.atomic import replacing
 from ..identity import code
 from ..planning.runs import digest, fixed_parameters
 from ..running import record
-from ..running.calls import model_sha256
+from ..running.calls import model_sha256, seconds_by_phase
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
 from .scores import SCORES, error_in_units, metric_of, reported, score, target_scale
-from .trials import candidates, fit, tried
+from .trials import Method
 
 
 def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
@@ -79,18 +81,15 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     definition, seed, task = spec["definition"], spec["seed"], data.info["task"]
     record.reset_peak_memory()
     started, clock, processor = datetime.now(UTC), time.perf_counter(), time.process_time()
-    trials = [
-        done
-        for trial in candidates(definition, choose.x_train, seed, task)
-        for done in tried(trial, definition, choose, task, seed, conditions)
-    ]
+    method = Method(definition, task, seed, conditions)
+    trials = [done for trial in method.candidates(choose.x_train) for done in method.tried(trial, choose)]
     finite = [trial for trial in trials if np.isfinite(trial.score)]
     if not finite:
         raise ShallowsError(next((trial.problem for trial in trials if trial.problem), "no choice gave a finite score"))
     best = min(finite, key=lambda trial: trial.score)
     choosing = time.perf_counter() - clock, time.process_time() - processor
     epochs = [best.epochs] if best.epochs else []
-    fitted = fit(definition, best.parameters, epochs, data, task, seed, conditions)
+    fitted = method.fit(best.parameters, epochs, data)
     measured = {metric_of(task, "test"): reported(task, score(task, fitted.predictions, data.y_test))}
     measured |= error_in_units(task, fitted.predictions, data)
     final = {metric_of(task, "validation"): reported(task, best.score), **measured}
@@ -101,52 +100,42 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     final |= dict(zip(("fit_seconds", "predict_seconds", "choice_seconds"), seconds, strict=True))
     final["model_kilobytes"] = model_bytes(fitted.estimator) / 1000
     if len(trials) > 1 and spec.get("defaults", True):
-        final |= _at_defaults(definition, data, task, seed, conditions)
+        final |= _at_defaults(replace(method, definition={"call": definition["call"]}), definition["label"], data)
     parameters = {**fixed_parameters(definition, task), **best.parameters}
     parameters |= {"epochs": best.epochs} if best.epochs else {}
     sums = data.info["sha256"], choose.info["sha256"]
-    made = record.plain(
-        {
-            "schema_version": record.SCHEMA_VERSION,
-            "run": {
-                "id": digest(spec["dataset"], spec["method"], seed),
-                "target_ids": [spec.get("target", TARGET)],
-                "scale": spec.get("scale", SCALE),
-                "dataset": spec["dataset"],
-                "variant": "test",
-                "method": spec["method"],
-                "parameters": parameters,
-                "seed": seed,
-                "marks": epochs,
-                "key": digest(spec, *sums, code.digest_of_comparison(definition), length=16),
-            },
-            "effective": effective,
-            "data": record.of_data(data.info),
-            "metrics": {"final": final, "marks": []},
-            "selection": {
-                "n_train": choose.info["n_train"],
-                "n_validation": choose.info["n_test"],
-                "sha256": choose.info["sha256"],
-                "score": SCORES[task],
-                "chosen": best.words,
-                "trials": [trial.as_data() for trial in trials],
-            },
-            "model": {"sha256": model_sha256(fitted.estimator)},
-            "times": {
-                "preparation": 0.0,
-                "eigensystem": 0.0,
-                "kernel_matrix": 0.0,
-                "training": fitted.fit_seconds,
-                "prediction": fitted.predict_seconds,
-                "total": time.perf_counter() - clock,
-            },
-            "peak_memory_bytes": record.peak_memory(),
-            "resumes": 0,
-            "rollbacks": getattr(fitted.estimator, "n_rollbacks_", 0),
-            **record.provenance(effective["device"]),
-            "started": started.isoformat(timespec="seconds"),
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
+    run = {
+        "id": digest(spec["dataset"], spec["method"], seed),
+        "target_ids": [spec.get("target", TARGET)],
+        "scale": spec.get("scale", SCALE),
+        "dataset": spec["dataset"],
+        "variant": "test",
+        "method": spec["method"],
+        "parameters": parameters,
+        "seed": seed,
+        "marks": epochs,
+        "key": digest(spec, *sums, code.digest_of_comparison(definition), length=16),
+    }
+    times = seconds_by_phase({"training": fitted.fit_seconds, "evaluation": fitted.predict_seconds})
+    made = record.made(
+        run,
+        data.info,
+        started,
+        effective["device"],
+        effective=effective,
+        metrics={"final": final, "marks": []},
+        selection={
+            "n_train": choose.info["n_train"],
+            "n_validation": choose.info["n_test"],
+            "sha256": choose.info["sha256"],
+            "score": SCORES[task],
+            "chosen": best.words,
+            "trials": [trial.as_data() for trial in trials],
+        },
+        model={"sha256": model_sha256(fitted.estimator)},
+        times={**times, "total": time.perf_counter() - clock},
+        resumes=0,
+        rollbacks=getattr(fitted.estimator, "n_rollbacks_", 0),
     )
     _write_predictions(out / "predictions.npz", task, fitted.predictions, data)
     record.write(out, made, [{"metric": name, "value": value} for name, value in final.items()])
@@ -155,28 +144,15 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     print(f"{definition['label']}: {scores}{chosen} ({time.perf_counter() - clock:.1f} s)", flush=True)
 
 
-def _at_defaults(
-    definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions
-) -> dict[str, float]:
+def _at_defaults(method: Method, label: str, data: Any) -> dict[str, float]:
     """The score of the method's class without any parameter; nothing, with a line in the log, if it fails."""
     try:
-        fitted = fit({"call": definition["call"]}, {}, [], data, task, seed, conditions)
+        fitted = method.fit({}, [], data)
     except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
-        print(f"{definition['label']}: the fit at the defaults failed: {error}", flush=True)
+        print(f"{label}: the fit at the defaults failed: {error}", flush=True)
         return {}
-    found = reported(task, score(task, fitted.predictions, data.y_test))
-    return {metric_of(task, "default"): found, "default_seconds": fitted.fit_seconds}
-
-
-class _ByteCounter:
-    """A file that counts the bytes written to it and keeps none."""
-
-    n_bytes = 0
-
-    def write(self, content: Any) -> int:
-        n_bytes = memoryview(content).nbytes
-        self.n_bytes += n_bytes
-        return n_bytes
+    found = reported(method.task, score(method.task, fitted.predictions, data.y_test))
+    return {metric_of(method.task, "default"): found, "default_seconds": fitted.fit_seconds}
 
 
 def model_bytes(estimator: Any) -> int:
@@ -185,9 +161,10 @@ def model_bytes(estimator: Any) -> int:
     Support vectors and centres count as the training rows that they are; features that are drawn again from their seed
     count the seed alone.
     """
-    counter = _ByteCounter()
-    pickle.Pickler(counter, protocol=5).dump(estimator)
-    return counter.n_bytes
+    written: list[int] = []
+    file = SimpleNamespace(write=lambda content: written.append(memoryview(content).nbytes))  # which keeps nothing
+    pickle.Pickler(file, protocol=5).dump(estimator)
+    return sum(written)
 
 
 def _write_predictions(path: Path, task: str, predictions: np.ndarray, data: Any) -> None:

@@ -95,7 +95,7 @@ def _listed(methods: Sequence[MethodResult], most: int = 3) -> str:
 
 
 def seconds(value: float) -> str:
-    """Seconds with three digits, never none: ``0.000812``, ``0.31``, ``12.4``, ``1,250``."""
+    """Seconds with three significant digits: ``0.000812``, ``0.31``, ``12.4``, ``1,250``."""
     if value >= 100:
         return f"{value:,.0f}"
     text = f"{max(value, 1e-6):.3g}"

@@ -157,7 +157,7 @@ class Results:
 
     @property
     def by_rows(self) -> bool:
-        """Whether intervals follow from the test rows of the first division, as with fewer than three divisions."""
+        """Whether intervals are made from the test rows of the first division, as with fewer than three divisions."""
         return has_test_rows(self.description) or self.n_splits < 3
 
     def interval(self, method: MethodResult) -> Interval:

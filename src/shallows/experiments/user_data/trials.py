@@ -66,19 +66,67 @@ class Fitted:
     by_epoch: list[dict[str, float]] = field(default_factory=list)
 
 
-def candidates(definition: Mapping[str, Any], x_train: Any, seed: int, task: str = "") -> list[Trial]:
-    """Every combination that a method's entry lists for a task, with bandwidths in the units of the data."""
-    rules = definition["compare"]
-    choose = rules.get("choose_in", {}).get(task, rules.get("choose", {}))
-    axes = [[(name, value) for value in values] for name, values in choose.items()]
-    factors: list[float | None] = [None]
-    median = 1.0
-    if "bandwidth" in rules:
-        factors, median = rules["bandwidth"]["values"], median_distance(x_train, seed)
-    return [
-        Trial({**dict(choice), **bandwidth_parameter(definition, factor, median)}, factor)
-        for *choice, factor in itertools.product(*axes, factors)
-    ]
+@dataclass(frozen=True)
+class Method:
+    """A method of a comparison: the choices of its parameters, and its estimators made and fitted for a task."""
+
+    definition: Mapping[str, Any]  # its entry in the configuration
+    task: str
+    seed: int
+    conditions: Conditions = field(default_factory=Conditions)
+
+    def candidates(self, x_train: Any) -> list[Trial]:
+        """Every combination that the method's entry lists, with bandwidths in the units of the data."""
+        rules = self.definition["compare"]
+        choose = rules.get("choose_in", {}).get(self.task, rules.get("choose", {}))
+        axes = [[(name, value) for value in values] for name, values in choose.items()]
+        factors: list[float | None] = [None]
+        median = 1.0
+        if "bandwidth" in rules:
+            factors, median = rules["bandwidth"]["values"], median_distance(x_train, self.seed)
+        return [
+            Trial({**dict(choice), **bandwidth_parameter(self.definition, factor, median)}, factor)
+            for *choice, factor in itertools.product(*axes, factors)
+        ]
+
+    def tried(self, trial: Trial, data: Any) -> Iterator[Trial]:
+        """Fit and score one choice of parameters; of a method with epochs, once for each number of epochs."""
+        epochs = self.definition["compare"].get("epochs", [])
+        clock = time.perf_counter()
+        try:
+            fitted = self.fit(trial.parameters, epochs, data)
+        except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
+            yield replace(trial, problem=str(error) or type(error).__name__)
+            return
+        seconds = time.perf_counter() - clock
+        if not epochs:
+            yield replace(trial, score=score(self.task, fitted.predictions, data.y_test), seconds=seconds)
+        for row in fitted.by_epoch:
+            yield replace(trial, epochs=int(row["epoch"]), score=row["score"], seconds=seconds)
+
+    def make(self, parameters: Mapping[str, Any]) -> Any:
+        """The unfitted estimator with the fixed parameters of the method and the given ones."""
+        call = callable_for(self.definition["call"], self.task)
+        own = {"random_state": self.seed, "device": self.conditions.device, "memory": self.conditions.memory}
+        known = inspect.signature(call).parameters
+        own = {name: value for name, value in own.items() if name in known}
+        return call(**fixed_parameters(self.definition, self.task) | parameters, **own)
+
+    def fit(self, parameters: Mapping[str, Any], epochs: Sequence[int], data: Any) -> Fitted:
+        """Fit on the training part and predict the test part; with `epochs`, score it after each of these too."""
+        limit, observers, rows = {}, {}, []
+        if epochs:
+            curve = Curve(
+                epochs, lambda snapshot: {"score": score(self.task, snapshot.predict(data.x_test), data.y_test)}
+            )
+            limit, observers, rows = {"max_epochs": max(epochs)}, {"observers": [curve]}, curve.rows
+        estimator = self.make({**parameters, **limit})
+        start = _clocks()
+        estimator.fit(data.x_train, np.asarray(data.y_train), **observers)
+        fitted = _clocks()
+        predictions = np.asarray(estimator.predict(data.x_test))
+        (fit_seconds, fit_processor), (seconds, processor) = (fitted - start).tolist(), (_clocks() - fitted).tolist()
+        return Fitted(estimator, predictions, fit_seconds, seconds, (fit_processor, processor), rows)
 
 
 def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, median: float) -> dict[str, float]:
@@ -98,58 +146,6 @@ def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
         return kernels.median_bandwidth(dense.astype(np.float64), seed, n_points)
     except ShallowsError:
         return 1.0
-
-
-def tried(
-    trial: Trial, definition: Mapping[str, Any], data: Any, task: str, seed: int, conditions: Conditions
-) -> Iterator[Trial]:
-    """Fit and score one choice of parameters; of a method with epochs, once for each number of epochs."""
-    epochs = definition["compare"].get("epochs", [])
-    clock = time.perf_counter()
-    try:
-        fitted = fit(definition, trial.parameters, epochs, data, task, seed, conditions)
-    except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
-        yield replace(trial, problem=str(error) or type(error).__name__)
-        return
-    seconds = time.perf_counter() - clock
-    if not epochs:
-        yield replace(trial, score=score(task, fitted.predictions, data.y_test), seconds=seconds)
-    for row in fitted.by_epoch:
-        yield replace(trial, epochs=int(row["epoch"]), score=row["score"], seconds=seconds)
-
-
-def make(
-    definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, seed: int, conditions: Conditions
-) -> Any:
-    """The unfitted estimator of a method with its fixed parameters and the given ones."""
-    call = callable_for(definition["call"], task)
-    known = inspect.signature(call).parameters
-    own = {"random_state": seed, "device": conditions.device, "memory": conditions.memory}
-    own = {name: value for name, value in own.items() if name in known}
-    return call(**fixed_parameters(definition, task) | parameters, **own)
-
-
-def fit(
-    definition: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    epochs: Sequence[int],
-    data: Any,
-    task: str,
-    seed: int,
-    conditions: Conditions,
-) -> Fitted:
-    """Fit on the training part and predict the test part; with `epochs`, score it after each of these too."""
-    limit, observers, rows = {}, {}, []
-    if epochs:
-        curve = Curve(epochs, lambda snapshot: {"score": score(task, snapshot.predict(data.x_test), data.y_test)})
-        limit, observers, rows = {"max_epochs": max(epochs)}, {"observers": [curve]}, curve.rows
-    estimator = make(definition, {**parameters, **limit}, task, seed, conditions)
-    start = _clocks()
-    estimator.fit(data.x_train, np.asarray(data.y_train), **observers)
-    fitted = _clocks()
-    predictions = np.asarray(estimator.predict(data.x_test))
-    (fit_seconds, fit_processor), (seconds, processor) = (fitted - start).tolist(), (_clocks() - fitted).tolist()
-    return Fitted(estimator, predictions, fit_seconds, seconds, (fit_processor, processor), rows)
 
 
 def _clocks() -> np.ndarray:

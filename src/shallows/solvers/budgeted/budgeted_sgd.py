@@ -18,14 +18,9 @@ from .sparse_rows import SparseRows
 MAINTENANCE = ("removal", "projection", "merging")
 """The ways to make room for a point, in the order of their numbers in `budgeted_steps`."""
 
-LINE_SEARCHES = ("auto", "golden_section", "lookup")
-"""How the place of a merged point is found."""
-
-PRECISION = 1e-2
-"""Of the share h at which two points are merged, while partners are compared."""
-
-TABLE_SIZE = 400
-"""Intervals of the table of losses in both directions."""
+LINE_SEARCHES = ("auto", "golden_section", "lookup")  # how the place of a merged point is found
+PRECISION = 1e-2  # of the share h at which two points are merged, while partners are compared
+TABLE_SIZE = 400  # intervals of the table of losses in both directions
 
 
 @dataclass

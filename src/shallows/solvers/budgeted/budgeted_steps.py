@@ -15,9 +15,7 @@ import numpy as np
 
 from ...utils.compilation import njit
 
-REMOVAL, PROJECTION, MERGING = 0, 1, 2
-"""The ways to make room."""
-
+REMOVAL, PROJECTION, MERGING = 0, 1, 2  # the ways to make room
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 CONJUGATE_STEPS = 20
 """The most iterations of conjugate gradients of a projection; each brings it nearer, so that few do no harm."""

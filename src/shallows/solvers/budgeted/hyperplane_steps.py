@@ -10,8 +10,7 @@ import numpy as np
 
 from ...utils.compilation import njit
 
-UNSEEN = -1
-"""The assignment of a row that was not visited yet."""
+UNSEEN = -1  # the assignment of a row that was not visited yet
 
 
 @njit(cache=True)

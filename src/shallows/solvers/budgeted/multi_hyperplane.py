@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...errors import ShallowsError
+from ..array_state import ArrayState
 from ..pieces import pieces
 from ..point_budget import FOLD_BELOW
 from .sparse_rows import SparseRows
 
 
 @dataclass
-class HyperplaneState:
+class HyperplaneState(ArrayState):
     """Hyperplanes of classes, their counts, and the assignments of rows to them.
 
     ``classes, names`` (capacity,): of each hyperplane its class, and a number that no other ever has. ``loss,
@@ -38,29 +38,13 @@ class HyperplaneState:
     pruned: float = 0.0  # Sum of the squared norms of the hyperplanes that were taken out
 
     @property
-    def hyperplanes(self) -> np.ndarray:
+    def coefficients(self) -> np.ndarray:
         """The weights in use, with the common factor, shape (n_weights, d + 1)."""
         return self.weights[: self.n_weights] * self.scale
 
     def monitored(self) -> tuple[float, float]:
         """The losses of the last batch; the first steps are long, so that these may be large."""
         return self.loss, float("nan")
-
-    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays, and the numbers."""
-        held = {name: value.copy() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
-        return held, {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
-
-    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
-        for name, value in numbers.items():
-            setattr(self, name, value)
-        for name, value in held.items():
-            getattr(self, name)[...] = value
-
-    def is_finite(self) -> bool:
-        """Whether all weights are numbers."""
-        return bool(np.isfinite(self.hyperplanes).all())
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
 from ...features.fourier import FourierFeatures
 from ..examples import ExampleSet
-from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
+from ..expansions.growing_expansion import GrowingExpansion
 from .moments import share_of_batch
-from .warm_start import check_start
+from .warm_start import buffer_of
 
-SHARE_OF_A_BATCH = 0.1
-"""Weight of a batch in the running moments, if it has examples enough."""
+SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moments, if it has examples enough
 
 
 @dataclass(frozen=True)
@@ -55,18 +53,13 @@ class ComponentState(GrowingExpansion):
     n_revisits: int = 0
     last_step: float = 0.0  # η of the last step, after it was made safe
     size: float = 0.0  # Mean of ‖g(x)‖² over the last batch: the variance that the components hold
-    _small: tuple[str, ...] = field(default=("moment", "mean"), init=False, repr=False)
 
     @classmethod
     def at(cls, problem: ComponentProblem, step_size: float) -> ComponentState:
         """The start that a problem tells."""
-        start, k = problem.start, problem.n_components
-        check_start(start)
-        xp = arrays.namespace(start)
-        buffer = xp.zeros((max(FIRST_CAPACITY, start.shape[0]), *start.shape[1:]), dtype=start.dtype)
-        buffer[: start.shape[0], :, :] = start
-        moment = np.array(problem.start_moment, dtype=np.float64)
-        return cls(buffer, n_blocks=start.shape[0], step_size=step_size, moment=moment, mean=np.zeros(k))
+        buffer, n_blocks = buffer_of(problem.start), problem.start.shape[0]
+        moment, mean = np.array(problem.start_moment, dtype=np.float64), np.zeros(problem.n_components)
+        return cls(buffer, n_blocks=n_blocks, step_size=step_size, moment=moment, mean=mean)
 
     @classmethod
     def blank(cls, like: list[Array], n_components: int) -> ComponentState:
@@ -97,10 +90,9 @@ class ComponentState(GrowingExpansion):
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays on the host and numbers that `recall` takes up again, to the bit."""
         held, numbers = super().remember()
-        return held | {name: getattr(self, name).copy() for name in self._small}, numbers
+        return held | {"moment": self.moment.copy(), "mean": self.mean.copy()}, numbers
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
         """Take up what `remember` gave, in the library and on the device of this state."""
         super().recall(held, numbers)
-        for name in self._small:
-            setattr(self, name, np.array(held[name], dtype=np.float64))
+        self.moment, self.mean = (np.array(held[name], dtype=np.float64) for name in ("moment", "mean"))

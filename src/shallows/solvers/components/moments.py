@@ -19,9 +19,7 @@ def next_block(n_blocks: int, n_revisits: int, max_blocks: int | None, seed: int
     return int(streams.permutation(seed, "revisited blocks", turn, n_blocks)[place])
 
 
-EXAMPLES_OF_A_COMPONENT = 20
-"""Examples for each component that the running moments stretch over at least."""
-
+EXAMPLES_OF_A_COMPONENT = 20  # examples for each component that the running moments stretch over at least
 LEAST_EIGENVALUE = 1e-7
 """Share of the largest eigenvalue below which one is taken for that share, before the moments are inverted."""
 

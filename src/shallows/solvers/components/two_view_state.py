@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from ... import arrays
 from ...arrays import Array, Device
+from ...errors import TooFewDirectionsError
 from ...features import block_sums
 from ...features.fourier import FourierFeatures
 from ..examples import Examples, ExampleSet
-from ..expansions.growing_expansion import FIRST_CAPACITY, GrowingExpansion
+from ..expansions.growing_expansion import GrowingExpansion
 from .moments import second_moment, share_of_batch
-from .warm_start import check_start
+from .warm_start import RESOLUTION, buffer_of
 
 MOST_OF_A_BATCH = 0.5
 """Weight of a batch in the running moments, if it has examples enough: what is divided by must not lag behind."""
@@ -28,8 +29,8 @@ MOMENTS = ("first_moment", "second_moment", "cross_moment", "first_mean", "secon
 class TwoViewProblem(ExampleSet):
     """Functions u = F(x) and v = G(y) of two views of the same examples that tell most of each other.
 
-    ``start, second_start`` (n_blocks, width, k): coefficients of the first blocks, see `two_view_start`; None where a
-    training goes on. ``points, second_view``: a set that batches are slices of; none for a stream.
+    ``start, second_start`` (n_blocks, width, k): coefficients of the first blocks, see `random_feature_pairs`; None
+    where a training goes on. ``points, second_view``: a set that batches are slices of; none for a stream.
     """
 
     features: FourierFeatures
@@ -76,21 +77,12 @@ class TwoViewState:
     n_revisits: int = 0
     last_step: float = 0.0
     size: float = 0.0  # Mean of ‖u‖² + ‖v‖² over the last batch
-    _numbers: tuple[str, ...] = field(
-        default=("step_size", "expected_size", "n_steps", "n_revisits", "last_step", "size"), init=False, repr=False
-    )
 
     @classmethod
     def at(cls, problem: TwoViewProblem, step_size: float, expected_size: float) -> TwoViewState:
         """The start that a problem tells."""
-        parts = []
-        for start in (problem.start, problem.second_start):
-            check_start(start)
-            buffer = arrays.namespace(start).zeros(
-                (max(FIRST_CAPACITY, start.shape[0]), *start.shape[1:]), dtype=start.dtype
-            )
-            buffer[: start.shape[0], :, :] = start
-            parts.append(ViewExpansion(buffer, n_blocks=start.shape[0]))
+        starts = (problem.start, problem.second_start)
+        parts = [ViewExpansion(buffer_of(start), n_blocks=start.shape[0]) for start in starts]
         return cls._with(parts, problem.n_components, step_size, expected_size)
 
     @classmethod
@@ -149,7 +141,7 @@ class TwoViewState:
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays on the host and numbers that `recall` takes up again, to the bit."""
         held = {name: getattr(self, name).copy() for name in MOMENTS}
-        numbers: dict[str, Any] = {name: getattr(self, name) for name in self._numbers}
+        numbers = {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
         for view in VIEWS:
             parts, numbers[view] = getattr(self, view).remember()
             held |= {f"{view}.{name}": array for name, array in parts.items()}
@@ -162,17 +154,12 @@ class TwoViewState:
             getattr(self, view).recall(parts, numbers[view])
         for name in MOMENTS:
             setattr(self, name, np.array(held[name], dtype=np.float64))
-        for name in self._numbers:
+        for name in numbers.keys() - set(VIEWS):
             setattr(self, name, numbers[name])
 
     def to(self, device: Device) -> Self:
         """The same state on a device."""
-        held, numbers = self.remember()
-        like = [arrays.to_device(np.empty(0), device, held[f"{view}.buffer"].dtype) for view in VIEWS]
-        moved = type(self).blank(like, len(self.first_mean))
-        with device.active():
-            moved.recall(held, numbers)
-        return moved
+        return replace(self, first=self.first.to(device), second=self.second.to(device))
 
 
 def moments(u: Array, v: Array, centred: bool) -> tuple[Array, Array, dict[str, np.ndarray]]:
@@ -184,3 +171,55 @@ def moments(u: Array, v: Array, centred: bool) -> tuple[Array, Array, dict[str, 
     first, second = (arrays.to_numpy(mean).astype(np.float64) for mean in means)
     cross = arrays.to_numpy(u.T @ v).astype(np.float64) / u.shape[0]
     return u, v, dict(zip(MOMENTS, (second_moment(u), second_moment(v), cross, first, second), strict=True))
+
+
+@dataclass(frozen=True)
+class TwoViewStart:
+    """Pairs of functions in the features of the first blocks."""
+
+    first: Array  # (n_blocks, width, k): coefficients, those of the other view in `second`
+    second: Array
+    values: np.ndarray  # (at most k + 1,): singular values of the cross-covariance, or canonical correlations
+
+
+def random_feature_pairs(
+    features: tuple[Any, Any],
+    x: Array,
+    y: Array,
+    n_components: int,
+    *,
+    n_blocks: int = 1,
+    centred: bool = False,
+    ridge: float | None = None,
+) -> TwoViewStart:
+    """Solve kernel SVD, or kernel CCA with a ridge, on the features of the first blocks.
+
+    The ridge is added to both covariances before they are whitened, for CCA; None is the SVD. The functions have half
+    the size at which singular functions are orthonormal and canonical variables have unit variance: the fixed points of
+    the rules are FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
+    """
+    xp, n = arrays.namespace(x), x.shape[0]
+    Z = [f.map(points, n_blocks) for f, points in zip(features, (x, y), strict=True)]
+    if centred:
+        Z = [one - xp.mean(one, axis=0) for one in Z]
+    host = [arrays.to_numpy(one).astype(np.float64) for one in Z]
+    cross = host[0].T @ host[1] / n
+    factors = [np.eye(one.shape[1]) for one in host]
+    if ridge is not None:
+        factors = [np.linalg.cholesky(one.T @ one / n + ridge * np.eye(one.shape[1])) for one in host]
+        cross = np.linalg.solve(factors[1], np.linalg.solve(factors[0], cross).T).T
+    with arrays.one_blas_thread():
+        left, values, right = np.linalg.svd(cross, full_matrices=False)
+    resolution = RESOLUTION * float(xp.finfo(Z[0].dtype).eps)
+    rank = int(np.sum(values > resolution))
+    if rank < n_components:
+        raise TooFewDirectionsError(
+            f"n_components={n_components} is more than the data have: in {n} examples (n_samples = {n}) the views "
+            f"share {rank} direction{'' if rank == 1 else 's'} in the spaces of the kernels. Take fewer components."
+        )
+    k = n_components
+    found = []
+    for f, factor, vectors in zip(features, factors, (left[:, :k], right[:k].T), strict=True):
+        vectors = np.linalg.solve(factor.T, vectors) / math.sqrt(2.0 * n_blocks * f.block_size)
+        found.append(arrays.contiguous(arrays.like(vectors.reshape(n_blocks, -1, k), x, x.dtype)))
+    return TwoViewStart(*found, values[: k + 1])

@@ -12,6 +12,7 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError, TooFewDirectionsError
 from ...spectrum.eigensystems import eigensystem
+from ..expansions.growing_expansion import FIRST_CAPACITY
 
 RESOLUTION = 100.0
 """Eigenvalues below so many units in the last place of k(x, x) = 1 are not told from zero by rounding."""
@@ -58,11 +59,14 @@ def random_feature_components(
     return WarmStart(arrays.contiguous(coefficients), values, variance)
 
 
-def check_start(start: Array) -> None:
-    """Refuse coefficients of which a component is zero."""
+def buffer_of(start: Array) -> Array:
+    """A buffer that begins with the coefficients of a start; one of which a component is zero is refused."""
     xp = arrays.namespace(start)
     if start.shape[0] == 0 or not bool(xp.all(xp.sum(start * start, axis=(0, 1)) > 0)):
         raise ShallowsError(
             "The training cannot start from functions that are zero: every change is a multiple of their values, so "
             "they would stay zero. Start from the components of a small random-feature problem."
         )
+    buffer = xp.zeros((max(FIRST_CAPACITY, start.shape[0]), *start.shape[1:]), dtype=start.dtype)
+    buffer[: start.shape[0], :, :] = start
+    return buffer

@@ -19,8 +19,7 @@ from ...losses.in_c import BODIES, has_text, parameter
 from ..examples import Examples
 from .expansion import ExpansionProblem, ExpansionState
 
-EXAMPLE = (64, 3)
-"""Scores on which compiled and plain form are compared."""
+EXAMPLE = (64, 3)  # scores on which compiled and plain form are compared
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from ... import arrays, streams
 from ...arrays import Array
 from ...errors import ShallowsError
 
-NOISES = ("corrected", "printed")
-"""The noise terms of the rule of CDSG."""
+NOISES = ("corrected", "printed")  # the noise terms of the rule of CDSG
 
 
 @dataclass(frozen=True)

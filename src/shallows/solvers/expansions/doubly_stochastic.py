@@ -44,8 +44,7 @@ from .expansion import ExpansionProblem, ExpansionState
 
 PRECONDITIONINGS = (None, "block")
 
-MOST_SHRINKAGE = 0.1
-"""What the longest step may shrink f by, as a share of f."""
+MOST_SHRINKAGE = 0.1  # what the longest step may shrink f by, as a share of f
 
 
 @dataclass(frozen=True)

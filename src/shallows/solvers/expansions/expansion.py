@@ -247,8 +247,7 @@ class ExpansionState(GrowingExpansion):
         if w is None:
             place = min(m - 1, int(problem.loss.fraction * m))
         else:
-            cumulated = xp.cumulative_sum(xp.take(w[:, 0], order)) if hasattr(xp, "cumulative_sum") else None
-            cumulated = xp.cumsum(xp.take(w[:, 0], order)) if cumulated is None else cumulated
+            cumulated = (getattr(xp, "cumulative_sum", None) or xp.cumsum)(xp.take(w[:, 0], order))
             below = cumulated <= problem.loss.fraction * float(cumulated[-1]) * (1.0 - 1e-12)
             place = min(m - 1, int(xp.sum(arrays.astype(below, xp.int64))))
         self.offset = float(scores[int(order[place]), 0])

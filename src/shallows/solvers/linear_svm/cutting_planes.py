@@ -18,8 +18,7 @@ from .rows import products
 PATIENCE = 10
 """Newton steps in a row without a gain, after which no more are taken: the gradients are those of rounding."""
 
-RIDGE = 1e-13
-"""Added to the diagonal of Q where a system with it is solved, as a share of its trace: Q may be singular."""
+RIDGE = 1e-13  # added to the diagonal of Q where a system with it is solved, as a share of its trace: Q may be singular
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ import numpy as np
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
 from .problem import HINGE, LinearState, LinearSVMProblem
-from .rows import Rows, add, dot, squared_norms
+from .rows import add, dot, squared_norms
 from .visits import below, key_of
 
 
@@ -71,21 +71,14 @@ class DualCoordinateDescent:
         scale = 1.0 / (problem.regularisation * problem.n)
         key = key_of(self.seed, "order of variables", state.n_steps)
         visits = steps_of_a_piece(4 * problem.rows.mean_length)
+        bounds = (state.bounds[0], state.bounds[1]) if self.shrinking else (np.inf, -np.inf)
         place, n_drawn, largest, smallest = 0, 0, -np.inf, np.inf
         while place < state.n_active:
+            stand = place, n_drawn, state.n_active, largest, smallest
+            examples = problem.rows, state._examples, problem.loss, scale
+            variables = state.coefficients, state.dual, state.order
             place, n_drawn, state.n_active, largest, smallest = _part_of_pass(
-                problem.rows,
-                state._examples,
-                problem.loss,
-                scale,
-                state.coefficients,
-                state.dual,
-                state.order,
-                (place, n_drawn, state.n_active, largest, smallest),
-                n_drawn + visits,
-                state.bounds[0] if self.shrinking else np.inf,
-                state.bounds[1] if self.shrinking else -np.inf,
-                key,
+                examples, *variables, stand, n_drawn + visits, bounds, key
             )
         if state.n_active == 0:
             largest = smallest = 0.0
@@ -101,23 +94,12 @@ class DualCoordinateDescent:
 
 
 @njit(cache=True, nogil=True)
-def _part_of_pass(
-    rows: Rows,
-    examples: np.ndarray,
-    loss: int,
-    scale: float,
-    w: np.ndarray,
-    dual: np.ndarray,
-    order: np.ndarray,
-    stand: tuple[int, int, int, float, float],
-    last_draw: int,
-    upper: float,
-    lower: float,
-    key: np.uint64,
-) -> tuple[int, int, int, float, float]:
+def _part_of_pass(problem, w, dual, order, stand, last_draw, bounds, key):
     # In units of the loss: the variable of example i lies in [0, cᵢ] for the hinge and is not bounded above, but
     # has the gradient aᵢ/cᵢ of its own, for the squared hinge.
+    rows, examples, loss, scale = problem
     place, n_drawn, n_active, largest, smallest = stand
+    upper, lower = bounds
     while place < n_active and n_drawn < last_draw:
         # The next example of a random permutation (Fisher and Yates, from the front).
         drawn = place + below(key, n_drawn, n_active - place)

@@ -44,6 +44,11 @@ class LinearSVMProblem:
         """Number of examples."""
         return len(self.signs)
 
+    @property
+    def compiled(self) -> tuple[Rows, np.ndarray, np.ndarray, int, float]:
+        """Rows, signs, weights, loss and λ, as compiled steps take them."""
+        return self.rows, self.signs, self.all_weights, self.loss, self.regularisation
+
     def margins(self, w: np.ndarray) -> np.ndarray:
         """yᵢ wᵀxᵢ, shape (n,)."""
         return self.signs * products(self.rows, w)

@@ -10,11 +10,10 @@ from ...errors import ShallowsError
 from ...utils.compilation import njit
 from ..pieces import pieces
 from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem, slope
-from .rows import Rows, add, dot, squared_norms
+from .rows import add, dot, squared_norms
 from .visits import draws, key_of
 
-TINY = 1e-3
-"""Where k falls below this, vectors take it over: p grows as k falls, and u and z p would cancel each other."""
+TINY = 1e-3  # where k falls below this, vectors take it over: p grows as k falls, and u and z p would cancel each other
 
 
 @dataclass
@@ -58,36 +57,15 @@ class SARAH:
             chosen = draws(key_of(self.seed, "examples of SARAH", state.n_steps), 0, inner - 1, problem.n)
             u, p, scales = w.copy(), v.copy(), np.array([1.0, 0.0])
             for piece in pieces(len(chosen), 8 * problem.rows.mean_length):
-                _inner_steps(
-                    problem.rows,
-                    problem.signs,
-                    problem.all_weights,
-                    problem.loss,
-                    problem.regularisation,
-                    state.step_size,
-                    chosen[piece],
-                    u,
-                    p,
-                    scales,
-                )
+                _inner_steps(problem.compiled, state.step_size, chosen[piece], u, p, scales)
             state.coefficients = u + (scales[1] - state.step_size * scales[0]) * p
             state.n_steps += 1
         return state
 
 
 @njit(cache=True, nogil=True)
-def _inner_steps(
-    rows: Rows,
-    signs: np.ndarray,
-    weights: np.ndarray,
-    loss: int,
-    lam: float,
-    step: float,
-    chosen: np.ndarray,
-    u: np.ndarray,
-    p: np.ndarray,
-    scales: np.ndarray,
-) -> None:
+def _inner_steps(problem, step, chosen, u, p, scales):
+    rows, signs, weights, loss, lam = problem
     # v = k p and w = u + z p: the regulariser's part of v_t is −λ η v_{t−1}, so that it only scales v, and a step
     # changes the coordinates of one example.
     k, z = scales

@@ -14,7 +14,7 @@ import numpy as np
 from ...utils.compilation import njit
 from ..pieces import pieces
 from .problem import LinearState, LinearSVMProblem, slope
-from .rows import Rows, add, dot, squared_norms
+from .rows import add, dot, squared_norms
 
 AVERAGINGS = ("none", "uniform", "weighted")
 """The last iterate; the mean of all; their mean with growing weights, f̄ ← f̄ + 4/(t + 3) (f − f̄)."""
@@ -62,24 +62,9 @@ def take_steps(
     norms = state._held.setdefault("norms", squared_norms(problem.rows)) if projection else np.empty(0)
     n_steps = -(-len(visited) // batch_size)
     for piece in pieces(n_steps, 6 * batch_size * problem.rows.mean_length):
-        _steps(
-            problem.rows,
-            problem.signs,
-            problem.all_weights,
-            problem.loss,
-            problem.regularisation,
-            visited[piece.start * batch_size : piece.stop * batch_size],
-            batch_size,
-            state.n_steps + piece.start,
-            state.offset,
-            forward_looking,
-            projection,
-            AVERAGINGS.index(averaging),
-            norms,
-            state.direction,
-            state.average,
-            state.scales,
-        )
+        rows = visited[piece.start * batch_size : piece.stop * batch_size]
+        step = state.n_steps + piece.start, state.offset, forward_looking, projection, AVERAGINGS.index(averaging)
+        _steps(problem.compiled, rows, batch_size, *step, norms, state.direction, state.average, state.scales)
     state.n_steps += n_steps
     state.n_visits += len(visited)
     if averaging == "none":
@@ -89,24 +74,8 @@ def take_steps(
 
 
 @njit(cache=True, nogil=True)
-def _steps(
-    rows: Rows,
-    signs: np.ndarray,
-    weights: np.ndarray,
-    loss: int,
-    lam: float,
-    visited: np.ndarray,
-    batch_size: int,
-    t: int,
-    offset: float,
-    forward_looking: bool,
-    projection: bool,
-    averaging: int,
-    norms: np.ndarray,
-    v: np.ndarray,
-    u: np.ndarray,
-    scales: np.ndarray,
-) -> None:
+def _steps(problem, visited, batch_size, t, offset, forward_looking, projection, averaging, norms, v, u, scales):
+    rows, signs, weights, loss, lam = problem
     s, norm, r, z = scales[SCALE], scales[NORM], scales[OLD], scales[OWN]
     gains = np.empty(batch_size)
     for first in range(0, len(visited), batch_size):

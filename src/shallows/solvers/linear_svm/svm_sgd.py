@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .problem import LinearSVMProblem
+from .problem import HINGE, LinearSVMProblem
 from .rows import products_of
 from .subgradient_loop import SubgradientState, take_steps, zero_state
 from .visits import permutation, visits
 
-SAMPLE = 1000
-"""Examples on which first steps are tried."""
-
+SAMPLE = 1000  # examples on which first steps are tried
 MOST_TRIALS = 40
 
 
@@ -58,7 +56,11 @@ def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
         take_steps(problem, state, chosen)
         # A step that leads beyond the numbers is too long.
         with np.errstate(over="ignore", invalid="ignore"):
-            return _objective_on(problem, state.coefficients, chosen)
+            margins = problem.signs[chosen] * products_of(problem.rows, chosen, state.coefficients)
+            missed = np.maximum(0.0, 1.0 - margins)
+            each = missed if problem.loss == HINGE else 0.5 * missed * missed
+            own = 0.5 * problem.regularisation * float(state.coefficients @ state.coefficients)
+            return own + float(np.mean(problem.all_weights[chosen] * each))
 
     step, value, factor = 1.0, objective_after(1.0), 2.0
     if not objective_after(2.0) < value:
@@ -69,10 +71,3 @@ def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
             break
         step, value = step * factor, tried
     return step
-
-
-def _objective_on(problem: LinearSVMProblem, w: np.ndarray, chosen: np.ndarray) -> float:
-    margins = problem.signs[chosen] * products_of(problem.rows, chosen, w)
-    missed = np.maximum(0.0, 1.0 - margins)
-    each = missed if problem.loss == 0 else 0.5 * missed * missed
-    return 0.5 * problem.regularisation * float(w @ w) + float(np.mean(problem.all_weights[chosen] * each))

@@ -1,8 +1,7 @@
 """Regularised risks with any loss, over kernel functions of the training points or over explicit features.
 
-`risk` has the problem and what its solvers keep. Each algorithm has a module: `pegasos`, `norma`, `sdca` (with the dual
-losses of `duals`), `svrg` and `sag` (whose steps are as long as `smoothness` allows). `SOLVERS` has them by name, each
-with what `risk_solver` says of it.
+`risk` has the problem and what its solvers keep. Each algorithm has a module: `pegasos`, `norma`, `sdca`, `svrg` and
+`sag` (whose steps are as long as `smoothness` allows). `SOLVERS` has them by name, each as a `RiskSolver`.
 """
 
 from ...utils.lazy_tables import LazyTable

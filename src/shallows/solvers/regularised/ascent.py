@@ -11,8 +11,7 @@ from ...utils.compilation import njit
 SQUARE, HINGE, SQUARED_HINGE, EPSILON_INSENSITIVE, HUBER, QUANTILE, LOGISTIC = range(7)
 """The losses, by the numbers that ``ascent.cu`` knows them by as well."""
 
-OF_SIGNS = (HINGE, SQUARED_HINGE, LOGISTIC)
-"""Those whose targets are −1 and 1."""
+OF_SIGNS = (HINGE, SQUARED_HINGE, LOGISTIC)  # those whose targets are −1 and 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

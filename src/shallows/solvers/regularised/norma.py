@@ -11,8 +11,7 @@ from ... import arrays
 from ...arrays import Array
 from ...losses import Loss
 from ..solver_parameters import choice, count, positive
-from .risk import RiskProblem, RiskState
-from .risk_solver import RiskSolver
+from .risk import RiskProblem, RiskSolver, RiskState
 
 GROWTH = 10.0
 """A training with unbounded slopes whose loss grows to so many times that of the zero function is given up."""

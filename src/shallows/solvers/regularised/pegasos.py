@@ -11,8 +11,7 @@ from ... import arrays
 from ...arrays import Array
 from ...losses import Loss
 from ..solver_parameters import flag
-from .risk import RiskProblem, RiskState
-from .risk_solver import RiskSolver
+from .risk import RiskProblem, RiskSolver, RiskState
 
 
 @dataclass

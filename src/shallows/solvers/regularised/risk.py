@@ -12,8 +12,9 @@ rows and how to make such a change in its own coefficients.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,28 +23,10 @@ from ...arrays import Array
 from ...features.design import Design
 from ...features.sparse_rows import inner_products
 from ...gram import LazyGram
+from ...losses import Loss
+from ...losses.margins import Hinge
 from ..array_state import ArrayState
-
-
-class Span(Protocol):
-    """The functions that a solver moves in, by their coefficients."""
-
-    n: int
-
-    def zero(self, targets: Array) -> Array:
-        """The coefficients of the zero function."""
-
-    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:
-        """Values of f on a batch, shape (m, c); coefficients of rows from ``n_visited`` on are known to be zero."""
-
-    def products(self, batch: slice) -> Array:
-        """k(xᵢ, xⱼ) within a batch, shape (m, m)."""
-
-    def add(self, coefficients: Array, batch: slice, change: Array) -> None:
-        """Change f to f + Σ changeᵢ k(xᵢ, ·) over the rows of a batch."""
-
-    def norm_squared(self, coefficients: Array) -> float:
-        """‖f‖² summed over outputs."""
+from ..solver_parameters import Parameter
 
 
 @dataclass(frozen=True)
@@ -57,29 +40,34 @@ class KernelSpan:
         """Number of training points."""
         return self.gram.n
 
-    def zero(self, targets: Array) -> Array:  # noqa: D102
+    def zero(self, targets: Array) -> Array:
+        """The coefficients of the zero function."""
         return arrays.namespace(targets).zeros_like(targets)
 
-    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:  # noqa: D102
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:
+        """Values of f on a batch, shape (m, c); coefficients of rows from ``n_visited`` on are known to be zero."""
         if n_visited == 0:
             shape = (batch.stop - batch.start, coefficients.shape[1])
             return arrays.namespace(coefficients).zeros(shape, dtype=coefficients.dtype)
         return self.gram.rows_dot(batch, coefficients, n_visited)
 
-    def products(self, batch: slice) -> Array:  # noqa: D102
+    def products(self, batch: slice) -> Array:
+        """k(xᵢ, xⱼ) within a batch, shape (m, m)."""
         return kernels.matrix(self.gram.kernel, self.gram.points[batch, :])
 
-    def add(self, coefficients: Array, batch: slice, change: Array) -> None:  # noqa: D102
+    def add(self, coefficients: Array, batch: slice, change: Array) -> None:
+        """Change f to f + Σ changeᵢ k(xᵢ, ·) over the rows of a batch."""
         coefficients[batch, :] += change
 
-    def norm_squared(self, coefficients: Array) -> float:  # noqa: D102
+    def norm_squared(self, coefficients: Array) -> float:
+        """‖f‖² summed over outputs."""
         xp = arrays.namespace(coefficients)
         return float(xp.sum(coefficients * self.gram.dot(coefficients)))
 
 
 @dataclass(frozen=True)
 class FeatureSpan:
-    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c)."""
+    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c). It offers what a `KernelSpan` does."""
 
     design: Design  # The features of the training points
     # Bytes. Where ``design`` keeps nothing, rows are made when they are first asked for, and kept if all of them fit;
@@ -143,7 +131,7 @@ class FeatureSpan:
 class RiskProblem:
     """Minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ)."""
 
-    span: Any
+    span: KernelSpan | FeatureSpan
     targets: Array  # (n, c): In the coding of the loss
     loss: Any
     regularisation: float  # λ > 0
@@ -215,3 +203,20 @@ class RiskState(ArrayState):
         """Count a step over a batch."""
         self.n_steps += 1
         self.n_visited = max(self.n_visited, batch.stop)
+
+
+@dataclass(frozen=True)
+class RiskSolver:
+    """A solver of regularised risks, as an entry of `shallows.solvers.regularised.SOLVERS`."""
+
+    make: Callable[..., Any]  # ``make(problem, batch_size, n_epochs, **parameters)`` gives the solver
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    takes: str = "kernels and features"  # {"kernels and features", "kernels", "features"}
+    loss: Loss = field(default_factory=Hinge)  # That of a classifier whose loss is "auto"
+    # ``why_not(loss)`` gives the reason why it cannot minimise a loss, or an empty string
+    why_not: Callable[[Loss], str] = lambda loss: ""
+    # Whether batches are drawn with replacement after the first epoch; else each epoch has all of them, shuffled
+    draws_batches: bool = False
+    # ``growth(loss, **parameters)`` is the multiple of the zero function's loss at which a training is given up
+    growth: Callable[..., float] = lambda loss, **parameters: math.inf
+    least_ridge: float = 0.0  # The smallest nλ that may be chosen for regression

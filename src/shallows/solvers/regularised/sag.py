@@ -9,8 +9,7 @@ from ...arrays import Array
 from ...losses.margins import Logistic
 from ..solver_parameters import positive
 from . import smoothness
-from .risk import RiskProblem, RiskState
-from .risk_solver import RiskSolver
+from .risk import RiskProblem, RiskSolver, RiskState
 
 
 @dataclass

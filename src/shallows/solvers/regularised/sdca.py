@@ -1,18 +1,47 @@
-"""Stochastic dual coordinate ascent, on kernels or on features."""
+"""Stochastic dual coordinate ascent, on kernels or on features, with the losses in the dual problem.
+
+For a convex loss the regularised risk has the dual
+
+    D(a) = (1/n) Σᵢ −ℓ*(−aᵢ) − λ/2 ‖f_a‖²,    f_a = (1/(λn)) Σ aᵢ k(xᵢ, ·),
+
+and at the optimum aᵢ = −ℓ'(f(xᵢ)). With all other variables fixed, v the score of example i without its own part and
+q = k(xᵢ, xᵢ)/(λn), the best a solves a = −ℓ'(v + q a).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ... import arrays
+from ... import arrays, losses
 from ...arrays import Array
+from ...errors import ShallowsError
 from ...features.sparse_rows import inner_products
 from . import ascent, ascent_on_gpu
-from .duals import dual_of
-from .risk import FeatureSpan, RiskProblem, RiskState
-from .risk_solver import RiskSolver
+from .risk import FeatureSpan, RiskProblem, RiskSolver, RiskState
+
+#: The losses that dual coordinate ascent takes: their number in `ascent`, and the name of their parameter there.
+DUALS: dict[type, tuple[int, str]] = {
+    losses.Square: (ascent.SQUARE, ""),
+    losses.Hinge: (ascent.HINGE, ""),
+    losses.SquaredHinge: (ascent.SQUARED_HINGE, ""),
+    losses.EpsilonInsensitive: (ascent.EPSILON_INSENSITIVE, "epsilon"),
+    losses.Huber: (ascent.HUBER, "delta"),
+    losses.Quantile: (ascent.QUANTILE, "quantile"),
+    losses.Logistic: (ascent.LOGISTIC, ""),
+}
+
+
+def dual_of(loss: Any) -> tuple[int, float]:
+    """The number by which `ascent` knows a loss of a single score, and its parameter, 0 where it has none."""
+    if type(loss) not in DUALS:
+        known = ", ".join(sorted(repr(known.name) for known in DUALS))
+        raise ShallowsError(f"Dual coordinate ascent takes one of the losses {known}, not {loss.name!r}.")
+    number, parameter = DUALS[type(loss)]
+    return number, float(getattr(loss, parameter)) if parameter else 0.0
+
 
 PIECE = 32
 """Examples that are settled with one product on features: their inner products then cost as much as the inner loop."""
@@ -75,15 +104,15 @@ class SDCA:
 def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array, products: Array) -> Array:
     """Set the dual variables of a batch to their best values in turn; returns the change of f's coefficients."""
     scale = 1.0 / (problem.regularisation * problem.span.n)
-    dual, a, targets = dual_of(problem.loss), state.dual[batch, :], problem.targets[batch, :]
+    loss, a, targets = dual_of(problem.loss), state.dual[batch, :], problem.targets[batch, :]
     scores = problem.shifted(scores)
     weights = None if problem.weights is None else problem.weights[batch, 0]
-    change = ascent_on_gpu.change_of(dual.number, dual.parameter, scores, products, scale, a, targets, weights)
+    change = ascent_on_gpu.change_of(*loss, scores, products, scale, a, targets, weights)
     if change is not None:
         return change
     w = np.ones(a.shape[0]) if weights is None else _on_host(weights)
     f, K, old, y = (_on_host(part) for part in (scores, products, a, targets))
-    after = ascent.ascend(dual.number, dual.parameter, f, K, scale, old, y, w)
+    after = ascent.ascend(*loss, f, K, scale, old, y, w)
     rounded = arrays.like(after, state.dual)
     # The coefficients follow the dual variables as they are kept, so that the two never drift apart.
     change = (rounded - a) * scale
@@ -94,22 +123,6 @@ def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array,
 def _on_host(x: Array) -> np.ndarray:
     """In float64 and row by row, so that the loop is compiled for one kind of arrays."""
     return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
-
-
-def dual_objective(problem: RiskProblem, state: SDCAState) -> float:
-    """D(a), which is at most the minimum of P and equals it at the optimum."""
-    a, y = (arrays.to_numpy(part).astype(np.float64) for part in (state.dual, problem.targets))
-    w = 1.0 if problem.weights is None else arrays.to_numpy(problem.weights).astype(np.float64)
-    norm = problem.span.norm_squared(state.coefficients)
-    value = (w * dual_of(problem.loss).value(a / w, y)).sum() / problem.span.n
-    if problem.intercept is not None:  # ℓ(u + b) in place of ℓ(u) has −ℓ*(−a) − ab in place of −ℓ*(−a).
-        value -= (a.sum(axis=0) @ arrays.to_numpy(problem.intercept).astype(np.float64)) / problem.span.n
-    return float(value) - 0.5 * problem.regularisation * norm
-
-
-def duality_gap(problem: RiskProblem, state: SDCAState) -> float:
-    """P(f) − D(a) ≥ 0, a bound on how far P is from its minimum."""
-    return problem.objective(state.coefficients) - dual_objective(problem, state)
 
 
 # In some ten epochs the dual problem of values is not solved for a smaller λ than 1/n.

@@ -9,8 +9,7 @@ from ...errors import ShallowsError
 from ...losses import Loss
 from .risk import RiskProblem
 
-MARGIN = 1.05
-"""Power iteration comes from below, and other batches than those measured may be a little steeper."""
+MARGIN = 1.05  # power iteration comes from below, and other batches than those measured may be a little steeper
 
 
 def batch_smoothness(problem: RiskProblem, m: int, n_batches: int = 8, n_iterations: int = 30) -> float:

@@ -9,11 +9,9 @@ from ...arrays import Array
 from ...losses.margins import Logistic
 from ..solver_parameters import positive
 from . import smoothness
-from .risk import RiskProblem, RiskState
-from .risk_solver import RiskSolver
+from .risk import RiskProblem, RiskSolver, RiskState
 
-ROWS = 4096
-"""Rows at a time of a full gradient."""
+ROWS = 4096  # rows at a time of a full gradient
 
 
 @dataclass

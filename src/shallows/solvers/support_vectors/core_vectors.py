@@ -14,12 +14,8 @@ from ...arrays import Array
 from ...kernels import Kernel
 from .pair_steps import OPTIMAL, take_steps
 
-FULL_LOOKS_AFTER = 5
-"""So many samples in a row without a point outside the ball, and all points are looked at."""
-
-MOST_CALLS = 10_000
-"""Times a thousand steps within a core, after which it is not enclosed anew any more."""
-
+FULL_LOOKS_AFTER = 5  # so many samples in a row without a point outside the ball, and all points are looked at
+MOST_CALLS = 10_000  # times a thousand steps within a core, after which it is not enclosed anew any more
 SHARE_OF_EXCESS = 0.1
 """How exactly the core is enclosed while points outside are found easily, as a share of how far outside they are."""
 
@@ -191,7 +187,10 @@ class CoreVectorMachine:
         if not len(numbers):
             return numbers
         g = _gradients(problem, state, numbers)
-        squares = _constant_of_distances(problem, state) + 2.0 * g
+        # The part that is the same for all points is λᵀK̃λ + η.
+        a = state.coefficients
+        same = float((problem.linear[state.core] - state.gradient) @ a) + problem.largest_norm
+        squares = same + 2.0 * g
         state.excess = float(squares.max() / state.radius_squared - 1.0)
         far = np.flatnonzero(squares > (1.0 + self.epsilon) ** 2 * state.radius_squared)
         return numbers[far[np.argsort(-squares[far], kind="stable")]]
@@ -226,21 +225,8 @@ class CoreVectorMachine:
         outside = SHARE_OF_EXCESS * state.excess if roughly and np.isfinite(state.excess) else 0.0
         tolerance = max(0.5 * self.epsilon, outside) * state.radius_squared
         for _ in range(MOST_CALLS):
-            taken, status, *_ = take_steps(
-                1000,
-                tolerance,
-                np.inf,
-                state.coefficients,
-                state.gradient,
-                zero,
-                infinite,
-                every,
-                diagonal,
-                matrix,
-                every,
-                used,
-                clock,
-            )
+            variables = state.coefficients, state.gradient, zero, infinite, every
+            taken, status, *_ = take_steps(1000, tolerance, np.inf, *variables, diagonal, matrix, every, used, clock)
             state.n_steps += taken
             if status == OPTIMAL or taken == 0:
                 break
@@ -321,9 +307,3 @@ def _measure(problem: CoreProblem, state: CoreState) -> None:
     """R² = η + 2tᵀλ − λᵀK̃λ."""
     t, a = problem.linear[state.core], state.coefficients
     state.radius_squared = problem.largest_norm + float(t @ a) + float(state.gradient @ a)
-
-
-def _constant_of_distances(problem: CoreProblem, state: CoreState) -> float:
-    """The part of the squares of all distances that the point does not change, λᵀK̃λ + η."""
-    a = state.coefficients
-    return float((problem.linear[state.core] - state.gradient) @ a) + problem.largest_norm

@@ -9,12 +9,159 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShallowsError
+from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
 from ..solver_parameters import Parameter, flag, size
 from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
 from .dual_solver import DualSolver
-from .pair_steps import INDEFINITE, MISSING, OPTIMAL
-from .working_set_steps import take_working_sets
+from .pair_steps import INDEFINITE, MISSING, OPTIMAL, SMALLEST_CURVATURE, SPENT
+
+MOST_PAIRS_PER_VARIABLE = 200  # pairs that are moved within a working set, for each of its variables, at most
+
+
+@njit(cache=True)
+def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen, is_chosen):
+    """The variables of the steepest feasible direction with at most ``size`` entries, all 1 or −1, whose sum is 0.
+
+    Those are the size/2 largest gradients of variables that may grow and the size/2 smallest of variables that may
+    fall, as long as the k-th of the first is above the k-th of the second. ``ordered`` and ``counted`` are room for the
+    two lists, ``chosen`` takes the numbers, and ``is_chosen`` is all False and left so. Returns how many are chosen,
+    the gap of the largest and the smallest such gradient, and the middle of both.
+    """
+    half = size // 2
+    n_up, n_down = 0, 0
+    for a in range(len(active)):
+        t = active[a]
+        g = gradient[t]
+        if beta[t] < upper[t] and (n_up < half or g > ordered[0, n_up - 1]):
+            place = n_up if n_up < half else half - 1
+            while place > 0 and ordered[0, place - 1] < g:
+                ordered[0, place], counted[0, place] = ordered[0, place - 1], counted[0, place - 1]
+                place -= 1
+            ordered[0, place], counted[0, place] = g, t
+            n_up = min(n_up + 1, half)
+        if beta[t] > lower[t] and (n_down < half or g < ordered[1, n_down - 1]):
+            place = n_down if n_down < half else half - 1
+            while place > 0 and ordered[1, place - 1] > g:
+                ordered[1, place], counted[1, place] = ordered[1, place - 1], counted[1, place - 1]
+                place -= 1
+            ordered[1, place], counted[1, place] = g, t
+            n_down = min(n_down + 1, half)
+    if n_up == 0 or n_down == 0:
+        return 0, 0.0, 0.0
+    gap = max(0.0, ordered[0, 0] - ordered[1, 0])
+    middle = 0.5 * (ordered[0, 0] + ordered[1, 0])
+    n_chosen = 0
+    for k in range(min(n_up, n_down)):
+        if ordered[0, k] <= ordered[1, k]:
+            break
+        for side in range(2):
+            t = counted[side, k]
+            if not is_chosen[t]:
+                is_chosen[t] = True
+                chosen[n_chosen] = t
+                n_chosen += 1
+    for k in range(n_chosen):
+        is_chosen[chosen[k]] = False
+    return n_chosen, gap, middle
+
+
+@njit(cache=True)
+def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
+    """Maximise over a working set alone, by pairs, each of the second order; change ``beta`` and ``gradient`` in place.
+
+    Returns whether a pair of negative curvature was met.
+    """
+    q = len(beta)
+    for _ in range(MOST_PAIRS_PER_VARIABLE * q):
+        i, largest = -1, -np.inf
+        for a in range(q):
+            if beta[a] < upper[a] and gradient[a] > largest:
+                i, largest = a, gradient[a]
+        if i < 0:
+            return False
+        j, most, smallest = -1, -np.inf, np.inf
+        for a in range(q):
+            if beta[a] > lower[a]:
+                smallest = min(smallest, gradient[a])
+                difference = largest - gradient[a]
+                if difference > 0.0:
+                    gain = difference * difference / max(K[i, i] + K[a, a] - 2.0 * K[i, a], SMALLEST_CURVATURE)
+                    if gain > most:
+                        j, most = a, gain
+        if j < 0 or largest - smallest <= tolerance:
+            return False
+        curvature = K[i, i] + K[j, j] - 2.0 * K[i, j]
+        if curvature < -rounding * (K[i, i] + K[j, j]):
+            return True
+        room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
+        step = min((largest - gradient[j]) / max(curvature, SMALLEST_CURVATURE), room_i, room_j)
+        beta[i] = upper[i] if step == room_i else beta[i] + step
+        beta[j] = lower[j] if step == room_j else beta[j] - step
+        for a in range(q):
+            gradient[a] -= step * (K[i, a] - K[j, a])
+    return False
+
+
+@njit(cache=True)
+def count_settled(settled, middle, tolerance, beta, gradient, lower, upper, active):
+    """Count on for each variable that its gradient holds at a bound, by more than the tolerance; others begin anew."""
+    for a in range(len(active)):
+        t = active[a]
+        g = gradient[t] - middle
+        held = (beta[t] >= upper[t] and g > tolerance) or (beta[t] <= lower[t] and g < -tolerance)
+        settled[t] = settled[t] + 1 if held else 0
+
+
+@njit(cache=True)
+def take_working_sets(n_iterations, size, tolerance, rounding, variables, held):
+    """Iterations while the rows of their working sets are at hand, which ``held`` has as `KernelRowSlab.compiled`.
+
+    Returns how many were taken, why they ended, the row that is to be made (with `MISSING`), and the gap.
+    """
+    beta, gradient, lower, upper, active, settled = variables
+    diagonal, rows, slot_of, used, clock = held
+    gap = np.inf
+    ordered, counted = np.empty((2, size)), np.empty((2, size), np.int64)
+    chosen, is_chosen = np.empty(size, np.int64), np.zeros(len(beta), np.bool_)
+    K = np.empty((size, size))
+    for taken in range(n_iterations):
+        q, gap, middle = choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen, is_chosen)
+        if q < 2 or gap <= tolerance:
+            return taken, OPTIMAL, -1, gap
+        for k in range(q):
+            # Uses are noted before a row that is missing takes the place of the one that was used longest ago.
+            slot = slot_of[chosen[k]]
+            if slot >= 0:
+                clock[0] += 1
+                used[slot] = clock[0]
+        for k in range(q):
+            if slot_of[chosen[k]] < 0:
+                return taken, MISSING, chosen[k], gap
+        own, before, g = np.empty(q), np.empty(q), np.empty(q)
+        low, high = np.empty(q), np.empty(q)
+        for k in range(q):
+            t = chosen[k]
+            own[k], before[k], g[k], low[k], high[k] = beta[t], beta[t], gradient[t], lower[t], upper[t]
+            for m in range(q):
+                K[k, m] = rows[slot_of[t], chosen[m]]
+            K[k, k] = diagonal[t]
+        if solve_small(0.1 * tolerance, rounding, own, g, low, high, K[:q, :q]):
+            return taken, INDEFINITE, -1, gap
+        for k in range(q):
+            t, change = chosen[k], own[k] - before[k]
+            beta[t] = own[k]
+            if change != 0.0:
+                row = rows[slot_of[t]]
+                if len(active) == len(gradient):
+                    for s in range(len(gradient)):
+                        gradient[s] -= change * row[s]
+                else:
+                    for a in range(len(active)):
+                        gradient[active[a]] -= change * row[active[a]]
+        count_settled(settled, middle, tolerance, beta, gradient, lower, upper, active)
+    return n_iterations, SPENT, -1, gap
+
 
 MOST_RECONSTRUCTIONS = 10
 """After so many nothing is taken out any more: in float32 the gap may be one of rounding alone."""
@@ -87,23 +234,9 @@ class Decomposition:
         while left > 0 and not state.exhausted:
             # A working set goes through the active variables three times and once for each of its own.
             most = min(left, steps_of_a_piece((3 + size) * len(state.active)))
-            taken, status, row, gap = take_working_sets(
-                min(most, state.until_shrinking) if self.shrinking else most,
-                size,
-                self.tolerance,
-                rounding,
-                state.coefficients,
-                state.gradient,
-                problem.lower,
-                problem.upper,
-                state.active,
-                state.settled,
-                rows.diagonal,
-                rows.rows,
-                rows.slot_of,
-                rows.used,
-                rows.clock,
-            )
+            most = min(most, state.until_shrinking) if self.shrinking else most
+            variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active, state.settled
+            taken, status, row, gap = take_working_sets(most, size, self.tolerance, rounding, variables, rows.compiled)
             left -= taken
             state.n_steps += taken
             state.until_shrinking -= taken
@@ -123,13 +256,10 @@ class Decomposition:
                 state.settled[:] = 0
                 state.until_shrinking = self.patience
             elif self.shrinking and state.until_shrinking <= 0:
-                self._shrink(state)
+                if state.n_reconstructions < MOST_RECONSTRUCTIONS:
+                    state.active = state.active[state.settled[state.active] < self.patience]
                 state.until_shrinking = max(1, self.patience // 4)
         return state
-
-    def _shrink(self, state: DecompositionState) -> None:
-        if state.n_reconstructions < MOST_RECONSTRUCTIONS:
-            state.active = state.active[state.settled[state.active] < self.patience]
 
 
 def _is_even(value: Any) -> bool:

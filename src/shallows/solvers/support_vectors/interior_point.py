@@ -10,16 +10,13 @@ import scipy.linalg
 from .dense_problem import DenseProblem, DenseState, not_positive
 from .dual_solver import DualSolver
 
-LONGEST = 0.995
-"""Share of the step to the nearest bound that is taken."""
-
+LONGEST = 0.995  # share of the step to the nearest bound that is taken
 AT_BOUND = (1e-3, 1e-4)
 """At the end a variable is set to a bound from which it is off, in units of C, by less than this share of the bound's
 multiplier: of the two one tends to zero. The first share is taken with which the objectives stay within the tolerance
 of each other. Where there is none, more iterations make what is cut off smaller."""
 
-NEAREST = 1e-10
-"""The gap at which the iterations end all the same, and all variables stay as they are."""
+NEAREST = 1e-10  # the gap at which the iterations end all the same, and all variables stay as they are
 
 
 @dataclass

@@ -14,8 +14,7 @@ from ..array_state import ArrayState
 from ..pieces import steps_of_a_piece
 from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
 
-MOST_WAITING = 1000
-"""Examples of a class that wait at hand for some of the other class, at most."""
+MOST_WAITING = 1000  # examples of a class that wait at hand for some of the other class, at most
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,11 @@ class LASVMState(ArrayState):
         )
 
     @property
+    def variables(self) -> tuple[np.ndarray, ...]:
+        """β, the gradient and the bounds, as compiled steps take them."""
+        return self.coefficients, self.gradient, self.lower, self.upper
+
+    @property
     def at_hand(self) -> np.ndarray:
         """The slots that hold examples, ascending."""
         return np.flatnonzero(self.numbers >= 0)
@@ -88,7 +92,7 @@ class LASVMState(ArrayState):
     def room_of_intercept(self) -> float:
         """The length of the interval of all b with which the support vectors at hand are optimal, or less than 0."""
         slots = self.at_hand
-        lowest, highest = _bounds_of_intercept(self.coefficients, self.gradient, self.lower, self.upper, slots)
+        lowest, highest = _bounds_of_intercept(*self.variables, slots)
         return highest - lowest if np.isfinite(lowest) and np.isfinite(highest) else 0.0
 
     @property
@@ -112,9 +116,11 @@ class LASVMState(ArrayState):
         if len(free) < n:
             old = len(self.numbers)
             new = max(2 * old, old + n, 256)
-            for name, fill in (("numbers", -1), ("points", 0), ("lower", 0), ("upper", 0)):
-                setattr(self, name, _enlarged(getattr(self, name), new, fill))
-            self.coefficients, self.gradient = _enlarged(self.coefficients, new, 0), _enlarged(self.gradient, new, 0)
+            for name in ("numbers", "points", "coefficients", "gradient", "lower", "upper"):
+                array = getattr(self, name)
+                larger = np.full((new, *array.shape[1:]), -1 if name == "numbers" else 0, dtype=array.dtype)
+                larger[:old] = array
+                setattr(self, name, larger)
             matrix = np.zeros((new, new), dtype=self.matrix.dtype)
             matrix[:old, :old] = self.matrix
             self.matrix = matrix
@@ -181,19 +187,10 @@ class LASVM:
         state.n_evaluations += values.size
         active = np.empty(len(state.numbers), dtype=np.int64)
         active[: len(before)] = before
+        kernel_values = state.matrix.diagonal().astype(np.float64), state.matrix
+        waiting = MOST_WAITING if state.waits else 0
         left, taken, state.gap = _process_all(
-            slots,
-            self.tolerance,
-            problem.signs[rows],
-            state.coefficients,
-            state.gradient,
-            state.lower,
-            state.upper,
-            active,
-            len(before),
-            state.matrix.diagonal().astype(np.float64),
-            state.matrix,
-            MOST_WAITING if state.waits else 0,
+            slots, self.tolerance, problem.signs[rows], *state.variables, active, len(before), *kernel_values, waiting
         )
         state.n_steps += taken
         _drop_all_but(state, active[:left])
@@ -208,16 +205,7 @@ class LASVM:
             # A step goes through the examples at hand about eight times.
             allowed = min(most, steps_of_a_piece(8 * len(before)))
             left, taken, state.gap = _reprocess_all(
-                allowed,
-                self.tolerance,
-                state.coefficients,
-                state.gradient,
-                state.lower,
-                state.upper,
-                active,
-                len(before),
-                diagonal,
-                state.matrix,
+                allowed, self.tolerance, *state.variables, active, len(before), diagonal, state.matrix
             )
             state.n_steps += taken
             most -= taken
@@ -225,12 +213,6 @@ class LASVM:
             if taken < allowed:
                 break
         return state
-
-
-def _enlarged(array: np.ndarray, n: int, fill: float) -> np.ndarray:
-    out = np.full((n, *array.shape[1:]), fill, dtype=array.dtype)
-    out[: len(array)] = array
-    return out
 
 
 def _place(problem: ExampleProblem, state: LASVMState, rows: np.ndarray, slots: np.ndarray) -> None:

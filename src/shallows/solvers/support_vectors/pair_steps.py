@@ -9,8 +9,7 @@ from ...utils.compilation import njit
 SPENT, OPTIMAL, MISSING, INDEFINITE = 0, 1, 2, 3
 """Why steps end: all are taken; the gap is within the tolerance; a row is to be made; a pair of negative curvature."""
 
-SMALLEST_CURVATURE = 1e-12
-"""What takes the place of k(x, x) + k(z, z) − 2k(x, z) where rounding makes nothing of it."""
+SMALLEST_CURVATURE = 1e-12  # what takes the place of k(x, x) + k(z, z) − 2k(x, z) where rounding makes nothing of it
 
 
 @njit(cache=True)

@@ -13,8 +13,7 @@ from ..line_search import minimum_along
 from .dense_problem import DenseProblem, DenseState, not_positive
 from .dual_solver import DualSolver
 
-FIRST = 500
-"""Examples of the first part."""
+FIRST = 500  # examples of the first part
 
 
 @dataclass

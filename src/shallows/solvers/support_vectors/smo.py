@@ -13,9 +13,7 @@ from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinit
 from .dual_solver import DualSolver
 from .pair_steps import INDEFINITE, MISSING, OPTIMAL, take_steps
 
-SHRINKING_INTERVAL = 1000
-"""Steps between two times at which rows are taken out, of LIBSVM."""
-
+SHRINKING_INTERVAL = 1000  # steps between two times at which rows are taken out, of LIBSVM
 UNSHRINK_FACTOR = 10.0
 """At a gap of so many tolerances all rows come back once: those that were taken out far from the end may be wrong."""
 
@@ -65,21 +63,8 @@ class SMO:
             # A step goes through the active rows about four times.
             most = min(left, steps_of_a_piece(4 * len(state.active)))
             most = min(most, state.until_shrinking) if self.shrinking else most
-            taken, status, i, j, gap = take_steps(
-                most,
-                self.tolerance,
-                rounding,
-                state.coefficients,
-                state.gradient,
-                problem.lower,
-                problem.upper,
-                state.active,
-                rows.diagonal,
-                rows.rows,
-                rows.slot_of,
-                rows.used,
-                rows.clock,
-            )
+            variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active
+            taken, status, i, j, gap = take_steps(most, self.tolerance, rounding, *variables, *rows.compiled)
             left -= taken
             state.n_steps += taken
             state.until_shrinking -= taken

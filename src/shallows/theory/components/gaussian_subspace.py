@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import arrays, kernels, streams
 from ...datasets.synthetic.gaussian_1d import Gaussian1D
-from ...errors import ShallowsError
+from ...errors import UnknownNameError
 from ...features.fourier import FourierFeatures
 from ...solvers.components.component_state import ComponentProblem, ComponentState
 from ...solvers.components.oja import DoublyStochasticOja
@@ -56,8 +56,7 @@ def convergence(
     the space of the kernel and the best h in the span; ``alignment``, the least |cos| between function i and
     eigenfunction i. Numbers: ``final``, the last squared sine; ``start_cosine``, cos² at the start.
     """
-    if start not in STARTS:
-        raise ShallowsError(f"start must be one of {', '.join(map(repr, STARTS))}, got {start!r}.")
+    UnknownNameError.check("start", start, STARTS)
     solver = DoublyStochasticOja(step_size, decrease, scaled, individual, max_blocks, random_state)
     with arrays.resolve_device(device).active():
         problem, state, batches = _begin(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import kernels, streams
-from ...errors import ShallowsError
+from ...errors import UnknownNameError
 from ...features.fourier import FourierFeatures
 from ...solvers.components.component_state import ComponentProblem
 from ...solvers.components.oja import DoublyStochasticOja
@@ -16,8 +16,6 @@ from ...solvers.components.warm_start import random_feature_components
 from ...solvers.examples import Examples
 from ..doubly_stochastic.expansion_cost import held_after
 from ..results import AnalysisResult
-
-ALONG = ("n_features", "n_inputs")
 
 
 def kept_bytes(
@@ -39,8 +37,7 @@ def kept_bytes(
 
     Over the size: ``bytes``.
     """
-    if along not in ALONG:
-        raise ShallowsError(f"along must be one of {', '.join(map(repr, ALONG))}, got {along!r}.")
+    UnknownNameError.check("axis", along, ("n_features", "n_inputs"))
     kept = []
     for size in sizes:
         D, d = (size, n_inputs) if along == "n_features" else (n_features, size)

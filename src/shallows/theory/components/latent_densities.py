@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import arrays, streams
 from ...datasets.synthetic.latent_views import LatentViews
-from ...errors import ShallowsError
+from ...errors import ShallowsError, UnknownNameError
 from ...estimators.components.kernel_svd import DoublyStochasticKernelSVD
 from ...estimators.feature_maps.fourier_features import FourierFeatures
 from ...estimators.feature_maps.nystroem_features import NystroemFeatures
@@ -55,8 +55,7 @@ def latent_densities(
     same against the densities smoothed by the kernel; ``relative_error``, the first over the integral of the squared
     densities; ``weight``, the probability found for the Gaussian class.
     """
-    if method not in METHODS:
-        raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+    UnknownNameError.check("method", method, METHODS)
     x = np.asarray(data.x_train)
     if x.ndim != 2 or x.shape[1] != 3:
         raise ShallowsError(f"Three views of one number each are needed, got data of shape {x.shape}.")

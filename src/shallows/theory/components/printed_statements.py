@@ -12,8 +12,7 @@ from ...datasets.synthetic.latent_views import LatentViews
 from ..results import AnalysisResult
 from ..samples import sample
 
-SIZE, K = 12, 3
-"""Dimension of the matrices on which rules are iterated, and the components that they find."""
+SIZE, K = 12, 3  # dimension of the matrices on which rules are iterated, and the components that they find
 
 
 def printed_statements(

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from ... import streams
-from ...errors import DivergenceError, ShallowsError
+from ...errors import DivergenceError, UnknownNameError
 from ...estimators.components.randomised_cca import RandomisedCCA
 from ...estimators.components.sliced_inverse_regression import KernelSlicedInverseRegression
 from ..results import AnalysisResult
@@ -51,8 +51,7 @@ def projected_regression(
     Over the number of features: ``test_error``, the mean squared error on the test part over the variance of the
     targets there, and ``ridge`` and, where some were given, ``step``, those that were chosen.
     """
-    if method not in METHODS:
-        raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+    UnknownNameError.check("method", method, METHODS)
     x, x_test = (np.asarray(part, dtype=np.float32) for part in (data.x_train, data.x_test))
     y, y_test = (_columns(part) for part in (data.y_train, data.y_test))
     scale = y.std(axis=0)

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from sklearn.decomposition import PCA, KernelPCA
 
 from ... import kernels, streams
-from ...errors import ShallowsError
+from ...errors import UnknownNameError
 from ...estimators.components.kernel_pca import DoublyStochasticKernelPCA
 from ..results import AnalysisResult
 
@@ -44,8 +44,7 @@ def two_components(
     method ``squared_sine`` of the largest angle between its two functions and the exact ones on the training points,
     where these are at most ``most_exact``.
     """
-    if method not in METHODS:
-        raise ShallowsError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+    UnknownNameError.check("method", method, METHODS)
     x = np.asarray(data.x_train, dtype=np.float32)
     y = np.asarray(data.y_train, dtype=np.float64).reshape(len(x), -1)[:, 0]
     few = np.sort(streams.permutation(0, "components, exact", 0, len(x))[:most_exact])

@@ -25,8 +25,7 @@ from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..samples import sample
 
-CHUNK = 128
-"""Features that are drawn together."""
+CHUNK = 128  # features that are drawn together
 
 
 @dataclass(frozen=True)

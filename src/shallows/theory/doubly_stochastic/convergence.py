@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShallowsError
+from ...errors import ShallowsError, UnknownNameError
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...training.resumable import ResumableLoop
 from ..results import AnalysisResult, curves_of, log_marks
@@ -243,8 +243,7 @@ def _start(
     n_places: int, n_repeats: int, G: int, U: int, cap: float, seed: int,
     noise: str = "corrected",
 ) -> tuple[Population, Trajectories]:  # fmt: skip
-    if method not in POLICIES:
-        raise ShallowsError(f"method must be one of {', '.join(map(repr, POLICIES))}, got {method!r}.")
+    UnknownNameError.check("method", method, POLICIES)
     # The population stays the same for every seed; what differs are points and features.
     p = Population.of(data, kernel, bandwidth, loss, nu, n, n_places, 0)
     policy: Any = Fresh()

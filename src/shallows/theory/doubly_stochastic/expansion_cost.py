@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import kernels, losses, streams
-from ...errors import ShallowsError
+from ...errors import UnknownNameError
 from ...features.fourier import FourierFeatures
 from ...solvers.examples import Examples
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
@@ -43,8 +43,7 @@ def iteration_cost(
     made and two iterations were done than before, as Python and NumPy allocate them; ``data_bytes`` that a kernel
     machine with as many points would keep.
     """
-    if along not in ("n_features", "n_inputs"):
-        raise ShallowsError(f"along is 'n_features' or 'n_inputs', not {along!r}.")
+    UnknownNameError.check("axis", along, ("n_features", "n_inputs"))
     work: dict[Any, Callable[[], Any]] = {}
     kept, points = [], []
     for size in sizes:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import streams
-from ...errors import ShallowsError
+from ...errors import UnknownNameError
 from ...estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from ...estimators.regularised.regularised_risk import RegularisedRiskClassifier
 from ...solvers.regularised import norma, sdca  # noqa: F401 (found by name below, and the results depend on them)
@@ -23,9 +23,7 @@ from ...training import Observer, Run
 from ..results import AnalysisResult
 from ..timing import in_turn, processor_seconds
 
-PREDICTED = 2000
-"""Points that a prediction is timed on."""
-
+PREDICTED = 2000  # points that a prediction is timed on
 METHODS = ("dsg", "kernel", "fourier", "nystrom")
 
 
@@ -48,10 +46,8 @@ def orders_of_cost(
     Over the sizes: ``preprocessing`` (of landmarks and their map), ``training`` and ``prediction`` of 2,000 points, all
     in units of the first size, and ``storage``, bytes of what a prediction needs, seeds aside.
     """
-    if method not in METHODS or along not in ("n", "d"):
-        raise ShallowsError(
-            f"method is one of {', '.join(METHODS)} and along 'n' or 'd', not {method!r} and {along!r}."
-        )
+    UnknownNameError.check("method", method, METHODS)
+    UnknownNameError.check("axis", along, ("n", "d"))
     found: dict[str, dict[int, list[float]]] = {
         name: {size: [] for size in sizes} for name in ("preprocessing", "training", "prediction")
     }

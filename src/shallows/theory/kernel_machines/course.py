@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,21 +17,14 @@ from ...solvers.support_vectors.decomposition import Decomposition
 from ...solvers.support_vectors.dual_problem import DualProblem, activate_all, intercept
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem
 from ...solvers.support_vectors.smo import SMO
+from ...utils.compilation import njit
 from ..results import AnalysisResult
 from ..timing import processor_seconds
-from .single_examples import DualCoordinateAscent, KernelPegasos
 
-MULTIPLES = (0.25, 0.5, 1.0, 2.0)
-"""Bandwidths that are tried, as multiples of the median distance."""
-
-TRIED = 2000
-"""Training points that choose the bandwidth; a fifth of them is held out."""
-
-NEAR = 5.0
-"""A suboptimality, in percent, that counts as near the optimum."""
-
-Function = tuple[np.ndarray, float]
-"""Coefficients of the kernel functions, shape (n,), and the intercept."""
+MULTIPLES = (0.25, 0.5, 1.0, 2.0)  # bandwidths that are tried, as multiples of the median distance
+TRIED = 2000  # training points that choose the bandwidth; a fifth of them is held out
+NEAR = 5.0  # a suboptimality, in percent, that counts as near the optimum
+Function = tuple[np.ndarray, float]  # coefficients of the kernel functions, shape (n,), and the intercept
 
 
 def course(
@@ -71,8 +65,7 @@ def course(
         "smo": _follow_dual,
         "decomposition": _follow_dual,
     }
-    if solver not in followed:
-        raise UnknownNameError("solver", solver, followed)
+    UnknownNameError.check("solver", solver, followed)
     with arrays.one_blas_thread():
         # Compiled, and the kernel's first use, before anything is timed.
         for name, follow in followed.items():
@@ -229,19 +222,16 @@ def _optimum(without_intercept: bool, rows: KernelRowSlab, y: np.ndarray, C: flo
     return state.coefficients, intercept(problem, state)
 
 
+@dataclass(frozen=True)
 class Evaluation:
     """The primal objective and the test error of functions on the same points."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        rows: KernelRowSlab,
-        y: np.ndarray,
-        C: float,
-        new: np.ndarray,
-        truth: np.ndarray,
-    ):
-        self.kernel, self.rows, self.y, self.C, self.new, self.truth = kernel, rows, y, C, new, truth
+    kernel: Kernel
+    rows: KernelRowSlab
+    y: np.ndarray
+    C: float
+    new: np.ndarray
+    truth: np.ndarray
 
     def __call__(self, function: Function) -> tuple[float, float]:
         """P(f), and the test error in percent."""
@@ -258,3 +248,106 @@ class Evaluation:
         scores = self.rows.product(beta)
         losses = np.maximum(0.0, 1.0 - self.y * (scores + b))
         return float(0.5 * beta @ scores / (self.C * len(self.y)) + losses.mean())
+
+
+@njit(cache=True)
+def _pegasos(order, start, t, regularisation, counts, signs, rows, slot_of, used, clock):
+    """Steps on the examples of an order from a place on, while their rows are at hand; the place and t after them."""
+    for place in range(start, len(order)):
+        i = order[place]
+        slot = slot_of[i]
+        if slot < 0:
+            return place, t
+        clock[0] += 1
+        used[slot] = clock[0]
+        score = 0.0
+        for j in range(len(counts)):
+            score += counts[j] * signs[j] * rows[slot, j]
+        # f of the step t is the mean of t - 1 directions over λ; the first is zero.
+        if t == 1 or signs[i] * score < regularisation * (t - 1):
+            counts[i] += 1.0
+        t += 1
+    return len(order), t
+
+
+@njit(cache=True)
+def _coordinates(order, start, beta, signs, C, diagonal, rows, slot_of, used, clock):
+    """Best values of single dual variables, while the rows are at hand; the place after them."""
+    for place in range(start, len(order)):
+        i = order[place]
+        slot = slot_of[i]
+        if slot < 0:
+            return place
+        clock[0] += 1
+        used[slot] = clock[0]
+        score = 0.0
+        for j in range(len(beta)):
+            score += beta[j] * rows[slot, j]
+        alpha = signs[i] * (beta[i] + (signs[i] - score) / diagonal[i])
+        beta[i] = signs[i] * min(C, max(0.0, alpha))
+    return len(order)
+
+
+@dataclass
+class KernelPegasos:
+    """Pegasos as the lecture writes it for kernels: f = 1/(λT) Σ cⱼ yⱼ k(xⱼ, ·), cⱼ counting j's violations.
+
+    At step t an example i is drawn; if yᵢ f(xᵢ) < 1 for the f of the t − 1 steps before, or at the first step, cᵢ grows
+    by one. There is no projection and no average.
+    """
+
+    rows: KernelRowSlab
+    signs: np.ndarray
+    regularisation: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.counts, self.t, self.n_chunks = np.zeros(self.rows.n), 1, 0
+
+    def advance(self, n_steps: int) -> None:
+        """So many steps on examples that are drawn uniformly."""
+        raw = streams.integers(self.seed, "pegasos", self.n_chunks, n_steps)
+        order, place = (raw % np.uint64(self.rows.n)).astype(np.int64), 0
+        self.n_chunks += 1
+        slab = self.rows
+        while place < n_steps:
+            slab.fetch(order[place])
+            place, self.t = _pegasos(
+                order, place, self.t, self.regularisation, self.counts, self.signs, *slab.compiled[1:]
+            )
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The coefficients of the kernel functions, shape (n,)."""
+        return self.counts * self.signs / (self.regularisation * max(1, self.t - 1))
+
+
+@dataclass
+class DualCoordinateAscent:
+    """Stochastic dual coordinate ascent with the hinge and no intercept: one αᵢ after the other to its best value.
+
+    αᵢ ← clip(αᵢ + (1 − yᵢ f(xᵢ))/k(xᵢ, xᵢ), 0, C) with f = Σ αⱼ yⱼ k(xⱼ, ·), each epoch in a new order.
+    """
+
+    rows: KernelRowSlab
+    signs: np.ndarray
+    C: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.coefficients, self.order, self.place, self.n_epochs = np.zeros(self.rows.n), np.empty(0, np.int64), 0, 0
+
+    def advance(self, n_steps: int) -> None:
+        """So many steps."""
+        slab = self.rows
+        while n_steps > 0:
+            if self.place == len(self.order):
+                self.order, self.place = streams.permutation(self.seed, "order", self.n_epochs, slab.n), 0
+                self.n_epochs += 1
+            end = min(len(self.order), self.place + n_steps)
+            n_steps -= end - self.place
+            while self.place < end:
+                slab.fetch(self.order[self.place])
+                self.place = _coordinates(
+                    self.order[:end], self.place, self.coefficients, self.signs, self.C, *slab.compiled
+                )

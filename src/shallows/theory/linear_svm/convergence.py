@@ -16,8 +16,7 @@ from ..timing import repeated_seconds
 from .exact import BY_VISITS, optimum, problem_of, solver_of
 
 PASSES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
-SMALL = 200
-"""Rows on which compiled code is called first, so that its compilation is not timed."""
+SMALL = 200  # rows on which compiled code is called first, so that its compilation is not timed
 
 
 def convergence(

@@ -20,9 +20,7 @@ from ...solvers.linear_svm.problem import HINGE, LinearSVMProblem, dual_objectiv
 from ...solvers.linear_svm.rows import as_rows
 from ...solvers.linear_svm.svm_sgd import SVMSGD
 
-GAP = 1e-5
-"""Duality gap, as a share of the objective, at which a solution counts as exact."""
-
+GAP = 1e-5  # duality gap, as a share of the objective, at which a solution counts as exact
 MOST_PASSES = 5000
 
 SOLVERS: dict[str, Any] = {
@@ -42,8 +40,7 @@ BY_VISITS = ("pegasos", "folos", "svm_sgd")
 
 def solver_of(name: str, options: Mapping[str, Any]) -> Any:
     """A solver by its name, with its parameters."""
-    if name not in SOLVERS:
-        raise UnknownNameError("solver", name, SOLVERS)
+    UnknownNameError.check("solver", name, SOLVERS)
     return SOLVERS[name](**options)
 
 

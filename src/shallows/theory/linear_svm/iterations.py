@@ -15,12 +15,9 @@ from ..results import AnalysisResult
 from .exact import generated, optimum, problem_of
 
 ALONG = ("n", "d", "inverse_regularisation", "inverse_accuracy")
-INTRINSIC = 10
-"""Dimensions of the points, turned into d of them: with d then nothing else varies."""
-
+INTRINSIC = 10  # dimensions of the points, turned into d of them: with d then nothing else varies
 MOST_STEPS = 2_000_000
-GROWTH = 1.15
-"""Ratio of the numbers of iterations between which the objective is looked at."""
+GROWTH = 1.15  # ratio of the numbers of iterations between which the objective is looked at
 
 
 def iterations_needed(
@@ -43,8 +40,7 @@ def iterations_needed(
 
     Over the sizes: ``iterations``, and ``values``, the products of numbers that they take, iterations times d.
     """
-    if along not in ALONG:
-        raise UnknownNameError("along", along, ALONG)
+    UnknownNameError.check("along", along, ALONG)
     found: dict[str, list[float]] = {"iterations": [], "values": []}
     for size in sizes:
         here = {"n": n, "d": d, "inverse_regularisation": 1 / regularisation, "inverse_accuracy": 1 / accuracy}
@@ -68,12 +64,13 @@ def first_within(
     reached: Callable[[np.ndarray], bool],
     seed: int,
     projection: bool = True,
-    averaging: str = "weighted",
+    first: int = 1,
+    most: float = MOST_STEPS,
 ) -> float:
-    """The first looked-at number of iterations after which a model is good enough; infinite beyond two million."""
-    solver = LinearPegasos(projection=projection, averaging=averaging, seed=seed)
-    state, until = solver.init(problem), 1
-    while state.n_steps < MOST_STEPS:
+    """The first looked-at number of iterations after which a model is good enough; infinite beyond ``most`` of them."""
+    solver = LinearPegasos(projection=projection, averaging="weighted", seed=seed)
+    state, until = solver.init(problem), first
+    while until <= most:
         state = solver.step(problem, state, until - state.n_steps)
         if reached(state.coefficients):
             return float(state.n_steps)
@@ -113,20 +110,11 @@ def steps_to_error(
         medians = []
         for lam in regularisations:
             problem = problem_of(X[:m], y[:m], lam)
-            steps = [_within_passes(problem, reached, seed) for seed in range(random_state, random_state + repetitions)]
+            steps = [
+                first_within(problem, reached, seed, first=50, most=30 * problem.n)  # at most 30 passes
+                for seed in range(random_state, random_state + repetitions)
+            ]
             medians.append(float(np.median(steps)))
         needed.append(min(medians))
     numbers = {"rule_error": 100 * rule_error, "target_error": 100 * (rule_error + excess)}
     return AnalysisResult(list(sizes), {"iterations": needed}, numbers, {"d": d, "noise": noise})
-
-
-def _within_passes(problem: LinearSVMProblem, reached: Callable[[np.ndarray], bool], seed: int) -> float:
-    """As `first_within`, within 30 passes over the training points."""
-    solver = LinearPegasos(projection=True, averaging="weighted", seed=seed)
-    state, until = solver.init(problem), 50
-    while until <= 30 * problem.n:
-        state = solver.step(problem, state, until - state.n_steps)
-        if reached(state.coefficients):
-            return float(state.n_steps)
-        until = math.ceil(until * GROWTH)
-    return math.inf

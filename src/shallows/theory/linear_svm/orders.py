@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+from sklearn.svm import SVC
 
 from ... import arrays
 from ...errors import UnknownNameError
@@ -17,7 +19,6 @@ from ..timing import repeated_seconds
 from .exact import BY_VISITS, SOLVERS, generated, optimum, problem_of, solver_of
 from .iterations import ALONG, GROWTH, MOST_STEPS
 
-KERNEL_SOLVERS = ("smo", "interior_point")
 MOST_ITERATIONS = 3000
 
 
@@ -43,10 +44,8 @@ def orders_of_solver(
     Over the sizes: ``iterations`` (steps of single examples, passes, planes), ``seconds`` of one of them, and
     ``total``, their product. For "smo" only ``total``; for an interior point ``bytes`` of its matrix as well.
     """
-    if along not in (*ALONG, "s"):
-        raise UnknownNameError("along", along, (*ALONG, "s"))
-    if solver not in (*SOLVERS, *KERNEL_SOLVERS):
-        raise UnknownNameError("solver", solver, (*SOLVERS, *KERNEL_SOLVERS))
+    UnknownNameError.check("along", along, (*ALONG, "s"))
+    UnknownNameError.check("solver", solver, (*SOLVERS, "smo", "interior_point"))
     found: dict[str, list[float | None]] = {"iterations": [], "seconds": [], "total": [], "bytes": []}
     with arrays.one_blas_thread():
         for size in sizes:
@@ -56,7 +55,9 @@ def orders_of_solver(
             X, y = generated(int(here["n"]), 4000 if along == "s" else int(here["d"]), random_state, **shape)
             lam, rho = 1 / here["inverse_regularisation"], 1 / here["inverse_accuracy"]
             if solver == "smo":
-                measured: dict[str, float | None] = {"total": _smo_seconds(X, y, lam, rho, rounds)}
+                machine = SVC(kernel="linear", C=1 / (lam * len(y)), tol=rho, cache_size=1000)
+                seconds = repeated_seconds(partial(machine.fit, X, y), rounds)
+                measured: dict[str, float | None] = {"total": seconds}
             elif solver == "interior_point":
                 measured = _interior_point(X, y, lam, rho, rounds)
             else:
@@ -86,13 +87,6 @@ def _linear(name: str, problem: LinearSVMProblem, rho: float, rounds: int, seed:
     timed = min(done, 20_000 if by_visits else 20)
     seconds = repeated_seconds(lambda: made.step(problem, made.init(problem), timed), rounds) / timed
     return {"iterations": float(done), "seconds": seconds, "total": seconds * done}
-
-
-def _smo_seconds(X: Any, y: np.ndarray, lam: float, rho: float, rounds: int) -> float:
-    from sklearn.svm import SVC
-
-    machine = SVC(kernel="linear", C=1 / (lam * len(y)), tol=rho, cache_size=1000)
-    return repeated_seconds(lambda: machine.fit(X, y), rounds)
 
 
 def _interior_point(X: np.ndarray, y: np.ndarray, lam: float, rho: float, rounds: int) -> dict[str, float | None]:

@@ -65,7 +65,9 @@ def norms_of_feature_batches(
     logarithm = math.log(2.0 * d / delta)
 
     def norm(rows: np.ndarray) -> float:
-        return _norm(arrays.take_rows(flattened, rows))
+        # ‖Z Zᵀ‖/m of the batch's rows Z, by the smaller of the two Gram matrices.
+        Z = arrays.take_rows(flattened, rows)
+        return largest_eigenvalue(Z @ Z.T if len(rows) <= d else Z.T @ Z) / len(rows)
 
     found = over_batches(n, batch_sizes, n_batches, random_state, norm, progress)
     bounds = [bound(following, kappa, m, logarithm) for m in batch_sizes]
@@ -88,12 +90,6 @@ def norms_of_feature_batches(
     numbers = {"top_eigenvalue": float(values[0]), "following": following, "kappa": kappa}
     effective = {**part.effective, "n_features": d, "n_batches": n_batches, "delta": delta}
     return AnalysisResult(list(batch_sizes), curve, numbers, effective)
-
-
-def _norm(rows: Array) -> float:
-    """‖Z Zᵀ‖/m of a batch's rows Z, by the smaller of the two Gram matrices."""
-    m, d = rows.shape
-    return largest_eigenvalue(rows @ rows.T if m <= d else rows.T @ rows) / m
 
 
 def norms_of_kernel_batches(

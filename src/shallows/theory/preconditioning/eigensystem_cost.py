@@ -83,9 +83,8 @@ def compare_eigensystems(
     work = {(name, m): partial(methods[name], m) for name in printed for m in subsamples}
     seconds = fastest(work, rounds, matrix)
     first = seconds["rsvd", subsamples[0]]
-    for name in printed:
-        found[f"time_{name}"] = [seconds[name, m] / first for m in subsamples]
     for name, cost in printed.items():
+        found[f"time_{name}"] = [seconds[name, m] / first for m in subsamples]
         found[f"printed_{name}"] = [cost(m) / printed["rsvd"](subsamples[0]) for m in subsamples]
     found["time_ratio"] = [seconds["nsvd", m] / seconds["rsvd", m] for m in subsamples]
     return AnalysisResult(subsamples, found, effective={**part.effective, "rank": rank, "rounds": rounds})

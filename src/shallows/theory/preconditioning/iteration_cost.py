@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import arrays, kernels
 from ...arrays import Array
-from ...errors import ShallowsError
+from ...errors import ShallowsError, UnknownNameError
 from ...gram import Gram
 from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.eigenpro import EigenPro
@@ -118,8 +118,7 @@ def per_iteration(
 
     Over the sizes: ``time``, in units of that of the first.
     """
-    if along not in ("n_points", "batch_size"):
-        raise ShallowsError(f"along is 'n_points' or 'batch_size', not {along!r}.")
+    UnknownNameError.check("axis", along, ("n_points", "batch_size"))
     x, targets, made = _inputs(data, kernel, bandwidth, None, random_state, device)
     n = x.shape[0]
     sizes = sorted({min(size, n) for size in sizes})

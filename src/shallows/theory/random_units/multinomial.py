@@ -12,15 +12,12 @@ from ... import arrays, kernels, streams
 from ...features.fourier import fourier_pairs
 from ..results import AnalysisResult
 
-PENALTIES = (10.0, 100.0)
-"""C of the logistic regression, of which a fifth of the training points chooses."""
-
+PENALTIES = (10.0, 100.0)  # c of the logistic regression, of which a fifth of the training points chooses
 TOLERANCE = 1e-4
 """Of the largest derivative at the optimum, in float64. In float32 with ten times as much L-BFGS ends early: 4,096
 features then miss 5.2 % of MNIST's test digits in place of 4.2 %, learnt from 10,000."""
 
-NETS = ((512,), (256, 256))
-"""Rectified units in the hidden layers of the nets, of which the same points choose."""
+NETS = ((512,), (256, 256))  # rectified units in the hidden layers of the nets, of which the same points choose
 
 
 def beside_nets(

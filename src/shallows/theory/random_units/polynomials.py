@@ -15,8 +15,7 @@ from ...features.monomials import Monomials
 from ..results import AnalysisResult
 from ..timing import processor_seconds
 
-TESTED = 4000
-"""New points on which errors are counted."""
+TESTED = 4000  # new points on which errors are counted
 
 
 def number_of_features(

@@ -14,10 +14,8 @@ from ...features.hidden_units import HiddenUnits
 from ...features.semi_random import SemiRandomFeatures
 from ..results import AnalysisResult, curves_of
 
-RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-"""λ of the least squares, of which a fifth of the training points chooses."""
-PENALTIES = (1e-4, 1e-1)
-"""Those of the trained net."""
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)  # λ of the least squares, of which a fifth of the training points chooses
+PENALTIES = (1e-4, 1e-1)  # those of the trained net
 
 
 def by_units(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Measure
+from . import Measure
 
 
 class Components(Measure):
@@ -46,4 +46,4 @@ def squared_sine(values: np.ndarray, reference: np.ndarray) -> float:
 def orthonormal_basis(values: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the columns of a matrix, shape (n, rank)."""
     vectors, sizes, _ = np.linalg.svd(np.asarray(values, dtype=np.float64), full_matrices=False)
-    return vectors[:, sizes > sizes[0] * max(values.shape) * np.finfo(np.float64).eps]
+    return vectors[:, sizes > sizes.max(initial=0.0) * max(values.shape) * np.finfo(np.float64).eps]

@@ -8,7 +8,8 @@ import numpy as np
 
 from shallows.errors import ShallowsError
 
-from .base import Measure
+from . import Measure
+from .components import orthonormal_basis
 
 
 class Correlations(Measure):
@@ -51,11 +52,6 @@ def total_correlation(left: np.ndarray, right: np.ndarray) -> float:
     Both are centred and whitened; the singular values of their product are the correlations. Directions in which a
     projection does not vary have none.
     """
-    return float(np.linalg.svd(_whitened(left).T @ _whitened(right), compute_uv=False).sum())
-
-
-def _whitened(values: np.ndarray) -> np.ndarray:
-    """Orthonormal columns that span the centred columns of a matrix, shape (n, rank)."""
-    values = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
-    vectors, sizes, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
-    return vectors[:, sizes > sizes.max(initial=0.0) * max(values.shape) * np.finfo(np.float64).eps]
+    views = (np.asarray(view, dtype=np.float64).reshape(len(view), -1) for view in (left, right))
+    first, second = (orthonormal_basis(view - view.mean(axis=0)) for view in views)
+    return float(np.linalg.svd(first.T @ second, compute_uv=False).sum())

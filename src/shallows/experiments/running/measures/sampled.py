@@ -8,7 +8,7 @@ import numpy as np
 
 from shallows import streams
 
-from .base import Measure
+from . import Measure
 
 #: Training rows on which a model is measured that sees its data once.
 MEASURED_ROWS = 10_000
