@@ -38,10 +38,11 @@ test: $(READY) ## all tests, in two processes
 test-fast: $(READY) ## the tests that tell of a typical mistake, in minutes
 	@$(PYTEST) -m "not slow and not workflow and not browser"
 
-lint: $(READY) ## ruff, snakefmt and the lint of Snakemake
+lint: $(READY) ## ruff, snakefmt, the types of the public names, and the lint of Snakemake
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/snakefmt --check Snakefile workflow/Snakefile workflow/rules
+	@$(BIN)/python -m mypy
 	@$(BIN)/snakemake --lint
 
 format: $(READY) ## put code and rules into their format
