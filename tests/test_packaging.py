@@ -14,11 +14,13 @@ import pytest
 import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-CONDA_NAMES = {"matplotlib-base": "matplotlib"}  # where conda-forge calls it otherwise
+#: Where conda-forge calls it otherwise.
+CONDA_NAMES = {"matplotlib-base": "matplotlib", "pytorch": "torch", "cupy": "cupy-cuda13x"}
 
 
 def locked(python="3.11"):
@@ -68,13 +70,33 @@ def test_the_environment_has_the_bounds_of_the_project():
     assert conda_bounds("environment.yml") == {**bounds, "python": PROJECT["requires-python"], "pip": ""}
 
 
-def test_the_environment_of_the_jobs_has_what_the_workflow_needs_and_no_tools():
-    needed = [*map(Requirement, PROJECT["dependencies"]), *needed_by("workflow")]
+#: Of each environment of jobs, the extras that it brings and what else of the workflow's packages its jobs import.
+ENVIRONMENTS = {
+    "run": (["workflow"], []),
+    "nets": (["compiled", "data", "nets"], ["jsonschema"]),
+    "chem": (["compiled", "data", "chem"], ["jsonschema"]),
+    "gpu": (["compiled", "data", "gpu"], ["jsonschema"]),
+}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_environment_of_a_job_has_what_it_needs_and_no_tools(name):
+    extras, further = ENVIRONMENTS[name]
+    of_workflow = {one.name: one for one in needed_by("workflow")}
+    needed = [*map(Requirement, PROJECT["dependencies"]), *(one for extra in extras for one in needed_by(extra))]
+    needed += [of_workflow[one] for one in further]
     bounds = {canonicalize_name(one.name): str(one.specifier) for one in needed if one.name != "snakemake"}
-    assert conda_bounds("workflow/envs/run.yaml") == {**bounds, "python": PROJECT["requires-python"]}
+    found = conda_bounds(f"workflow/envs/{name}.yaml")
+    assert found == {**bounds, "python": PROJECT["requires-python"]}
+    versions = {**locked(), "python": "3.11"}
+    assert all(SpecifierSet(found[one]).contains(versions[one]) for one in found.keys() & versions.keys())
 
 
-@pytest.mark.parametrize("path", ["environment.yml", "workflow/envs/run.yaml"])
+def test_every_environment_of_jobs_is_known():
+    assert {path.stem for path in (ROOT / "workflow" / "envs").iterdir()} == set(ENVIRONMENTS)
+
+
+@pytest.mark.parametrize("path", ["environment.yml", *(f"workflow/envs/{name}.yaml" for name in ENVIRONMENTS)])
 def test_an_environment_takes_packages_by_the_name_of_one_channel(path):
     channels = yaml.safe_load((ROOT / path).read_text())["channels"]
     assert set(channels) == {"conda-forge", "nodefaults"}
