@@ -1,4 +1,8 @@
-"""The command line: ``data`` fetches datasets, ``runs`` lists runs, ``fit`` and ``predict`` make and use models."""
+"""The command line: datasets, models of one's own data, and the workflow.
+
+``data`` fetches datasets, ``runs`` lists runs, ``fit`` and ``predict`` make and use models; ``compare``, ``reproduce``
+and ``report`` run the workflow, with results in the present folder.
+"""
 
 from __future__ import annotations
 
@@ -125,16 +129,16 @@ def parser() -> argparse.ArgumentParser:
         one.set_defaults(run=run)
         return one
 
-    compare = of_workflow(
-        "compare", _compare, "compare the methods on a file of your own, in the folder of the project or below"
-    )
+    compare = of_workflow("compare", _compare, "compare the methods on a file of your own")
     compare.add_argument("file", type=Path, metavar="FILE")
     compare.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="such as target=price task=regression")
     reproduce = of_workflow("reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
     reproduce.add_argument("targets", nargs="+", metavar="TARGET")
-    reproduce.add_argument(
-        "--scale", choices=("demo", "laptop", "paper"), default="demo", help="(default: %(default)s)"
-    )
+    words = "draw the page of a scale from the reference results, without training"
+    report = rooms.add_parser("report", help=words, description=words[0].upper() + words[1:] + ".")
+    report.set_defaults(run=_report)
+    for one in (reproduce, report):
+        one.add_argument("--scale", choices=("demo", "laptop", "paper"), default="demo", help="(default: %(default)s)")
     return top
 
 
@@ -337,6 +341,20 @@ def _reproduce(chosen: argparse.Namespace) -> int:
         if (table := results / "tables" / f"{target}.md").exists():
             print(table.read_text(encoding="utf-8"))
     return status
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from shallows.experiments import watching
+
+    root = watching.project()
+
+    from shallows.experiments.planning.plan import Plan
+    from shallows.reference import drawing
+
+    reference = root / "results" / "reference" / chosen.scale
+    page = drawing.draw(Plan.load(root), chosen.scale, reference, Path("results", chosen.scale, "reference"))
+    print(f"The report: {page.resolve()}")
+    return 0
 
 
 def _datasets(names: Sequence[str]) -> list[Dataset]:
