@@ -1,8 +1,10 @@
 """What is installed: the lock, the environments of conda and pyproject.toml agree, and the wheel is whole."""
 
+import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -186,6 +188,36 @@ def test_the_installed_metadata_name_the_same_version(wheel):
     assert len(citation["references"]) == 5
     codemeta = json.loads((ROOT / "codemeta.json").read_text())
     assert codemeta["version"] == PROJECT["version"] and codemeta["description"] == PROJECT["description"]
+
+
+def test_the_image_is_built_from_all_that_the_wheel_holds():
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / ".ci" / "hatch_build.py")
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    taken = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert taken == {
+        *hook.PARTS,
+        "src",
+        "requirements.txt",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        ".ci/hatch_build.py",
+    }
+    assert all((ROOT / part).exists() for part in taken)
+
+
+def test_the_image_is_built_by_what_works_here_or_said_to_be_untried(tmp_path):
+    for name, body in {"podman": "exit 1", "docker": 'echo "$@"'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    make = [shutil.which("make") or pytest.skip("make is not installed"), "--no-print-directory", "container"]
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(make, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout == "build --file Containerfile --tag shallows .\n"
+    (tmp_path / "docker").unlink()
+    done = subprocess.run(make, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode != 0 and done.stdout.endswith("neither built nor tried.\n")
 
 
 def test_continuous_integration_can_be_started():
