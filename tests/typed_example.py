@@ -1,6 +1,6 @@
 """A program that uses the public names as one that is checked for types would; mypy reads it, and nothing runs it.
 
-Classifiers whose constructor adds to a regressor's (`with_parameters`) take any parameters in mypy's eyes.
+Where a constructor adds to another one (`with_parameters`), mypy takes any parameters and does not know what it makes.
 """
 
 from typing import Any, assert_type
@@ -24,11 +24,20 @@ shallows.RegularisedRiskRegressor(loss="huber", solver="svrg", solver_params={},
 shallows.ExtremeLearningMachineRegressor("sigmoid", n_units=(10, 20), C="auto")
 shallows.save(shallows.load("model.npz", device="cpu"), "copy.npz")
 
-# What a fit and a transformation return.
-assert_type(shallows.FourierFeatures(n_features=64).fit(X), shallows.FourierFeatures)
-assert_type(shallows.LASVMClassifier(max_epochs=2).fit(X, y, sample_weight=y), shallows.LASVMClassifier)
-assert_type(shallows.BudgetedSVMClassifier(50).fit(X, y), shallows.BudgetedSVMClassifier)
-assert_type(shallows.DoublyStochasticKernelPCA(3).fit(X), shallows.DoublyStochasticKernelPCA)
-assert_type(shallows.DoublyStochasticKernelCCA(3).fit(X, X), shallows.DoublyStochasticKernelCCA)
-assert_type(shallows.LinearSVMClassifier("pegasos").fit(X, y), shallows.LinearSVMClassifier)
-assert_type(errors.UnknownNameError("kernel", "gausian", ["gaussian"]).name, object)
+
+def returned(
+    fourier: shallows.FourierFeatures,
+    lasvm: shallows.LASVMClassifier,
+    budgeted: shallows.BudgetedSVMClassifier,
+    linear: shallows.LinearSVMClassifier,
+    pca: shallows.DoublyStochasticKernelPCA,
+    cca: shallows.DoublyStochasticKernelCCA,
+) -> None:
+    """What fits return."""
+    assert_type(fourier.fit(X), shallows.FourierFeatures)
+    assert_type(lasvm.fit(X, y, sample_weight=y), shallows.LASVMClassifier)
+    assert_type(budgeted.fit(X, y), shallows.BudgetedSVMClassifier)
+    assert_type(linear.fit(X, y), shallows.LinearSVMClassifier)
+    assert_type(pca.fit(X), shallows.DoublyStochasticKernelPCA)
+    assert_type(cca.fit(X, X), shallows.DoublyStochasticKernelCCA)
+    assert_type(errors.UnknownNameError("kernel", "gausian", ["gaussian"]).name, object)
