@@ -12,7 +12,7 @@ BOOK := .venv-docs
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := all
-.PHONY: all demo laptop paper report crate reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check clean distclean help
+.PHONY: all demo laptop paper report crate reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check container clean distclean help
 
 all: $(READY) ## every target at SCALE and the report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/python -m shallows.experiments.watching --scale $(SCALE) --cores $(CORES)
@@ -38,10 +38,11 @@ test: $(READY) ## all tests, in two processes
 test-fast: $(READY) ## the tests that tell of a typical mistake, in minutes
 	@$(PYTEST) -m "not slow and not workflow and not browser"
 
-lint: $(READY) ## ruff, snakefmt and the lint of Snakemake
+lint: $(READY) ## ruff, snakefmt, the types of the public names, and the lint of Snakemake
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/snakefmt --check Snakefile workflow/Snakefile workflow/rules
+	@$(BIN)/python -m mypy
 	@$(BIN)/snakemake --lint
 
 format: $(READY) ## put code and rules into their format
@@ -71,6 +72,11 @@ lock: ## write requirements.txt anew from pyproject.toml (needs uv)
 
 release-check: $(READY) ## build the archive and the wheel, install them into an empty environment elsewhere and use them there
 	@$(BIN)/python .ci/release_check.py --keep dist
+
+container: ## the image "shallows" with the command and the locked packages, by Podman, Buildah or Docker
+	@for tool in podman buildah docker; do \
+		if $$tool info >/dev/null 2>&1; then exec $$tool build --file Containerfile --tag shallows .; fi; \
+	done; echo "None of Podman, Buildah and Docker works here, so that the image was neither built nor tried."; exit 1
 
 clean: ## remove results (but the reference) and prepared data; downloads stay
 	@test ! -d results || find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +

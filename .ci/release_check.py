@@ -3,7 +3,8 @@
 
 The source archive is built from the repository and the wheel from the unpacked archive. There, with no path to the
 repository, every estimator is fitted with the core alone, each part that needs an extra must say which one; then, with
-the extra ``all``, every module is imported, the command line is called, and a model is fitted, saved and loaded.
+the extra ``all``, every module is imported, the command line is called, a model is fitted, saved and loaded, and two
+methods are compared on a table.
 
 ``python .ci/release_check.py [--offline] [--keep FOLDER]``; it runs in an environment that has hatchling, and takes uv
 where there is one, else venv and pip. Exit status: 0 where all is well, 1 where something is not, 3 where the packages
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,6 +115,7 @@ def main() -> int:
             return NOT_TO_BE_HAD
         use_core(python, place / "elsewhere", "all")
         use(python, place / "elsewhere")
+        compare(python, place / "Größe und Gewicht")
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
             for path in (archive, wheel):
@@ -185,6 +188,21 @@ def use(python: Path, elsewhere: Path) -> None:
     if missing.returncode != 2 or not missing.stderr.startswith("shallows: "):
         raise SystemExit(f"shallows predict does not say that there is no model:\n{missing.stderr}")
     print(run([str(python), "-c", FIT], elsewhere).strip())
+
+
+def compare(python: Path, folder: Path) -> None:
+    """Compare two methods on a table by the workflow that the package holds, in a folder with a space and an umlaut."""
+    folder.mkdir()
+    (folder / "Maße.csv").write_text("Größe,Gewicht,Art\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(120)))
+    command = str(python.with_name("shallows"))
+    run([command, "data", "fetch", "mnist_demo"], folder)
+    (workflow,) = python.parents[1].glob("lib/python*/site-packages/shallows/_workflow")
+    before, begun = sorted(workflow.rglob("*")), time.monotonic()
+    run([command, "compare", "Maße.csv", "target=Art", f"configuration={ROOT / '.test' / 'config'}"], folder)
+    (page,) = folder.glob("results/own/*/report/index.html")
+    if sorted(workflow.rglob("*")) != before:
+        raise SystemExit("The comparison wrote into the installed package.")
+    print(f"two methods compared in {time.monotonic() - begun:.0f} s, with a page of {page.stat().st_size:,} bytes")
 
 
 def run(command: list[str], folder: Path | None = None) -> str:

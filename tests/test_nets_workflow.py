@@ -40,6 +40,14 @@ def test_what_needs_a_net_is_not_run_without_pytorch_and_says_so(without_torch):
     assert told["left_out"] == f"joint net {reason}"
 
 
+def test_what_needs_a_net_is_run_where_jobs_have_environments_of_their_own(without_torch):
+    made = replace(planned(), deployed=True)
+    assert {(run.method, made.extra_of_run(run)) for run in made.runs("demo").values()} == {
+        ("kernel_sgd", None),
+        ("net_joint", "nets"),
+    }
+
+
 def test_what_needs_a_net_is_run_where_pytorch_is(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
     made = planned()

@@ -1,8 +1,10 @@
 """What is installed: the lock, the environments of conda and pyproject.toml agree, and the wheel is whole."""
 
+import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,11 +16,13 @@ import pytest
 import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-CONDA_NAMES = {"matplotlib-base": "matplotlib"}  # where conda-forge calls it otherwise
+#: Where conda-forge calls it otherwise.
+CONDA_NAMES = {"matplotlib-base": "matplotlib", "pytorch": "torch", "cupy": "cupy-cuda13x"}
 
 
 def locked(python="3.11"):
@@ -68,13 +72,33 @@ def test_the_environment_has_the_bounds_of_the_project():
     assert conda_bounds("environment.yml") == {**bounds, "python": PROJECT["requires-python"], "pip": ""}
 
 
-def test_the_environment_of_the_jobs_has_what_the_workflow_needs_and_no_tools():
-    needed = [*map(Requirement, PROJECT["dependencies"]), *needed_by("workflow")]
+#: Of each environment of jobs, the extras that it brings and what else of the workflow's packages its jobs import.
+ENVIRONMENTS = {
+    "run": (["workflow"], []),
+    "nets": (["compiled", "data", "nets"], ["jsonschema"]),
+    "chem": (["compiled", "data", "chem"], ["jsonschema"]),
+    "gpu": (["compiled", "data", "gpu"], ["jsonschema"]),
+}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_environment_of_a_job_has_what_it_needs_and_no_tools(name):
+    extras, further = ENVIRONMENTS[name]
+    of_workflow = {one.name: one for one in needed_by("workflow")}
+    needed = [*map(Requirement, PROJECT["dependencies"]), *(one for extra in extras for one in needed_by(extra))]
+    needed += [of_workflow[one] for one in further]
     bounds = {canonicalize_name(one.name): str(one.specifier) for one in needed if one.name != "snakemake"}
-    assert conda_bounds("workflow/envs/run.yaml") == {**bounds, "python": PROJECT["requires-python"]}
+    found = conda_bounds(f"workflow/envs/{name}.yaml")
+    assert found == {**bounds, "python": PROJECT["requires-python"]}
+    versions = {**locked(), "python": "3.11"}
+    assert all(SpecifierSet(found[one]).contains(versions[one]) for one in found.keys() & versions.keys())
 
 
-@pytest.mark.parametrize("path", ["environment.yml", "workflow/envs/run.yaml"])
+def test_every_environment_of_jobs_is_known():
+    assert {path.stem for path in (ROOT / "workflow" / "envs").iterdir()} == set(ENVIRONMENTS)
+
+
+@pytest.mark.parametrize("path", ["environment.yml", *(f"workflow/envs/{name}.yaml" for name in ENVIRONMENTS)])
 def test_an_environment_takes_packages_by_the_name_of_one_channel(path):
     channels = yaml.safe_load((ROOT / path).read_text())["channels"]
     assert set(channels) == {"conda-forge", "nodefaults"}
@@ -127,6 +151,9 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence(wheel):
     assert wanted <= inside
     assert {Path(name).suffix for name in wanted} >= {".py", ".yaml", ".json", ".html", ".css"}
     assert any(name.endswith("licenses/LICENSE") for name in inside)
+    for name in ("Snakefile", "workflow/Snakefile", "config/config.yaml", "profiles/default/config.yaml"):
+        assert f"shallows/_workflow/{name}" in inside
+    assert {"data", "results"} <= {name.split("/")[2] for name in inside if name.startswith("shallows/_workflow/")}
     assert all(name.startswith(("shallows/", f"shallows-{PROJECT['version']}.dist-info/")) for name in inside)
 
 
@@ -161,6 +188,36 @@ def test_the_installed_metadata_name_the_same_version(wheel):
     assert len(citation["references"]) == 5
     codemeta = json.loads((ROOT / "codemeta.json").read_text())
     assert codemeta["version"] == PROJECT["version"] and codemeta["description"] == PROJECT["description"]
+
+
+def test_the_image_is_built_from_all_that_the_wheel_holds():
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / ".ci" / "hatch_build.py")
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    taken = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert taken == {
+        *hook.PARTS,
+        "src",
+        "requirements.txt",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        ".ci/hatch_build.py",
+    }
+    assert all((ROOT / part).exists() for part in taken)
+
+
+def test_the_image_is_built_by_what_works_here_or_said_to_be_untried(tmp_path):
+    for name, body in {"podman": "exit 1", "docker": 'echo "$@"'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    make = [shutil.which("make") or pytest.skip("make is not installed"), "--no-print-directory", "container"]
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(make, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout == "build --file Containerfile --tag shallows .\n"
+    (tmp_path / "docker").unlink()
+    done = subprocess.run(make, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode != 0 and done.stdout.endswith("neither built nor tried.\n")
 
 
 def test_continuous_integration_can_be_started():

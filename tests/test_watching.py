@@ -2,9 +2,12 @@
 
 import re
 import shutil
+from pathlib import Path
 
 from shallows import cli
 from shallows.experiments import watching
+from shallows.reference import drawing
+from shallows.utils import project
 from workflow_runs import PROJECT
 
 
@@ -73,11 +76,27 @@ def test_a_comparison_needs_a_file_and_settings_with_values(tmp_path, capsys):
     assert "There is no file" in said and "NAME=VALUE, not 'price'" in said
 
 
-def test_an_installed_package_says_that_the_workflow_needs_a_clone(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(watching, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "watching.py"))
+def test_an_installed_package_has_the_project_within_it_and_leaves_a_clone_its_own(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages" / "shallows"
+    monkeypatch.setattr(project, "__file__", str(package / "utils" / "project.py"))
+    (package / "_workflow").mkdir(parents=True)
+    (tmp_path / "clone" / "workflow").mkdir(parents=True)
+    (tmp_path / "clone" / "workflow" / "Snakefile").touch()
+    (tmp_path / "clone" / "config" / "papers").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["reproduce", "eigenpro_table6"]) == 2
-    assert "clone the project" in capsys.readouterr().err
+    assert watching.project() == package / "_workflow"
+    assert project.embedded("mnist_demo", tmp_path) == package / "_workflow" / "data" / "embedded" / "mnist_demo"
+    monkeypatch.chdir(tmp_path / "clone" / "config")
+    assert watching.project() == tmp_path / "clone"
+
+
+def test_a_page_is_drawn_in_the_present_folder_from_what_the_package_has(tmp_path, monkeypatch, capsys):
+    drawn = []
+    monkeypatch.setattr(drawing, "draw", lambda plan, *rest: drawn.append(rest) or Path("index.html"))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["report", "--scale", "laptop"]) == 0
+    assert drawn == [("laptop", PROJECT / "results" / "reference" / "laptop", Path("results/laptop/reference"))]
+    assert capsys.readouterr().out.startswith("The report: ")
 
 
 def test_the_commands_are_snakemakes_with_the_projects_rules(monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """The workflow where Snakemake alone is installed: planned, linted, and deployed from a git address."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -92,3 +93,33 @@ def test_a_deployment_from_a_git_address_is_planned(project, tmp_path):
     assert "rule tabulate:" in done.stdout
     (unpacked,) = (folder / ".snakemake" / "shallows").iterdir()
     assert (unpacked / "src" / "shallows" / "__init__.py").exists() and (unpacked / "data" / "embedded").is_dir()
+
+
+#: Says what Snakemake asks of conda, which makes no environment in a dry run.
+CONDA = """#!/usr/bin/env python3
+import json, sys
+
+about = {"conda_prefix": "/opt/conda", "platform": "linux-64"}
+print("conda 25.3.0" if "--version" in sys.argv else json.dumps({**about, "get": {"channel_priority": "strict"}}))
+"""
+
+
+def test_each_job_has_the_environment_of_its_task(project, tmp_path):
+    (tmp_path / "conda").write_text(CONDA)
+    (tmp_path / "conda").chmod(0o755)
+    wanted = {
+        "run": "data/raw/mnist_demo/verified.json",
+        "gpu": "eigenpro_table6",
+        "nets": "data/prepared/mnist_endless_1m/lenet_features_60000",
+        "chem": "data/prepared/cep_coulomb/plain",
+    }
+    words = ["--list-conda-envs", "--sdm", "conda", "--config", "device=gpu", "gpu_seconds=0", "--cores", "1"]
+    done = subprocess.run(
+        command(*wanted.values(), *words),
+        cwd=project,
+        env=os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(project / "src")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert set(re.findall(r"^workflow/envs/(\w+)\.yaml", done.stdout, re.MULTILINE)) == set(wanted), done.stderr[-3000:]

@@ -245,21 +245,25 @@ def test_an_unknown_stage_is_told(project, option):
 
 
 def test_nothing_private_of_snakemake_is_used():
-    """`workflow.basedir` and its like are documented; of its machinery only the planned jobs are read."""
+    """`workflow.basedir` and its like are documented; of its machinery only the planned jobs and whether they
+    have environments of their own are read."""
     for path in [
         PROJECT / "Snakefile",
         PROJECT / "workflow" / "Snakefile",
         *(PROJECT / "workflow/rules").glob("*.smk"),
     ]:
         used = set(re.findall(r"\bworkflow\.(\w+)", path.read_text()))
-        assert used <= {"current_basedir", "dag", "rules"}, path
+        assert used <= {"current_basedir", "dag", "deployment_settings", "rules"}, path
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["hamster"], "There is no target 'hamster'."),
+        (["eigenpro_table6.csv"], "There is no target 'eigenpro_table6.csv'. Did you mean 'eigenpro_table6'?"),
+        (["other/place.txt"], "There is no target 'other/place.txt'."),
         (["--config", "dataset=my.csv", "compare"], "'compare' stands after --config"),
+        (["compare", "dataset=my.csv"], "'dataset=my.csv' is a setting and stands after --config"),
     ],
 )
 def test_a_wrong_command_line_is_answered_in_a_sentence(project, words, said):

@@ -1,4 +1,8 @@
-"""The command line: ``data`` fetches datasets, ``runs`` lists runs, ``fit`` and ``predict`` make and use models."""
+"""The command line: datasets, models of one's own data, and the workflow.
+
+``data`` fetches datasets, ``runs`` lists runs, ``fit`` and ``predict`` make and use models; ``compare``, ``reproduce``
+and ``report`` run the workflow, with results in the present folder.
+"""
 
 from __future__ import annotations
 
@@ -120,17 +124,16 @@ def parser() -> argparse.ArgumentParser:
     predict.add_argument("rows", type=Path, metavar="ROWS", help="a file with the columns that the model was fitted to")
     predict.add_argument("--out", type=Path, help="where the predictions go (default: NAME.predictions.csv here)")
 
-    words = "compare the methods on a file of your own, in the folder of the project or below"
-    compare = command(rooms, "compare", _compare, words)
+    compare = command(rooms, "compare", _compare, "compare the methods on a file of your own")
     compare.add_argument("file", type=Path, metavar="FILE")
     compare.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="such as target=price task=regression")
     reproduce = command(rooms, "reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
     reproduce.add_argument("targets", nargs="+", metavar="TARGET")
+    report = command(rooms, "report", _report, "draw the page of a scale from the reference results, without training")
     for one in (compare, reproduce):
         one.add_argument("--cores", default="all", help="(default: %(default)s)")
-    reproduce.add_argument(
-        "--scale", choices=("demo", "laptop", "paper"), default="demo", help="(default: %(default)s)"
-    )
+    for one in (reproduce, report):
+        one.add_argument("--scale", choices=("demo", "laptop", "paper"), default="demo", help="(default: %(default)s)")
     return top
 
 
@@ -325,6 +328,20 @@ def _reproduce(chosen: argparse.Namespace) -> int:
         if (table := results / "tables" / f"{target}.md").exists():
             print(table.read_text(encoding="utf-8"))
     return status
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from shallows.experiments import watching
+
+    root = watching.project()
+
+    from shallows.experiments.planning.plan import Plan
+    from shallows.reference import drawing
+
+    reference = root / "results" / "reference" / chosen.scale
+    page = drawing.draw(Plan.load(root), chosen.scale, reference, Path("results", chosen.scale, "reference"))
+    print(f"The report: {page.resolve()}")
+    return 0
 
 
 def _datasets(names: Sequence[str]) -> list[Dataset]:

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from snakemake.settings.types import DeploymentMethod
+
 from shallows.experiments import command_line
 from shallows.experiments.dataset_leaderboard.board import Leaderboards
 from shallows.experiments.identity import code, sources
@@ -11,7 +13,10 @@ from shallows.experiments.planning.plan import SCALES, Plan
 from shallows.experiments.running import fork_server
 from shallows.experiments.user_data import comparison as user_data
 
-PLAN = Plan.load(ROOT, config)
+# Whether jobs have environments of their own, of workflow/envs/.
+DEPLOYED = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+
+PLAN = Plan.load(ROOT, config, deployed=DEPLOYED)
 COMPARISON = user_data.Comparison.of(PLAN.configuration)
 BOARDS = Leaderboards(PLAN.configuration, PLAN.catalogue)
 
@@ -21,7 +26,6 @@ config.update(PLAN.configuration.settings)
 SCALE = config["scale"]
 RESULTS = config["results"]
 DATA = config["data"]
-ENVIRONMENT = str(ROOT / "workflow" / "envs" / "run.yaml")
 METHODS = PLAN.configuration.methods
 
 # Asked of a batch system, or of a machine with a limit on `gpu`, only where a GPU is insisted on.
@@ -35,6 +39,14 @@ if NODES is not None:
 
 # Where a GPU is asked for, what is short stays on the CPU.
 PLACEMENT = placement.Placement(PLAN)
+
+
+def environment(extra=None):
+    """The environment of jobs that need an extra beside the workflow's own packages."""
+    return str(ROOT / "workflow" / "envs" / f"{extra or 'run'}.yaml")
+
+
+ENVIRONMENT = environment()
 
 # What starts the processes of a training that several share.
 LAUNCHER = config["launcher"] or slurm.launcher()
@@ -128,8 +140,8 @@ def tell_of_idle_gpu():
 
 
 def start_fork_server():
-    """Start the process that spares jobs their imports, where there are more than a few of them."""
-    if len(planned_jobs()) > 8:
+    """Start the process that spares jobs their imports, where there are more than a few of them in this environment."""
+    if len(planned_jobs()) > 8 and not DEPLOYED:
         fork_server.start()
 
 

@@ -21,7 +21,9 @@ if BOARDS.configuration.leaderboard:
         wildcard_constraints:
             purpose="|".join(user_data.PURPOSES),
         conda:
-            ENVIRONMENT
+            lambda wildcards: environment(
+                PLAN.extra_of_preparation(wildcards.dataset, BOARDS.steps(**wildcards))
+            )
         resources:
             in_turn=1,
         params:
@@ -44,7 +46,7 @@ if BOARDS.configuration.leaderboard:
         wildcard_constraints:
             method="|".join(BOARDS.methods) or "none",
         conda:
-            ENVIRONMENT
+            environment("gpu" if GPUS else None)
         threads: 1
         resources:
             mem_mb=lambda wildcards, input, attempt: REQUESTS.megabytes(

@@ -54,10 +54,12 @@ if " " in sys.executable:
 
 ROOT = project_folder(workflow.current_basedir)
 
-# The rules go with the library of their own project, installed or not. Jobs find it in every environment.
+# The rules go with the library of their own project, installed or not. Jobs find it in every environment. Where the
+# rules are part of an installed package, that one is found by itself.
 LIBRARY = str(ROOT / "src")
-if LIBRARY not in sys.path:
-    sys.path.insert(0, LIBRARY)
-paths = dict(os.environ).get("PYTHONPATH", "").split(os.pathsep)
-if LIBRARY not in paths:
-    os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, paths)]))
+if os.path.isdir(LIBRARY):
+    if LIBRARY not in sys.path:
+        sys.path.insert(0, LIBRARY)
+    paths = dict(os.environ).get("PYTHONPATH", "").split(os.pathsep)
+    if LIBRARY not in paths:
+        os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, paths)]))

@@ -13,7 +13,9 @@ rule precondition:
     group:
         lambda wildcards: group_of("preconditioners", preconditioner_of(wildcards).cost)
     conda:
-        ENVIRONMENT
+        lambda wildcards: environment(
+            "gpu" if PLACEMENT.gpus(preconditioner_of(wildcards)) else None
+        )
     threads: lambda wildcards: REQUESTS.threads(preconditioner_of(wildcards).cost)
     resources:
         mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(

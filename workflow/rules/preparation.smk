@@ -13,7 +13,12 @@ rule prepare:
             "preparations", PLAN.cost_of_preparation(**wildcards)
         )
     conda:
-        ENVIRONMENT
+        lambda wildcards: environment(
+            PLAN.extra_of_preparation(
+                wildcards.dataset,
+                PLAN.configuration.variants[wildcards.variant]["steps"],
+            )
+        )
     resources:
         mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(
             PLAN.cost_of_preparation(**wildcards), attempt

@@ -23,7 +23,10 @@ rule train:
             else None
         )
     conda:
-        ENVIRONMENT
+        lambda wildcards: environment(
+            PLAN.extra_of_run(run_of(wildcards))
+            or ("gpu" if PLACEMENT.gpus(run_of(wildcards)) else None)
+        )
     threads: lambda wildcards: threads_of(run_of(wildcards))
     resources:
         mem_mb=lambda wildcards, attempt: REQUESTS.megabytes(

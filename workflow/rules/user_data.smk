@@ -60,7 +60,7 @@ if COMPARISON is not None:
         wildcard_constraints:
             method="|".join(COMPARISON.methods),
         conda:
-            ENVIRONMENT
+            environment("gpu" if GPUS else None)
         threads: lambda wildcards: 2 if COMPARISON.is_ours(wildcards.method) else 1
         resources:
             mem_mb=lambda wildcards, input, attempt: REQUESTS.megabytes(
@@ -120,7 +120,7 @@ if COMPARISON is not None:
         log:
             COMPARISON.below("logs/model.log"),
         conda:
-            ENVIRONMENT
+            environment("gpu" if GPUS else None)
         threads: 2
         resources:
             mem_mb=lambda wildcards, input, attempt: REQUESTS.megabytes(

@@ -37,7 +37,7 @@ def refuse_missing_labels(labels: Any, name: str = "y") -> None:
         array = labels.to_numpy() if hasattr(labels, "to_numpy") else np.asarray(labels)
         if array.dtype.kind not in "fO":
             return
-        flat = array.ravel()
+        flat = array.ravel()  # type: ignore[assignment]
         if array.dtype.kind == "f":
             flat = flat[np.isnan(flat)][:1].tolist()
     for label in flat:

@@ -59,7 +59,7 @@ def check_kinds(estimator: Any) -> None:
         elif name == "dtype":
             right, kind = isinstance(value, str) and value in DTYPES, "'auto', 'float32' or 'float64'"
         elif name == "device":
-            right = isinstance(value, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(value))
+            right = isinstance(value, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(value))  # type: ignore[assignment]
             kind = "'auto', 'cpu', 'gpu' or 'gpu:N'"
         elif name == "memory":
             right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"

@@ -39,21 +39,30 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
     check_stages(sys.argv[1:], stages)
     names = ["all", "report", "compare", *plan.papers, *plan.targets]
     check(sys.argv[1:], plan, names, comparison)
-    _check_targets(sys.argv[1:], names, stages)
+    products = comparison.products if comparison is not None else ()
+    folders = [plan.configuration.settings[name] for name in ("results", "data")]
+    _check_targets(sys.argv[1:], [*names, *stages, "default", *products], folders, names)
     if comparison is not None and "compare" in sys.argv[1:]:
         print(f"The comparison's report: {Path(comparison.report).resolve()}", file=sys.stderr)
 
 
-def _check_targets(words: list[str], names: list[str], stages: list[str]) -> None:
-    """Refuse a target that is neither a name nor a file; Snakemake's own parser says which words are targets."""
-    known = {*names, *stages, "default"}
-    bare = [one for one in words if re.fullmatch(r"[A-Za-z]\w+", one) and one not in known and not Path(one).exists()]
-    if not bare:
+def _check_targets(words: list[str], known: list[str], folders: list[str], names: list[str]) -> None:
+    """Refuse a target that is no name, no file and not below one of our folders.
+
+    Snakemake's own parser says which words are targets.
+    """
+    unknown = [
+        one
+        for one in words
+        if re.fullmatch(r"[A-Za-z][\w./-]+", one)
+        and not (one in known or Path(one).exists() or any(PurePosixPath(one).is_relative_to(at) for at in folders))
+    ]
+    if not unknown:
         return
     from snakemake.cli import get_argument_parser
 
     for one in get_argument_parser().parse_known_args(words)[0].targets:
-        if one in bare:
+        if one in unknown:
             raise UnknownNameError("target", one, names)
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.experiments.comparing.rows import Row, counts_by_kind, read_rows
 from shallows.experiments.comparing.verdicts import Verdict
+from shallows.utils import project as own_project
 from shallows.utils.progress import duration
 
 from .planning.configuration import SCALES
@@ -138,20 +139,14 @@ def watch(words: Sequence[str], log: Path) -> int:
 
 
 def project() -> Path:
-    """The folder of the project: the one that this package lies in, or one that the present folder lies in.
-
-    Raises
-    ------
-    ShallowsError
-        An installed package has no workflow.
-    """
-    for folder in (Path(__file__).resolve().parents[3], Path.cwd(), *Path.cwd().parents):
-        if (folder / "workflow" / "Snakefile").exists() and (folder / "config" / "papers").is_dir():
-            MissingExtraError.check("workflow", "The workflow", "snakemake")
-            return folder
-    raise ShallowsError(
-        "The workflow is not part of an installed package: clone the project, and run this in its folder."
+    """The folder of the project: a clone that the present folder lies in, or what this package came with."""
+    MissingExtraError.check("workflow", "The workflow", "snakemake")
+    clones = (
+        folder
+        for folder in (Path.cwd(), *Path.cwd().parents)
+        if (folder / "workflow" / "Snakefile").exists() and (folder / "config" / "papers").is_dir()
     )
+    return next(clones, own_project.folder())
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -27,6 +27,7 @@ from shallows.datasets.files import (
 )
 from shallows.datasets.formats.containers import container_problem
 from shallows.datasets.formats.source import problem_of_first_rows
+from shallows.utils import project
 from shallows.utils.atomic import PARTIAL_SUFFIX
 
 STAMP = "verified.json"
@@ -70,7 +71,8 @@ def fetch(
     progress : bool, default=True
         Whether to show a bar for every download (plain lines where stderr is no terminal).
     embedded_root : path
-        The folder of the embedded datasets, laid out as ``<dataset>/<file>``. They are verified in their place.
+        A folder of embedded datasets, laid out as ``<dataset>/<file>``; those that it lacks are taken from where the
+        package has them. They are verified in their place.
 
     Returns
     -------
@@ -126,18 +128,10 @@ class _Fetcher:
         return [record | {"path": _relative(place / record["path"], self.folder)} for record in records]
 
     def _embedded(self) -> list[dict[str, Any]]:
-        # The second place is for Python that runs elsewhere with the package installed from a clone.
-        places = [self.embedded_root, Path(__file__).resolve().parents[4] / "data" / "embedded"]
-        folder = next((place / self.dataset.name for place in places if (place / self.dataset.name).is_dir()), None)
-        if folder is None:
-            raise DatasetError(
-                f"The dataset '{self.dataset.name}' is a part of the repository, and "
-                f"{self.embedded_root / self.dataset.name} is not there. Run from the top of a clone, or give "
-                "embedded_root."
-            )
-        records = []
+        folder, records = project.embedded(self.dataset.name, self.embedded_root), []
+        restore = "Restore it: git checkout -- data/embedded in a clone, else install shallows again."
         for file in self.dataset.files:
-            path, restore = folder / file.name, "Restore it: git checkout -- data/embedded"
+            path = folder / file.name
             if not path.exists():
                 raise DatasetError(
                     f"{path}, a file of the embedded dataset '{self.dataset.name}', is missing. {restore}"

@@ -11,6 +11,7 @@ from shallows.datasets.catalogue import Dataset
 from shallows.datasets.download import supplied_files
 from shallows.datasets.download.verification import pinned, verify
 from shallows.datasets.files import DatasetError
+from shallows.utils import project
 
 
 def presence(dataset: Dataset, root: Path) -> str:
@@ -31,7 +32,8 @@ def presence(dataset: Dataset, root: Path) -> str:
 
 def check_files(dataset: Dataset, root: Path, embedded_root: Path) -> Iterator[tuple[Path, str | None]]:
     """Verify the files that are here, fetching none: give each path with what is wrong with it, or None."""
-    folder = (embedded_root if dataset.state == "embedded" else root) / dataset.name
+    is_embedded = dataset.state == "embedded"
+    folder = project.embedded(dataset.name, embedded_root) if is_embedded else root / dataset.name
     present = (form for form in dataset.all_forms if any((folder / file.name).is_file() for file in form.files))
     form = next(present, dataset.all_forms[0])
     for file in form.files:

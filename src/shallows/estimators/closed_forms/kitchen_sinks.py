@@ -216,7 +216,7 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
         super()._check_parameters()
         check_calibration(self.calibration)
 
-    def _learn_calibration(self, X, targets, weights, gram, moments, seed) -> None:
+    def _learn_calibration(self, X, targets, weights, gram, moments, seed) -> None:  # type: ignore[no-untyped-def]
         """Learn the calibration on rows that a second solution leaves out of the sums over all rows."""
         self._calibration, n = None, X.shape[0]
         m = number_held_out(n, 0)

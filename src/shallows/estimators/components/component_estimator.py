@@ -343,7 +343,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         return batch
 
     def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
-        return self._run(self._fit_of(rows, seed, max_seconds=max_seconds))
+        return self._run(self._fit_of(rows, seed, max_seconds=max_seconds))  # type: ignore[return-value]
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
         numbers = np.arange(rows[0].shape[0])

@@ -103,7 +103,7 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
 
     __init__ = with_parameters(CanonicalEstimator.__init__, target_bandwidth=None)
 
-    transform = ComponentEstimator.transform
+    transform = ComponentEstimator.transform  # type: ignore[assignment]
 
     # ------------------------------------------------------------------------------------ the parts of a fit
 

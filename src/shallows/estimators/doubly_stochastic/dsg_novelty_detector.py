@@ -184,7 +184,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
                 np.concatenate(pair) for pair in zip(self._sample, (drawn, rows, weights), strict=True)
             )
         kept = np.argsort(drawn, kind="stable")[:OFFSET_ROWS]
-        self._sample = drawn[kept], rows[kept], weights[kept]
+        self._sample = drawn[kept], rows[kept], weights[kept]  # type: ignore[assignment]
 
     def _finish_stream(self, state: Any) -> None:
         if getattr(self, "_sample", None) is None:

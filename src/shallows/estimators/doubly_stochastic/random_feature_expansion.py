@@ -273,7 +273,7 @@ class RandomFeatureExpansion(PlannedExpansion):
 
     def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
         data, classes = TrainingSet(*rows, np.arange(rows[0].shape[0])), getattr(self, "_stream_classes", None)
-        return self._run(ExpansionFit(data, seed, self._fit_device(), classes=classes, max_seconds=max_seconds))
+        return self._run(ExpansionFit(data, seed, self._fit_device(), classes=classes, max_seconds=max_seconds))  # type: ignore[return-value]
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
         X, y, weights = rows

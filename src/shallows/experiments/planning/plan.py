@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,13 +25,17 @@ class Plan:
 
     configuration: Configuration
     catalogue: Mapping[str, Any]
+    deployed: bool = False
 
     @classmethod
-    def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Plan:
-        """Read the configuration below ``root`` and plan everything."""
+    def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None, *, deployed: bool = False) -> Plan:
+        """Read the configuration below ``root`` and plan everything.
+
+        Jobs that are ``deployed``, in environments of their own, have the extras that they need.
+        """
         from shallows import datasets
 
-        plan = cls(load(root, settings), datasets.catalogue())
+        plan = cls(load(root, settings), datasets.catalogue(), deployed)
         plan.runs(SCALES[0])  # plans every scale, so that an error in any of them is raised at once
         return plan
 
@@ -156,7 +160,7 @@ class Plan:
             for word, method, *choices in itertools.product(words, methods, *axes):
                 data, entry = present[word], spec["methods"][method]
                 definition = look_up("method", entry["method"], self.configuration.methods, where)
-                if _not_installed(definition.get("extra")):
+                if self._not_installed(definition.get("extra")):
                     continue
                 look_up("dataset", data["dataset"], self.catalogue, where)
                 for variant in target_entry.variants(data):
@@ -211,7 +215,22 @@ class Plan:
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
         extras = (STEPS[name].extra for step in steps for name in step if name in STEPS)
-        return next(filter(None, map(_not_installed, extras)), None)
+        return next(filter(None, map(self._not_installed, extras)), None)
+
+    def _not_installed(self, extra: str | None) -> str | None:
+        return None if self.deployed else _not_installed(extra)
+
+    def extra_of_run(self, run: Run) -> str | None:
+        """The extra that a run needs."""
+        return self.configuration.methods[run.method].get("extra")
+
+    def extra_of_preparation(self, dataset: str, steps: Iterable[Mapping[str, Any]]) -> str | None:
+        """The extra that a preparation needs, for one of its steps or to generate the data."""
+        from shallows.datasets.preparation.steps import STEPS
+
+        extras = (STEPS[name].extra for step in steps for name in step)
+        generator = self.catalogue[dataset].generator or {}
+        return next(filter(None, extras), None) or _EXTRA_OF_GENERATOR.get(generator.get("name"))
 
     def _left_out(self, target: str, scale: str) -> str:
         """Why nothing stands for some of a target's series at a scale."""
@@ -219,7 +238,7 @@ class Plan:
         reasons = [spec["scales"][scale].get("left_out", "")]
         for word, entry in spec["methods"].items():
             extra = self.configuration.methods.get(entry["method"], {}).get("extra")
-            reasons += [f"{word} {reason}"] if (reason := _not_installed(extra)) else []
+            reasons += [f"{word} {reason}"] if (reason := self._not_installed(extra)) else []
         return "; ".join(filter(None, reasons))
 
     def _to_be_supplied(self, dataset: str) -> str | None:
@@ -291,6 +310,7 @@ class Plan:
 
 #: The package that shows that an extra is installed.
 _PACKAGE_OF = {"nets": "torch"}
+_EXTRA_OF_GENERATOR = {"smiles_molecules": "chem"}
 
 
 def _not_installed(extra: str | None) -> str | None:

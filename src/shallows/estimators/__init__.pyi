@@ -1,0 +1,48 @@
+# What type checkers see of the names that __init__.py imports when they are first used.
+
+from ..utils.lazy_tables import LazyTable
+from .budgeted.adaptive_multi_hyperplane import AMMClassifier as AMMClassifier
+from .budgeted.budgeted_svm import BudgetedSVMClassifier as BudgetedSVMClassifier
+from .budgeted.low_rank_svm import LowRankLinearizedSVMClassifier as LowRankLinearizedSVMClassifier
+from .closed_forms.extreme_learning_machine import ExtremeLearningMachineClassifier as ExtremeLearningMachineClassifier
+from .closed_forms.extreme_learning_machine import ExtremeLearningMachineRegressor as ExtremeLearningMachineRegressor
+from .closed_forms.feature_ridge import FeatureRidgeClassifier as FeatureRidgeClassifier
+from .closed_forms.feature_ridge import FeatureRidgeRegressor as FeatureRidgeRegressor
+from .closed_forms.kitchen_sinks import RandomKitchenSinksClassifier as RandomKitchenSinksClassifier
+from .closed_forms.kitchen_sinks import RandomKitchenSinksRegressor as RandomKitchenSinksRegressor
+from .components.kernel_cca import DoublyStochasticKernelCCA as DoublyStochasticKernelCCA
+from .components.kernel_pca import DoublyStochasticKernelPCA as DoublyStochasticKernelPCA
+from .components.kernel_svd import DoublyStochasticKernelSVD as DoublyStochasticKernelSVD
+from .components.sliced_inverse_regression import KernelSlicedInverseRegression as KernelSlicedInverseRegression
+from .doubly_stochastic.dsg_classifier import DoublyStochasticClassifier as DoublyStochasticClassifier
+from .doubly_stochastic.dsg_novelty_detector import DoublyStochasticNoveltyDetector as DoublyStochasticNoveltyDetector
+from .doubly_stochastic.dsg_regressor import DoublyStochasticRegressor as DoublyStochasticRegressor
+from .feature_maps.fastfood import Fastfood as Fastfood
+from .feature_maps.fourier_features import FourierFeatures as FourierFeatures
+from .feature_maps.hidden_units import HiddenUnits as HiddenUnits
+from .feature_maps.nystroem_features import NystroemFeatures as NystroemFeatures
+from .feature_maps.polynomial_features import PolynomialFeatures as PolynomialFeatures
+from .feature_maps.quasi_monte_carlo_features import QuasiMonteCarloFeatures as QuasiMonteCarloFeatures
+from .feature_maps.random_binning import RandomBinning as RandomBinning
+from .feature_maps.rbf_network import RBFNetwork as RBFNetwork
+from .feature_maps.semi_random_features import SemiRandomFeatures as SemiRandomFeatures
+from .feature_maps.tensor_sketch import TensorSketch as TensorSketch
+from .least_squares.eigenpro import EigenProClassifier as EigenProClassifier
+from .least_squares.eigenpro import EigenProRegressor as EigenProRegressor
+from .least_squares.eigenpro_centres import EigenProCentresClassifier as EigenProCentresClassifier
+from .least_squares.eigenpro_centres import EigenProCentresRegressor as EigenProCentresRegressor
+from .least_squares.feature_eigenpro import FeatureEigenProClassifier as FeatureEigenProClassifier
+from .least_squares.feature_eigenpro import FeatureEigenProRegressor as FeatureEigenProRegressor
+from .least_squares.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
+from .least_squares.kernel_ridge import KernelRidgeRegressor as KernelRidgeRegressor
+from .least_squares.kernel_sgd import KernelSGDClassifier as KernelSGDClassifier
+from .least_squares.kernel_sgd import KernelSGDRegressor as KernelSGDRegressor
+from .linear_svm.linear_svm_classifier import LinearSVMClassifier as LinearSVMClassifier
+from .regularised.regularised_risk import RegularisedRiskClassifier as RegularisedRiskClassifier
+from .regularised.regularised_risk import RegularisedRiskRegressor as RegularisedRiskRegressor
+from .support_vectors.core_vector_machine import CoreVectorMachineClassifier as CoreVectorMachineClassifier
+from .support_vectors.core_vector_machine import CoreVectorMachineRegressor as CoreVectorMachineRegressor
+from .support_vectors.kernel_svm import KernelSVMClassifier as KernelSVMClassifier
+from .support_vectors.lasvm import LASVMClassifier as LASVMClassifier
+
+ESTIMATORS: LazyTable

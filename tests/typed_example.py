@@ -1,0 +1,43 @@
+"""A program that uses the public names as one that is checked for types would; mypy reads it, and nothing runs it.
+
+Where a constructor adds to another one (`with_parameters`), mypy takes any parameters and does not know what it makes.
+"""
+
+from typing import Any, assert_type
+
+import numpy as np
+
+import shallows
+from shallows import errors, kernels
+
+X, y = np.zeros((20, 3)), np.zeros(20)
+kernel: Any = kernels.Gaussian(2.0)
+
+# A kernel by its name, as an object or as a function, and parameters of every kind.
+shallows.KernelRidgeRegressor("laplace", bandwidth="median", regularisation=1e-3, solver="cholesky", memory="1 GB")
+shallows.EigenProRegressor(kernel, rank=50, batch_size=None, step_rule="constant", power=0.5, memory=2**30, verbose=1)
+shallows.EigenProCentresRegressor(lambda a, b: a @ b.T, centres=10, tol=0.0, warm_start=True)
+shallows.KernelSGDRegressor(step_size=1.0, early_stopping=True, random_state=np.random.RandomState(0))
+shallows.FeatureEigenProRegressor("fastfood", n_features=64, kernel_params={"degree": 2})
+shallows.FeatureRidgeRegressor(features_params={"n_features": 64}, max_iterations=5, dtype="float64")
+shallows.RegularisedRiskRegressor(loss="huber", solver="svrg", solver_params={}, max_seconds=1.5)
+shallows.ExtremeLearningMachineRegressor("sigmoid", n_units=(10, 20), C="auto")
+shallows.save(shallows.load("model.npz", device="cpu"), "copy.npz")
+
+
+def returned(
+    fourier: shallows.FourierFeatures,
+    lasvm: shallows.LASVMClassifier,
+    budgeted: shallows.BudgetedSVMClassifier,
+    linear: shallows.LinearSVMClassifier,
+    pca: shallows.DoublyStochasticKernelPCA,
+    cca: shallows.DoublyStochasticKernelCCA,
+) -> None:
+    """What fits return."""
+    assert_type(fourier.fit(X), shallows.FourierFeatures)
+    assert_type(lasvm.fit(X, y, sample_weight=y), shallows.LASVMClassifier)
+    assert_type(budgeted.fit(X, y), shallows.BudgetedSVMClassifier)
+    assert_type(linear.fit(X, y), shallows.LinearSVMClassifier)
+    assert_type(pca.fit(X), shallows.DoublyStochasticKernelPCA)
+    assert_type(cca.fit(X, X), shallows.DoublyStochasticKernelCCA)
+    assert_type(errors.UnknownNameError("kernel", "gausian", ["gaussian"]).name, object)
