@@ -43,6 +43,12 @@ def test_residuals_are_those_of_fits_without_the_point(weighted):
         assert found[i] == pytest.approx(y[i] - K[i, others] @ fitted, abs=1e-10)
 
 
+def test_targets_of_zero_are_met_whatever_is_chosen():
+    x = sample(20)
+    found = choose_ridge(lambda width: matrix_of(x, width), np.zeros((20, 1)), median=1.5)
+    assert (found.error, found.standard_error) == (0.0, 0.0)
+
+
 def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_is():
     x = sample(120, 2)
     y = np.sin(3 * x[:, :1]) + 0.3 * np.random.default_rng(0).normal(size=(120, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pickle
 
@@ -115,9 +116,15 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-def test_a_model_comes_back_with_equal_predictions_to_the_bit(make, tmp_path):
-    model, path = make(), tmp_path / "model.npz"
+@functools.cache
+def fitted(name):
+    """A model that several tests only read."""
+    return MODELS[name]()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_comes_back_with_equal_predictions_to_the_bit(name, tmp_path):
+    model, path = fitted(name), tmp_path / "model.npz"
     new = NEW if model.n_features_in_ == 3 else np.hstack([NEW, NEW])
     if hasattr(model, "feature_names_in_"):
         new = pd.DataFrame(new, columns=["a", "b", "c"])
@@ -130,7 +137,7 @@ def test_a_model_comes_back_with_equal_predictions_to_the_bit(make, tmp_path):
 
 @pytest.mark.parametrize("name", shallows.estimators.__all__)
 def test_a_model_comes_back_with_all_that_it_was_and_is_fitted_again(name, tmp_path):
-    model = MODELS[name]()
+    model = fitted(name)
     shallows.save(model, tmp_path / "model.npz")
     read = shallows.load(tmp_path / "model.npz", device=model.device)
     assert str(read.get_params()) == str(model.get_params())
@@ -167,7 +174,7 @@ def test_a_file_of_streamed_features_has_kilobytes_for_a_thousand_whatever_the_n
 
 @pytest.mark.parametrize("name", ["FourierFeatures", "DoublyStochasticClassifier", "DoublyStochasticKernelCCA"])
 def test_a_version_that_draws_other_frequencies_says_so(name, tmp_path, monkeypatch):
-    shallows.save(MODELS[name](), tmp_path / "model.npz")
+    shallows.save(fitted(name), tmp_path / "model.npz")
     drawn = kernels.Gaussian.frequencies
     monkeypatch.setattr(kernels.Gaussian, "frequencies", lambda *args, **options: 1.001 * drawn(*args, **options))
     with pytest.raises(ShallowsError, match="this version draws other features"):
@@ -186,7 +193,7 @@ def test_a_device_of_another_machine_is_left_there(tmp_path):
 
 def test_nothing_that_a_file_holds_is_unpickled(tmp_path):
     for name in ("EigenProClassifier", "DoublyStochasticClassifier"):
-        shallows.save(MODELS[name](), tmp_path / "model.npz")
+        shallows.save(fitted(name), tmp_path / "model.npz")
         with np.load(tmp_path / "model.npz", allow_pickle=False) as file:
             assert all(file[part].dtype != object for part in file.files)
 
@@ -207,7 +214,7 @@ def rewrite(path, change, *, signed=False):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "saved.npz"
-    shallows.save(MODELS["EigenProClassifier"](), path)
+    shallows.save(fitted("EigenProClassifier"), path)
     return path
 
 
@@ -315,7 +322,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     path = tmp_path / "model.npz"
     with pytest.raises(ShallowsError, match="There is no file"):
         shallows.load(path)
-    path.write_bytes(pickle.dumps(MODELS["EigenProRegressor"]()))
+    path.write_bytes(pickle.dumps(fitted("EigenProRegressor")))
     refused(path, "holds no model")
     np.savez(path, a=np.ones(3))
     refused(path, "no array 'header'")
