@@ -20,6 +20,7 @@ from shallows import (
     kernels,
 )
 from shallows.errors import ShallowsError
+from shallows.spectrum.copies import join_copies
 from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, RidgePath, choose_ridge
 
 REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelRidgeRegressor]
@@ -41,6 +42,30 @@ def test_residuals_are_those_of_fits_without_the_point(weighted):
         others = np.arange(30) != i
         fitted = np.linalg.solve(K[np.ix_(others, others)] + np.diag(diagonal[others]), y[others])
         assert found[i] == pytest.approx(y[i] - K[i, others] @ fitted, abs=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_copies_of_a_point_become_one_of_their_weight_and_mean_target(weighted):
+    places = np.array([2, 0, 2, 1, 0, 2])
+    points, y = np.array([[3.0, 0.0], [1.0, 1.0], [1.0, 0.0]])[places], sample(6, 2)
+    w = np.arange(1.0, 7.0) if weighted else None
+    joined = join_copies(points, y, w)
+    each = np.ones(6) if w is None else w
+    assert not joined.all_distinct
+    assert len(joined.first) == 3
+    for k, row in enumerate(joined.first):
+        mine = np.flatnonzero((points == points[row]).all(axis=1))
+        assert np.flatnonzero(joined.group == k).tolist() == mine.tolist()
+        assert joined.weights[k] == each[mine].sum()
+        assert joined.targets[k] == pytest.approx(np.average(y[mine], axis=0, weights=each[mine]))
+
+
+def test_points_of_which_none_is_a_copy_stay_as_they_are():
+    points, y = sample(5), sample(5, 1)
+    joined = join_copies(points, y, None)
+    assert joined.all_distinct and joined.weights is None
+    assert joined.first.tolist() == joined.group.tolist() == [0, 1, 2, 3, 4]
+    assert joined.targets is y
 
 
 def test_targets_of_zero_are_met_whatever_is_chosen():
