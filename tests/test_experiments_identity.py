@@ -1,5 +1,8 @@
 """Which modules a piece of code is made of, and the digests by which results go out of date."""
 
+import dataclasses
+import importlib
+import inspect
 import json
 import re
 import shutil
@@ -10,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from shallows.experiments.identity import code, sources
+import shallows
+from shallows import datasets
+from shallows.experiments.identity import code, signatures, sources
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
@@ -173,6 +178,72 @@ def test_digests_are_the_same_on_every_version_of_python(python):
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"{python} does not start: {error}")
     assert other == told(sys.executable)
+
+
+def test_a_digest_of_today_is_that_of_records_that_stand():
+    # Another value makes every record of every user out of date.
+    assert sources.digest({"shallows.arrays": "1", "a": "2"}) == "13ea27646d7224b7"
+    assert sources.digest_of_source('"""Words."""\n\ndef f(x):\n    return x + 1  # more\n') == "489ef31d7e81429c"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "text"), [((1, 1), (1, 3), "bc"), ((1, 2), (2, 1), "c\nd"), ((1, 0), (3, 2), "abc\ndef\ngh")]
+)
+def test_the_text_of_a_token_is_cut_out_of_its_lines(start, end, text):
+    assert sources._between(["abc\n", "def\n", "ghi\n"], start, end) == text
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "shallows:EigenProClassifier",
+        "shallows.spectrum.leave_one_out:choose_ridge",
+        "shallows.spectrum:fit_preconditioner",
+    ],
+)
+def test_parameters_read_from_the_source_are_those_of_the_signature(place):
+    module, _, name = place.partition(":")
+    known = inspect.signature(getattr(importlib.import_module(module), name)).parameters
+    constants = (bool, int, float, str, type(None))
+    defaults = {key: one.default if isinstance(one.default, constants) else None for key, one in known.items()}
+    assert signatures.parameters(place) == defaults
+
+
+def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_of_the_users(monkeypatch):
+    def digests(state):
+        dataset = dataclasses.replace(datasets.get("a9a_demo"), state=state)
+        for entry in ({"n": 1}, {"n": 2}):
+            monkeypatch.setattr("shallows.datasets.identity.entries_of", lambda _, entry=entry: entry)
+            yield code.digest_of_preparation(dataset, [])
+
+    assert len(set(digests(datasets.get("a9a_demo").state))) == 2
+    assert len(set(digests("user"))) == 1
+
+
+def test_the_commit_is_that_of_the_repository_which_tracks_the_package(tmp_path):
+    def git(*arguments):
+        told = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path), *arguments]
+        return subprocess.run(told, capture_output=True, text=True, check=True).stdout.strip()
+
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    (tmp_path / "errors.py").write_text("a = 1\n")
+    code.commit.cache_clear()
+    untracked = code.commit(tmp_path)
+    git("init", "--quiet")
+    code.commit.cache_clear()
+    assert code.commit(tmp_path) == untracked == {"version": shallows.__version__, "commit": None, "dirty": None}
+    git("add", "errors.py")
+    git("commit", "--quiet", "-m", "first")
+    for change, dirty in (("a = 1\n", False), ("a = 2\n", True)):
+        (tmp_path / "errors.py").write_text(change)
+        code.commit.cache_clear()
+        assert code.commit(tmp_path) == {
+            "version": shallows.__version__,
+            "commit": git("rev-parse", "HEAD"),
+            "dirty": dirty,
+        }
+    code.commit.cache_clear()
 
 
 # The package itself

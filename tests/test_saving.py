@@ -44,6 +44,7 @@ from shallows.errors import MissingExtraError, ShallowsError
 from shallows.estimators import archive
 from shallows.nets import NeuralNetClassifier
 from shallows.nets.inputs import Coding
+from shallows.saving import encoding
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -179,6 +180,13 @@ def test_a_version_that_draws_other_frequencies_says_so(name, tmp_path, monkeypa
     monkeypatch.setattr(kernels.Gaussian, "frequencies", lambda *args, **options: 1.001 * drawn(*args, **options))
     with pytest.raises(ShallowsError, match="this version draws other features"):
         shallows.load(tmp_path / "model.npz")
+
+
+def test_a_file_holds_the_first_eight_frequencies_that_a_map_draws():
+    # A version that holds fewer or more reads no file of the others.
+    made = features.make("fourier", kernels.Gaussian(1.5), X, 20)
+    held = encoding.Writer().encode(made, "features")
+    assert held["drawn"] == made.frequencies(0, np.empty(0)).reshape(-1)[:8].tolist()
 
 
 def test_a_device_of_another_machine_is_left_there(tmp_path):
