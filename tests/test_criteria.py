@@ -6,6 +6,8 @@ import math
 import pytest
 
 from criteria_example import ALTERED
+from own_plan import own_configuration
+from shallows import datasets
 from shallows.experiments.claim_functions import ACROSS_CURVES
 from shallows.experiments.comparing import target_table, uncertainty, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
@@ -14,7 +16,6 @@ from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning import plan
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting
-from workflow_runs import PROJECT
 
 
 class WithEverything(Plan):
@@ -29,7 +30,8 @@ class WithEverything(Plan):
 
 with pytest.MonkeyPatch.context() as patch:
     patch.setattr(plan, "_not_installed", lambda extra: None)
-    PLAN = WithEverything.load(PROJECT)
+    PLAN = WithEverything(own_configuration(), datasets.catalogue())
+    PLAN.runs("demo")  # plans every scale
 
 N_SEEDS = 3
 SCALES = ("paper", "laptop", "demo")

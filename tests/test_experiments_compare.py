@@ -5,21 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from own_plan import own_plan
 from shallows.experiments import claim_functions
 from shallows.experiments.comparing import cells, evaluations, target_table, uncertainty, verdicts
 from shallows.experiments.comparing.measured import Measured
 from shallows.experiments.comparing.row_maker import dataset_name
 from shallows.experiments.comparing.rows import COLUMNS, Row, counts_by_kind
-from shallows.experiments.planning.plan import Plan
 from shallows.report.wording import code_text
-from workflow_runs import PROJECT
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
 
 
 @pytest.fixture(scope="module")
 def plan():
-    return Plan.load(PROJECT)
+    return own_plan()
 
 
 @pytest.mark.parametrize(

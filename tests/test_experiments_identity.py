@@ -1,6 +1,7 @@
 """Which modules a piece of code is made of, and the digests by which results go out of date."""
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import json
@@ -14,13 +15,12 @@ from pathlib import Path
 import pytest
 
 import shallows
+from own_plan import own_configuration, own_plan
 from shallows import datasets
 from shallows.experiments.identity import code, signatures, sources
-from shallows.experiments.planning import configuration
-from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
-METHODS = configuration.load(PROJECT).methods
+METHODS = own_configuration().methods
 
 #: A small package: two shapes in modules of their own, found by name, and who uses one of them.
 PACKAGE = {
@@ -159,25 +159,29 @@ print(found.hexdigest())
 
 
 def interpreters():
-    """Other versions of Python on this machine."""
-    named = [shutil.which(f"python3.{minor}") for minor in (11, 12, 13, 14)]
-    found = [*filter(None, named), *map(str, Path.home().glob(".pyenv/versions/3.1[1-4].*/bin/python"))]
-    return [one for one in found if "shims" not in one]
+    """Other versions of Python on this machine, one of each."""
+    found = {}
+    for minor in {11, 12, 13, 14} - {sys.version_info.minor}:
+        named = shutil.which(f"python3.{minor}")
+        others = map(str, Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))
+        found[minor] = next((one for one in (named, *others) if one and "shims" not in one), None)
+    return [*filter(None, found.values())]
+
+
+@functools.cache
+def digest_by(interpreter):
+    package = str(PROJECT / "src")
+    command, given = [interpreter, "-c", PROGRAM, package], {"PYTHONPATH": package, "PATH": ""}
+    return subprocess.run(command, capture_output=True, text=True, env=given, check=True, timeout=120).stdout
 
 
 @pytest.mark.parametrize("python", interpreters())
 def test_digests_are_the_same_on_every_version_of_python(python):
-    package = PROJECT / "src"
-
-    def told(interpreter):
-        command, given = [interpreter, "-c", PROGRAM, str(package)], {"PYTHONPATH": str(package), "PATH": ""}
-        return subprocess.run(command, capture_output=True, text=True, env=given, check=True, timeout=120).stdout
-
     try:
-        other = told(python)
+        other = digest_by(python)
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"{python} does not start: {error}")
-    assert other == told(sys.executable)
+    assert other == digest_by(sys.executable)
 
 
 def test_a_digest_of_today_is_that_of_records_that_stand():
@@ -278,8 +282,13 @@ def test_a_run_depends_on_the_kernel_that_it_names_or_has_by_default():
     assert "shallows.kernels.radial" in by_default and "shallows.kernels.heat" in with_heat - by_default
 
 
+def codes_of_runs(*kinds):
+    """What the runs of these kinds at the laptop scale are made of, each once."""
+    runs = [(METHODS[run.method], run.parameters) for run in own_plan().runs("laptop").values()]
+    return {code.of_run(*one) for one in runs if one[0]["runs"] in kinds}
+
+
 def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
-    plan = Plan.load(PROJECT)
     named_alone = {
         "shallows.features.tensor_sketch": "tensor_sketch",
         "shallows.features.fastfood": "fastfood",
@@ -287,14 +296,10 @@ def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
         "shallows.kernels.products": "_product",
         "shallows.losses.novelty": "novelty",
     }
-    for run in plan.runs("laptop").values():
-        definition = plan.configuration.methods[run.method]
-        places, named = code.of_run(definition, run.parameters)
-        if definition["runs"] == "analysis":
-            continue
+    for places, named in codes_of_runs("estimator", "plain"):
         found = set(code.modules_of(*places, named=named))
         for module, name in named_alone.items():
-            assert module not in found or any(one.endswith(name) for _, one in named), (run.folder, module)
+            assert module not in found or any(one.endswith(name) for _, one in named), (places, named, module)
 
 
 #: Words that these parameters may have beside the names of tables.
@@ -302,16 +307,14 @@ OTHER_WORDS = {"auto", "pair", "cosine", "nystroem"}
 
 
 def test_what_the_configuration_names_is_in_a_table():
-    plan = Plan.load(PROJECT)
-    for run in plan.runs("laptop").values():
-        places, named = code.of_run(plan.configuration.methods[run.method], run.parameters)
+    for places, named in codes_of_runs("estimator", "plain", "analysis"):
         if all(place.startswith("shallows") for place in places):
             tables = [sources.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
             for kind, name in named:
                 known = {entry for table in tables for entry in table.get(kind, ())}
                 if kind == "solver" and not known:
                     continue  # Elsewhere a solver is no entry of a table.
-                assert name in known | OTHER_WORDS, (run.folder, kind, name)
+                assert name in known | OTHER_WORDS, (places, kind, name)
 
 
 def test_every_method_of_the_configuration_leads_to_a_module():

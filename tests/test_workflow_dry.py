@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from own_plan import own_plan
 from shallows.experiments.planning.configuration import SCALES
-from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT, copy_project, snakemake
 
 pytestmark = pytest.mark.workflow
-PLAN = Plan.load(PROJECT)
+PLAN = own_plan()
 
 
 @pytest.mark.parametrize("scale", SCALES)
