@@ -253,6 +253,15 @@ def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("squared", [False, True])
+def test_the_interior_point_method_starts_in_the_middle_with_a_multiplier_for_each_bound(squared):
+    C = np.array([1.0, 4.0, 8.0])
+    state = InteriorPoint().init(DenseProblem(np.eye(3), np.array([1.0, -1.0, 1.0]), C, squared))
+    assert state.inner.tolist() == ([0.5, 1.0, 1.0] if squared else [0.5, 2.0, 4.0])
+    assert state.low.tolist() == [1.0, 1.0, 1.0]
+    assert state.high.tolist() == ([0.0] * 3 if squared else [1.0] * 3)  # a squared hinge has no upper bound
+
+
 @pytest.mark.parametrize("given", [np.array, list])
 @pytest.mark.parametrize(
     "model",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import pickle
@@ -350,6 +351,25 @@ def test_what_no_file_holds_is_told_when_it_is_saved(tmp_path):
         assert not list(tmp_path.iterdir())
     with pytest.raises(NotFittedError):
         shallows.save(EigenProRegressor(), path)
+
+
+@dataclasses.dataclass
+class OfTheUser:
+    width: float = 1.0
+
+
+def test_an_object_of_another_package_is_no_part_of_a_model():
+    with pytest.raises(ShallowsError, match="kernel of the model is a OfTheUser, which no file holds"):
+        encoding.Writer().encode(OfTheUser(), "kernel")
+
+
+def test_a_generator_goes_on_where_it_was():
+    generator = np.random.RandomState(3)
+    generator.normal(size=3)  # an odd number: the second of a pair waits
+    writer = encoding.Writer()
+    coded = json.loads(json.dumps(writer.encode(generator, "random_state")))
+    again = encoding.Reader(writer.held).decode(coded)
+    assert np.array_equal(again.normal(size=5), generator.normal(size=5))
 
 
 def test_a_model_whose_coefficients_overflowed_is_not_saved(tmp_path):
