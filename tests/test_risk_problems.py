@@ -13,12 +13,24 @@ from risk_example import N, batches_of, exact_smooth, feature_risk, kernel_risk,
 from shallows import arrays, features, kernels, training
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
+from shallows.solvers.regularised import SOLVERS as BY_NAME
 from shallows.solvers.regularised.norma import NORMA
 from shallows.solvers.regularised.pegasos import Pegasos
 from shallows.solvers.regularised.risk import FeatureSpan, RiskProblem
 from shallows.solvers.regularised.sag import SAG
 from shallows.solvers.regularised.sdca import SDCA
 from shallows.solvers.regularised.svrg import SVRG
+
+
+@pytest.mark.parametrize("name", [name for name, one in BY_NAME.items() if "step_size" in one.parameters])
+def test_a_solver_by_name_takes_the_step_that_is_given_and_finds_one_where_none_is(name):
+    p, solver = feature_risk("logistic"), BY_NAME[name]
+    if solver.takes == "kernels":
+        p = kernel_risk("logistic")
+    others = {"schedule": "root", "truncation": None} if name == "norma" else {}
+    assert solver.make(p.problem, 8, 5, step_size=0.123, **others).step_size == 0.123
+    assert solver.make(p.problem, 8, 5, step_size=None, **others).step_size not in (0.0, 0.123)
+
 
 # ----------------------------------------------------------------------------------------- the kernel matrix
 
