@@ -253,6 +253,14 @@ def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("size", [-2, 0, 1, 3])
+def test_a_working_set_has_an_even_number_of_variables(size):
+    x, y = sample(12), np.resize([1.0, -1.0], 12)
+    problem = DualProblem.of_classes(slab_of(x, 12), y, np.ones(12))
+    with pytest.raises(ShallowsError, match=f"even number of at least 2 variables, got {size}"):
+        Decomposition(size=size).init(problem)
+
+
 @pytest.mark.parametrize("squared", [False, True])
 def test_the_interior_point_method_starts_in_the_middle_with_a_multiplier_for_each_bound(squared):
     C = np.array([1.0, 4.0, 8.0])

@@ -27,7 +27,7 @@ def test_a_solver_by_name_takes_the_step_that_is_given_and_finds_one_where_none_
     p, solver = feature_risk("logistic"), BY_NAME[name]
     if solver.takes == "kernels":
         p = kernel_risk("logistic")
-    others = {"schedule": "root", "truncation": None} if name == "norma" else {}
+    others = {"norma": {"schedule": "root", "truncation": None}, "svrg": {"period": 2.0}}.get(name, {})
     assert solver.make(p.problem, 8, 5, step_size=0.123, **others).step_size == 0.123
     assert solver.make(p.problem, 8, 5, step_size=None, **others).step_size not in (0.0, 0.123)
 
