@@ -46,6 +46,7 @@ def said_to_be_first(plan):
                     yield target, kind, name, entry
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_criteria_of_the_first_commit_are_what_they_were():
     marked = list(said_to_be_first(own_plan()))

@@ -175,6 +175,7 @@ def digest_by(interpreter):
     return subprocess.run(command, capture_output=True, text=True, env=given, check=True, timeout=120).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", interpreters())
 def test_digests_are_the_same_on_every_version_of_python(python):
     try:

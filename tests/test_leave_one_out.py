@@ -119,9 +119,10 @@ def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
     assert np.abs(model.coef_[0] - truth).max() < 1e-3 * np.abs(truth).max()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:After max_epochs")
 @pytest.mark.parametrize("noise", [0.5, 5.0])
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor])
+@pytest.mark.parametrize("Estimator", REGRESSORS)
 def test_no_cliff_stands_at_a_thousand_rows(Estimator, noise):
     X, y = make_friedman1(3000, 10, noise=noise, random_state=3)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -140,16 +141,16 @@ def test_pure_noise_is_not_learnt(Estimator, n):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:After max_epochs")
-@pytest.mark.parametrize("noise", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("noise", [0.1, 5.0])
 @pytest.mark.parametrize("Estimator", REGRESSORS)
 def test_more_rows_make_no_default_worse(Estimator, noise):
-    X, y = make_friedman1(4000, 8, noise=noise, random_state=1)
-    scores = [
-        Estimator(random_state=0).fit(X[:n], y[:n]).score(X[2000:], y[2000:]) for n in (100, 400, 990, 1010, 2000)
-    ]
+    # Between 1,000 rows and 1,001, where another way of choosing begins, the test of the cliff looks.
+    X, y = make_friedman1(3000, 8, noise=noise, random_state=1)
+    scores = [Estimator(random_state=0).fit(X[:n], y[:n]).score(X[1500:], y[1500:]) for n in (100, 400, 1500)]
     assert all(later > earlier - 0.03 for earlier, later in itertools.pairwise(scores))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:After max_epochs")
 @pytest.mark.parametrize("n", [500, 1500])
 @pytest.mark.parametrize("Estimator", [EigenProRegressor, EigenProCentresRegressor])
@@ -161,6 +162,7 @@ def test_more_epochs_make_no_default_worse(Estimator, n):
     assert later > first - 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [300, 1300])
 @pytest.mark.parametrize("Estimator", CLASSIFIERS)
 def test_probabilities_of_noisy_labels_are_those_of_the_noise(Estimator, n):
