@@ -62,9 +62,8 @@ def test_the_preconditioned_step_inverts_the_covariance_of_the_block(weights):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("nu", [1e-2, 1e-3])
-def test_preconditioned_steps_lead_to_exact_kernel_ridge(nu):
-    problem = make(block_size=64)
+def test_preconditioned_steps_lead_to_exact_kernel_ridge():
+    problem, nu = make(block_size=64), 1e-3
     x, y = problem.points, problem.targets
     K = problem.features.kernel(x, x)
     ridge = K @ np.linalg.solve(K + N * nu * np.eye(N), y)

@@ -288,7 +288,7 @@ def test_a_cross_product_reports_its_rows():
 
 @pytest.mark.parametrize(
     ("budget", "dtype", "n_workers"),
-    [(1, np.float32, 1), (5000, np.float64, 2), (5000, np.float32, 3), (PLENTY, np.float32, 2)],
+    [(1, np.float32, 1), (2**15, np.float64, 1), (5000, np.float64, 2), (5000, np.float32, 3), (PLENTY, np.float32, 2)],
     indirect=["n_workers"],
 )
 def test_a_cross_product_with_blocks_that_were_kept_makes_none_and_is_the_same_to_the_bit(budget, dtype, n_workers):
