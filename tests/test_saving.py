@@ -309,6 +309,13 @@ def test_a_file_that_was_made_by_hand_is_refused_with_the_reason(change, message
     refused(path, message)
 
 
+def test_a_parameter_that_a_file_does_not_name_has_its_default(path):
+    before = shallows.load(path)
+    rewrite(path, lambda header, held: header["parameters"].pop("tol"), signed=True)
+    assert shallows.load(path).tol == EigenProClassifier().tol
+    assert is_the_same(shallows.load(path), before)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
 def test_a_truncated_file_is_refused(share, path):
     content = path.read_bytes()
