@@ -35,6 +35,16 @@ def test_a_solver_by_name_takes_the_step_that_is_given_and_finds_one_where_none_
     assert found == pytest.approx(1 / (rules[name] * batch_smoothness(p.problem, 8)) if name in rules else found)
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_loss_of_a_batch_is_the_weighted_sum_over_its_rows(weights):
+    p = feature_risk("logistic", weights=weights)
+    scores, batch, w = sample(8, 1), slice(3, 11), np.ones(N) if not weights else p.w[:, 0]
+    each = [np.log1p(np.exp(-p.y[3 + i, 0] * scores[i, 0])) for i in range(8)]
+    assert p.problem.losses(scores, batch) == pytest.approx(w[batch] @ each)
+    of_f, of_zero = p.problem.losses_and_zero_losses(scores, batch)
+    assert (of_f, of_zero) == pytest.approx((w[batch] @ each, w[batch].sum() * np.log(2.0)))
+
+
 # ----------------------------------------------------------------------------------------- the kernel matrix
 
 
