@@ -13,7 +13,7 @@ from shallows import arrays, kernels, spectrum, streams
 from shallows.errors import ShallowsError
 from shallows.features import Blocks, Linear
 from shallows.spectrum import certificates, randomised_rows
-from shallows.spectrum.spectral_preconditioner import flatten
+from shallows.spectrum.spectral_preconditioner import flatten, power_of
 
 
 def matrix(n=80, kernel="laplace", bandwidth=2.0, seed=0):
@@ -225,6 +225,13 @@ def test_points_that_coincide_have_one_direction():
     assert p.eigenvalues == pytest.approx([1.0])
     # The matrix of ones: λ = 1 and β = 1, so a full batch of m points takes the step 2/m.
     assert p.step_size(20) == pytest.approx(2 / 20, rel=1e-6)
+
+
+def test_a_power_is_a_name_or_a_number_above_zero_and_at_most_one():
+    assert [power_of(power) for power in ("full", "sqrt", 0.7, 1)] == [1.0, 0.5, 0.7, 1.0]
+    for wrong in ("half", 0, 1.5, True, None):
+        with pytest.raises(ShallowsError, match="power must be 'full', 'sqrt' or a number"):
+            power_of(wrong)
 
 
 def test_every_preconditioner_tells_how_long_it_took():
