@@ -225,6 +225,24 @@ def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_
     assert len(set(digests("user"))) == 1
 
 
+def test_a_preconditioner_depends_on_the_kernel_that_it_names():
+    digests = [
+        code.digest_of_preconditioner(given) for given in ({}, {"kernel": "gaussian"}, {"kernel": "heat_circle"})
+    ]
+    assert digests[0] == digests[1] != digests[2]  # a Gaussian is the default
+    modules = code.modules_of("shallows.spectrum:fit_preconditioner", named=[("kernel", "gaussian")])
+    assert digests[0] == sources.digest(modules)
+
+
+def test_the_defaults_of_every_call_of_a_method_are_named(monkeypatch):
+    known = {"a:f": {"kernel": "laplace"}, "b:g": {"loss": "hinge", "kernel": "cauchy"}}
+    monkeypatch.setattr(code.signatures, "parameters", known.get)
+    _, named = code.of_run({"call": {"any": "a:f", "classes": "b:g"}, "runs": "analysis"}, {})
+    assert named == {("kernel", "laplace"), ("loss", "hinge"), ("kernel", "cauchy")}
+    _, named = code.of_run({"call": {"any": "b:g"}, "runs": "analysis"}, {"kernel": "matern"})
+    assert named == {("kernel", "matern"), ("loss", "hinge")}
+
+
 def test_the_commit_is_that_of_the_repository_which_tracks_the_package(tmp_path):
     def git(*arguments):
         told = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path), *arguments]

@@ -266,6 +266,7 @@ SIGNED = {
     "another estimator": (lambda h, a: h.update(estimator="os.system"), "does not say the estimator"),
     "a function": (lambda h, a: h.update(estimator="save"), "does not say the estimator"),
     "no format": (lambda h, a: h.pop("format"), "the estimator and the format"),
+    "a truth value for the format": (lambda h, a: h.update(format=True), "the estimator and the format"),
     "an older format": (
         lambda h, a: h.update(format=1, version="0.1"),
         "its form is that of shallows 0.1, which this version, .* does not read; fit the model again",
