@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import importlib
-import inspect
 import json
 import re
 import shutil
@@ -17,7 +15,7 @@ import pytest
 import shallows
 from own_plan import own_configuration, own_plan
 from shallows import datasets
-from shallows.experiments.identity import code, signatures, sources
+from shallows.experiments.identity import code, sources
 from workflow_runs import PROJECT
 
 METHODS = own_configuration().methods
@@ -196,25 +194,6 @@ def test_a_digest_of_today_is_that_of_records_that_stand():
 )
 def test_the_text_of_a_token_is_cut_out_of_its_lines(start, end, text):
     assert sources._between(["abc\n", "def\n", "ghi\n"], start, end) == text
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "shallows:EigenProClassifier",
-        "shallows.spectrum.leave_one_out:choose_ridge",
-        "shallows.spectrum:fit_preconditioner",
-    ],
-)
-def test_parameters_read_from_the_source_are_those_of_the_signature(place):
-    module, _, name = place.partition(":")
-    known = inspect.signature(getattr(importlib.import_module(module), name)).parameters
-    constants = (bool, int, float, str, type(None))
-    defaults = {key: one.default if isinstance(one.default, constants) else None for key, one in known.items()}
-    found = signatures.parameters(place)
-    assert list(found) == list(defaults)
-    # A default that stands there by a name is not read; those that name what a run depends on are written out.
-    assert all(found[key] == one or (found[key] is None and key not in code.NAMING) for key, one in defaults.items())
 
 
 def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_of_the_users(monkeypatch):

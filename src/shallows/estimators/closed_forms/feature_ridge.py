@@ -68,7 +68,7 @@ class _FeatureRidge:
         features: Any = "fourier",
         *,
         features_params: Mapping[str, Any] | None = None,
-        n_components: int | str | None = AUTO,
+        n_components: int | str | None = "auto",
         regularisation: float | str = "auto",
         solver: str = "direct",
         solver_params: Mapping[str, Any] | None = None,

@@ -72,7 +72,7 @@ class EigenProMethod:
         *,
         bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
-        n_components: int | str | None = AUTO,
+        n_components: int | str | None = "auto",
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
         rank: int | None = None,

@@ -22,7 +22,6 @@ from ..base import SMALL
 from ..centring import Centring
 from ..constructors import stores_parameters, with_parameters
 from ..kernel_checks import check_scale, check_scores
-from ..leave_one_out_choice import AUTO
 from ..parameter_checks import check_whole
 from ..scores import feature_scores
 from .automatic.choices import inner_products
@@ -55,7 +54,7 @@ class FeatureEigenProMethod:
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
         bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
-        n_components: int | str | None = AUTO,
+        n_components: int | str | None = "auto",
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
         rank: int | None = None,

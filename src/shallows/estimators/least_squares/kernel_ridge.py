@@ -18,7 +18,6 @@ from ...solvers.solver_parameters import complete
 from ...spectrum.certificates import different
 from ..base import SMALL, warn_user
 from ..constructors import stores_parameters, with_parameters
-from ..leave_one_out_choice import AUTO
 from ..parameter_checks import check_whole
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 
@@ -63,7 +62,7 @@ class _KernelRidge:
         *,
         bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
-        n_components: int | str | None = AUTO,
+        n_components: int | str | None = "auto",
         regularisation: float | str = "auto",
         calibration: str | None = "auto",
         solver: str = "auto",
