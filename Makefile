@@ -35,8 +35,8 @@ reference: $(READY) ## collect your own finished targets as the reference: make 
 test: $(READY) ## all tests, in two processes
 	@$(PYTEST)
 
-test-fast: $(READY) ## the tests that tell of a typical mistake, in minutes
-	@$(PYTEST) -m "not slow and not workflow and not browser"
+test-fast: $(READY) ## the first case of each test that is not slow: what tells of a typical mistake, in a minute or two
+	@$(PYTEST) --fast
 
 lint: $(READY) ## ruff, snakefmt, the types of the public names, and the lint of Snakemake
 	@$(BIN)/ruff check .

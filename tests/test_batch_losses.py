@@ -54,6 +54,21 @@ def observed(loss, like, scores, targets, weights, kappa):
     return held | {"slope": slope}
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_slope_along_a_direction_is_that_of_the_loss_with_its_intercept(weighted):
+    loss = losses.make("logistic")
+    before, targets, weights = quarters(loss, "float64")
+    direction = np.random.default_rng(1).normal(size=before.shape)
+    counts = np.array([8.0, -4.0, 0.0, 16.0, 16.0])
+    problem, state = SimpleNamespace(loss=loss), ExpansionState(before, before, 1.0, counts=counts)
+    examples = Examples(None, targets, weights if weighted else None)
+    found = batch_losses.slope_along(problem, state, examples, before, direction, 0.25)
+    margins = targets * (before + 0.25 * direction + state.intercept(problem))
+    each = -targets / (1.0 + np.exp(np.minimum(margins, 700.0))) * direction
+    assert np.abs(state.intercept(problem)).max() > 0.1
+    assert found == pytest.approx((weights * each if weighted else each).sum(), rel=1e-9)
+
+
 @pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

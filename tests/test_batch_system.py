@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from own_plan import own_plan
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.experiments import command_line
 from shallows.experiments.planning import costs, slurm
@@ -68,7 +69,7 @@ def test_jobs_that_are_sent_in_groups_ask_for_less_time_to_start():
 
 @pytest.mark.parametrize("scale", ["demo", "laptop"])
 def test_each_paper_is_fewer_than_a_hundred_jobs(scale):
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     requests = Requests.of(plan.configuration.settings)
     profiles = "".join(path.read_text() for path in PROJECT.glob("profiles/*/config.yaml"))
     (together,) = {int(number) for number in re.findall(r"short_\w+=(\d+)", profiles)}
@@ -83,7 +84,7 @@ def test_each_paper_is_fewer_than_a_hundred_jobs(scale):
 
 
 def test_preparations_ask_by_the_size_of_their_data():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     small = plan.cost_of_preparation("mnist_demo", "unit")
     every = {plan.cost_of_preparation(run.dataset, run.variant) for run in plan.runs("paper").values()}
     large = max(every, key=lambda cost: cost.seconds)

@@ -77,6 +77,17 @@ def test_a_step_is_the_minimum_over_its_block_and_the_end_is_that_over_all(most_
     assert n_changed >= 6
     assert len(problem.factors) == most_factors
     np.testing.assert_allclose(state.coefficients, np.linalg.solve(Z.T @ Z + 2.0 * np.eye(25), Z.T @ y), atol=1e-8)
+    solver = FeatureBlockDescent(1e-2)
+    sooner = solver.step(problem, solver.init(problem), 1000)
+    assert sooner.exhausted and sooner.n_steps < state.n_steps and 1e-10 < sooner.gap <= 1e-2
+
+
+def test_the_gap_is_the_share_that_is_left_of_the_gradient_of_zero():
+    Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
+    problem, solver = FeatureBlockProblem(Given(Z, 25), y, 2.0, 1), FeatureBlockDescent(1e-10)
+    state = solver.step(problem, solver.init(problem), 1)  # one block: its pass began at zero
+    assert state.gap == pytest.approx(1.0, rel=1e-12)
+    assert solver.step(problem, state, 1).gap < 1e-10
 
 
 def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):

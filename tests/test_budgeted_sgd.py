@@ -227,6 +227,7 @@ print(*sorted(name for name in names if "unicode" in name or "shape_context" in 
 """
 
 
+@pytest.mark.slow
 def test_a_first_fit_compiles_no_text_of_errors(tmp_path):
     ran = subprocess.run(
         [sys.executable, "-c", COMPILED],

@@ -6,12 +6,12 @@ import shutil
 import pytest
 import yaml
 
+from own_plan import own_configuration, own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import claim_functions
 from shallows.experiments.comparing import verdicts
 from shallows.experiments.planning import configuration, target_entry
 from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting
 from workflow_runs import PROJECT
 
@@ -166,7 +166,7 @@ def project(tmp_path):
 
 
 def test_files_of_one_paper_are_one_paper():
-    loaded = configuration.load(PROJECT)
+    loaded = own_configuration()
     folder = PROJECT / "config" / "papers"
     files = [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*.yaml"))]
     of_paper = [set(one["targets"]) for one in files if one["paper"] == "eigenpro"]
@@ -207,7 +207,7 @@ def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
 
 
 def test_every_function_that_a_claim_can_name_is_used():
-    claims = [claim for spec in Plan.load(PROJECT).targets.values() for claim in spec.get("claims", {}).values()]
+    claims = [claim for spec in own_plan().targets.values() for claim in spec.get("claims", {}).values()]
     assert {claim.get("reduce", "last") for claim in claims} == set(claim_functions.REDUCTIONS)
     across = {claim["across"] for claim in claims if "across" in claim}
     assert across == {*claim_functions.ACROSS, *claim_functions.ACROSS_CURVES}
@@ -224,7 +224,7 @@ def test_parameters_of_a_named_function_are_those_of_its_signature(parameters):
 
 
 def test_every_published_row_is_about_a_metric_or_a_claim_of_its_target():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     for target, spec in plan.targets.items():
         known = {*spec["metrics"], *spec.get("claims", {})}
         for row in plan.configuration.published[target]:
@@ -232,7 +232,7 @@ def test_every_published_row_is_about_a_metric_or_a_claim_of_its_target():
 
 
 def test_what_the_papers_say_names_methods_and_settings_that_exist():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     for target, spec in plan.targets.items():
         for row in plan.configuration.published[target]:
             if row["metric"] in spec.get("claims", {}):

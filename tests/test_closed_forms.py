@@ -30,10 +30,7 @@ def data_dependent(estimator):
 
 
 @parametrize_with_checks(
-    [
-        ExtremeLearningMachineClassifier(n_units=50),
-        FeatureRidgeRegressor("binning", features_params={"n_grids": 20, "n_bins": 256}),
-    ],
+    [FeatureRidgeRegressor("binning", features_params={"n_grids": 20, "n_bins": 256})],
     expected_failed_checks=data_dependent,
 )
 def test_scikit_learns_contract_holds(estimator, check):

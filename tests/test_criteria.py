@@ -1,11 +1,13 @@
 """Every criterion of the configuration can fail: data that are altered in a stated way make its verdict "deviates"."""
 
-import copy
+import functools
 import math
 
 import pytest
 
 from criteria_example import ALTERED
+from own_plan import own_configuration
+from shallows import datasets
 from shallows.experiments.claim_functions import ACROSS_CURVES
 from shallows.experiments.comparing import target_table, uncertainty, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
@@ -14,7 +16,6 @@ from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning import plan
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting
-from workflow_runs import PROJECT
 
 
 class WithEverything(Plan):
@@ -29,7 +30,8 @@ class WithEverything(Plan):
 
 with pytest.MonkeyPatch.context() as patch:
     patch.setattr(plan, "_not_installed", lambda extra: None)
-    PLAN = WithEverything.load(PROJECT)
+    PLAN = WithEverything(own_configuration(), datasets.catalogue())
+    PLAN.runs("demo")  # plans every scale
 
 N_SEEDS = 3
 SCALES = ("paper", "laptop", "demo")
@@ -50,16 +52,30 @@ def everything_installed(monkeypatch):
     monkeypatch.setattr(plan, "_not_installed", lambda extra: None)
 
 
-def invented(target, scale):
-    """A comparison of a target on data that count as the paper's, with three seeds."""
-    comparison = copy.deepcopy(PLAN.comparison(target, scale))
-    for place, series in enumerate(comparison["series"]):
-        series["run_ids"] = [f"{place}-{seed}" for seed in range(N_SEEDS)]
-        series["altered"] = {}
+@functools.cache
+def planned(target, scale):
+    return PLAN.comparison(target, scale)
+
+
+def invented(target, scale, name):
+    """A comparison of one item of a target on data that count as the paper's, with three seeds."""
+    comparison = dict(planned(target, scale))
+    spec = comparison["spec"]
+    comparison["series"] = [
+        {**series, "run_ids": [f"{place}-{seed}" for seed in range(N_SEEDS)], "altered": {}}
+        for place, series in enumerate(comparison["series"])
+    ]
     comparison["scale"] = "laptop"  # where what fails is judged
-    comparison["spec"]["published_data"] = {word: {"any": True} for word in comparison["sizes"]}
-    for claim in comparison["spec"].get("claims", {}).values():
-        claim.pop("comparable", None)
+    comparison["published"] = [row for row in comparison["published"] if row["metric"] == name]
+    comparison["spec"] = {
+        **spec,
+        "published_data": {word: {"any": True} for word in comparison["sizes"]},
+        "claims": {
+            key: {part: value for part, value in claim.items() if part != "comparable"}
+            for key, claim in spec.get("claims", {}).items()
+            if key == name
+        },
+    }
     return comparison
 
 
@@ -158,7 +174,7 @@ def measured_at(target, name, number):
     """The first scale at which an item is measured, with results from which its claim makes a number."""
     claim = PLAN.target(target)["claims"][name]
     for scale in SCALES:
-        comparison = invented(target, scale)
+        comparison = invented(target, scale, name)
         results = with_number(comparison, claim, number)
         if verdicts_on(comparison, results, name):
             return comparison, results
@@ -210,7 +226,7 @@ def tried(target, name, definition, results_with):
     """Whether a printed number of an item has runs, after its verdicts have been looked at."""
     found = False
     for scale in SCALES:
-        whole = invented(target, scale)
+        whole = invented(target, scale, name)
         for row in rows_about(target, name):
             comparison = {**whole, "published": [row]}
             for value, expected in moved(definition, row["published"]):

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import yaml
 
-from shallows.experiments.planning.plan import Plan
+from own_plan import own_plan
 from workflow_runs import PROJECT
 
 LIMITS = ("at_most", "at_least", "between")
@@ -46,9 +46,10 @@ def said_to_be_first(plan):
                     yield target, kind, name, entry
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_criteria_of_the_first_commit_are_what_they_were():
-    marked = list(said_to_be_first(Plan.load(PROJECT)))
+    marked = list(said_to_be_first(own_plan()))
     history = first_entries({target for target, *_ in marked})
     if git("rev-parse", "--is-shallow-repository").strip() != "false" or not history:
         pytest.skip("the history is not at hand")

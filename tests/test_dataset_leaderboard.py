@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 import yaml
 
+from own_plan import own_plan
 from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import command_line
 from shallows.experiments.dataset_leaderboard import board
 from shallows.experiments.planning import configuration
-from shallows.experiments.planning.plan import Plan
 from shallows.experiments.user_data import leaderboard
 from shallows.experiments.user_data.model_selection import model_bytes
 from shallows.report import page
-from workflow_runs import PROJECT, copy_project, snakemake
+from workflow_runs import copy_project, snakemake
 
-PLAN = Plan(configuration.load(PROJECT), datasets.catalogue())
+PLAN = own_plan()
 BOARDS = board.Leaderboards(PLAN.configuration, PLAN.catalogue)
 SETTINGS = {
     "test": 0.2,

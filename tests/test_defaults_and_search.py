@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1, make_moons
 
+from own_plan import own_configuration
 from shallows.datasets.user_data import describe, request
-from shallows.experiments.planning import configuration
 from shallows.experiments.running.job import Conditions
 from shallows.experiments.user_data import comparison, model_selection, results
-from workflow_runs import PROJECT
 
 pytestmark = pytest.mark.slow
-METHODS = configuration.load(PROJECT).methods
+METHODS = own_configuration().methods
 DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
 SEEDS = range(4)
 N = 500

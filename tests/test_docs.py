@@ -13,8 +13,8 @@ import pytest
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 
+from own_plan import own_plan
 from shallows import estimators, features, kernels, losses
-from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
 DOCS = PROJECT / "docs"
@@ -64,7 +64,7 @@ def test_the_python_of_the_tutorial_runs_from_top_to_bottom(tmp_path):
 
 def test_the_commands_of_the_tutorial_name_what_there_is(tmp_path):
     extras = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    targets = Plan.load(PROJECT).targets
+    targets = own_plan().targets
     programs = set()
     for program, *words in commands():
         programs.add(program)
@@ -113,7 +113,7 @@ def report_words():
     All words of headings of columns, lines and axes; and those words of titles and captions that are also names of
     parameters, methods, kernels, losses or measures, since names in the code are the field's own terms.
     """
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     names = {*kernels.KERNELS, *losses.LOSSES, *features.FEATURE_MAPS, *plan.configuration.methods}
     for estimator in estimators.__all__:
         names |= set(inspect.signature(getattr(estimators, estimator)).parameters)
@@ -206,7 +206,7 @@ GENERATED.loader.exec_module(pages)
 
 def test_every_target_of_the_configuration_has_its_place_among_the_claims():
     text = "\n".join(pages.claim_pages(PROJECT).values())
-    for target in Plan.load(PROJECT).targets:
+    for target in own_plan().targets:
         assert text.count(f".. _target-{target}:") == 1
 
 
@@ -223,7 +223,7 @@ def test_every_estimator_has_a_page_with_its_methods():
 
 
 def test_errata_are_numbered_once_and_name_targets_that_stand():
-    targets, seen = Plan.load(PROJECT).targets, []
+    targets, seen = own_plan().targets, []
     for document in pages.DOCUMENTS:
         for one in pages.read_errata(PROJECT, document)["errata"]:
             assert (

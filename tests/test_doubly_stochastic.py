@@ -61,9 +61,9 @@ def test_the_preconditioned_step_inverts_the_covariance_of_the_block(weights):
     assert np.abs(run(solver, problem, 12).coefficients - A).max() < 1e-10
 
 
-@pytest.mark.parametrize("nu", [1e-2, 1e-3])
-def test_preconditioned_steps_lead_to_exact_kernel_ridge(nu):
-    problem = make(block_size=64)
+@pytest.mark.slow
+def test_preconditioned_steps_lead_to_exact_kernel_ridge():
+    problem, nu = make(block_size=64), 1e-3
     x, y = problem.points, problem.targets
     K = problem.features.kernel(x, x)
     ridge = K @ np.linalg.solve(K + N * nu * np.eye(N), y)
@@ -76,6 +76,7 @@ def test_preconditioned_steps_lead_to_exact_kernel_ridge(nu):
     assert distances[1] < 0.5 * distances[0]
 
 
+@pytest.mark.slow
 def test_a_larger_regularisation_has_a_larger_loss_and_a_smaller_function():
     problem = make(block_size=64)
     losses, sizes = [], []

@@ -24,6 +24,7 @@ def linear(n, d=20, noise=0.5, seed=0):
     return X[:n], y[:n], X[n:], y[n:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.1, 5.0])
 def test_more_steps_make_it_no_worse(noise):
     X, y, X_test, y_test = friedman(800, noise)
@@ -33,6 +34,7 @@ def test_more_steps_make_it_no_worse(noise):
     assert all(later > earlier - 0.02 for earlier, later in itertools.pairwise(scores)), scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.5, 5.0])
 def test_more_rows_make_it_no_worse(noise):
     scores = []
@@ -88,12 +90,14 @@ def test_a_first_call_of_one_row_spoils_nothing():
     assert model.score(X_test, y_test) > 0.6
 
 
+@pytest.mark.slow
 def test_one_row_a_call_raises_no_error():
     X, y, X_test, _y_test = linear(60)
     model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [1] * 60)
     assert np.isfinite(model.predict(X_test)).all()
 
 
+@pytest.mark.slow
 def test_small_batches_of_a_noisy_stream_are_learnt_from():
     X, y, X_test, y_test = linear(1200)
     model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [30] * 40)
@@ -130,6 +134,7 @@ def test_labels_in_words_begin_anew_as_well():
     assert model.score(X_test, words_test) > 0.75
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[3000], [30] * 100, [500] * 6], ids=["one call", "of 30", "of 500"])
 def test_the_fraction_of_novelty_is_kept_in_a_stream(sizes):
     X = np.random.default_rng(0).normal(size=(3000, 4))

@@ -2,10 +2,9 @@
 
 import pytest
 
+from own_plan import own_plan
 from shallows.experiments.planning import costs
 from shallows.experiments.planning.configuration import SCALES
-from shallows.experiments.planning.plan import Plan
-from workflow_runs import PROJECT
 
 DSG = {
     *(f"dsg_fig1_{panel}" for panel in ("adult", "mnist8m_8v6", "forest", "mnist8m", "cifar10", "imagenet")),
@@ -78,7 +77,7 @@ PRINTED = [
 
 @pytest.fixture(scope="module")
 def plan():
-    return Plan.load(PROJECT)
+    return own_plan()
 
 
 def test_every_target_of_both_papers_is_there(plan):

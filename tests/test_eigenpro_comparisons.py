@@ -4,15 +4,14 @@ import json
 
 import pytest
 
-from shallows.experiments.planning.plan import Plan
-from workflow_runs import PROJECT
+from own_plan import own_plan
 
 SCALES = ("demo", "laptop", "paper")
 
 
 @pytest.fixture(scope="module")
 def plan():
-    return Plan.load(PROJECT)
+    return own_plan()
 
 
 def of_method(plan, target, scale, method):

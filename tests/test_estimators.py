@@ -9,26 +9,38 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import shallows
 from engine_example import EUCLIDEAN, naive_kernel, sample
-from estimators_example import ALL, brief, each, each_eigenpro, one_by_hand, outputs, table, uncalibrated
+from estimators_example import EIGENPRO, brief, each, each_eigenpro, one_by_hand, outputs, table, uncalibrated
 from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, gram, kernels, training
 
 pytestmark = brief
 
 
-def not_at_their_limit(estimator):
-    """What iterations that are stopped before their limit cannot pass, as scikit-learn says of its own SGD."""
-    reason = "a weight and a repetition make other batches, and 100 epochs of them do not end at the same function"
-    if type(estimator).__name__.startswith("KernelSGD"):
-        return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-    return {}
-
-
-@parametrize_with_checks([Estimator(random_state=0) for Estimator in ALL], expected_failed_checks=not_at_their_limit)
+# The whole contract is checked once for each way to fit, here and in the files of the others; what is about the
+# constructor of a class, for every class.
+@parametrize_with_checks([Estimator(random_state=0) for Estimator in EIGENPRO])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("name", shallows.estimators.__all__)
+def test_the_constructor_keeps_the_contract_of_scikit_learn(name):
+    Estimator = getattr(shallows, name)
+    for check in (
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_estimators_unfitted,
+    ):
+        check(name, Estimator())
 
 
 # ------------------------------------------------------------------------------ what the function is made of

@@ -16,7 +16,7 @@ from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers import Cholesky, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import dense
-from shallows.solvers.least_squares.conjugate_gradients import low_rank
+from shallows.solvers.least_squares.conjugate_gradients import CONJUGATE_GRADIENTS_SOLVER, low_rank
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.training import Checkpoint, Curve
 
@@ -256,7 +256,7 @@ def test_parameters_out_of_their_range_are_named(parameters, words):
         KernelRidgeRegressor(**parameters).fit(sample(10), np.arange(10.0))
 
 
-@parametrize_with_checks([KernelRidgeClassifier(random_state=0), KernelRidgeRegressor(random_state=0)])
+@parametrize_with_checks([KernelRidgeClassifier(random_state=0)])
 def test_scikit_learn_s_own_checks_pass(estimator, check):
     check(estimator)
 
@@ -294,6 +294,28 @@ def test_a_warm_start_saves_iterations_and_changes_no_answer(regression, solver,
     warm.set_params(regularisation=0.9 * ridge).fit(x, y)
     assert warm.n_iter_ < cold.n_iter_ < 1000
     np.testing.assert_allclose(warm.predict(new), cold.predict(new), atol=1e-5)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("n_left_out", [0, 1, 7, 90])
+def test_the_diagonal_of_the_inverse_is_that_of_the_last_rows(n_left_out, weights):
+    held, K = problem(weights=weights)
+    found = solved(Cholesky(0.3, n_left_out), held).inverse_diagonal
+    if not n_left_out:
+        assert found is None
+        return
+    extra = 0.3 / (held.weights[:, 0] if weights else np.ones(90))
+    assert found == pytest.approx(np.diagonal(np.linalg.inv(K + np.diag(extra)))[-n_left_out:], rel=1e-9)
+
+
+def test_conjugate_gradients_plan_a_rank_that_the_budget_takes_and_count_their_bytes():
+    n, size, budget = 10_000, 8, 2**30
+    plan = CONJUGATE_GRADIENTS_SOLVER.plan(n, size, budget)
+    rank = min(1200 // 3, budget // (16 * size * n))  # of a subsample of 12 √n
+    assert (plan.n_subsample, plan.rank) == (1200, rank)
+    vectors, matrices, iterates = 2 * n * rank, 2 * 1200**2, 12 * n * 3
+    assert plan.step_bytes(1, 3) == size * (vectors + matrices + iterates)
+    assert CONJUGATE_GRADIENTS_SOLVER.plan(n, size, 16 * size * n * 5).rank == 5
 
 
 def test_a_warm_start_from_other_points_begins_anew(regression):

@@ -5,20 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from own_plan import own_plan
 from shallows.experiments import claim_functions
-from shallows.experiments.comparing import cells, target_table, uncertainty, verdicts
+from shallows.experiments.comparing import cells, evaluations, target_table, uncertainty, verdicts
 from shallows.experiments.comparing.row_maker import dataset_name
 from shallows.experiments.comparing.rows import COLUMNS, Measured, Row, counts_by_kind
-from shallows.experiments.planning.plan import Plan
 from shallows.report.wording import code_text
-from workflow_runs import PROJECT
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
 
 
 @pytest.fixture(scope="module")
 def plan():
-    return Plan.load(PROJECT)
+    return own_plan()
 
 
 @pytest.mark.parametrize(
@@ -101,6 +100,31 @@ def made_table(tmp_path: Path, plan, target, scale, curve_of, halvings_of=lambda
         reader = csv.DictReader(stream)
         assert tuple(reader.fieldnames) == COLUMNS
         return list(reader), json.loads(meta.read_text())
+
+
+def test_what_was_gathered_is_every_run_with_its_curve(tmp_path, monkeypatch):
+    curve = [{"epoch": "1", "metric": "error", "value": "2.5", "seconds": "4"}, {"metric": "rank", "value": "7"}]
+
+    def read(folder):
+        return {"run": {"id": Path(folder).name, "seed": 0}}, curve
+
+    checked = []
+    monkeypatch.setattr(evaluations.records, "read", read)
+    monkeypatch.setattr(evaluations.records, "check", lambda record, folder: checked.append(record["run"]["id"]))
+    evaluations.gather([f"runs/{name}/record.json" for name in "abc"], tmp_path / "evaluation.json")
+    found = evaluations.read(tmp_path / "evaluation.json", "epochs")
+    assert checked == list(found) == ["a", "b", "c"]
+    for name, run in found.items():
+        assert (run.folder, run.along) == (f"runs/{name}", "epochs")
+        assert run.curve == {"error": {1: 2.5}, "seconds": {1: 4.0}, "rank": {None: 7.0}}
+
+
+def test_printed_items_without_a_row_are_named_below_the_table(plan):
+    comparison = plan.comparison("eigenpro_table6", "laptop")
+    (note,) = set(target_table.describe({**comparison, "no_row": ["a", "b"]}, {})["notes"]) - set(
+        target_table.describe({**comparison, "no_row": []}, {})["notes"]
+    )
+    assert note == "Printed, and without a row here: a; b."
 
 
 def counted(rows):

@@ -4,11 +4,11 @@ import shutil
 import pytest
 import yaml
 
+from own_plan import own_configuration, own_plan
 from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
 from shallows.experiments.planning import configuration, retired
 from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import format_setting, parse_setting
 from shallows.report import figures
 from workflow_runs import PROJECT
@@ -33,7 +33,7 @@ def changed(path, change):
 
 
 def test_the_files_agree_with_their_schemas(settings):
-    loaded = configuration.load(PROJECT)
+    loaded = own_configuration()
     assert loaded.settings == settings
     assert loaded.papers and loaded.methods and loaded.variants
 
@@ -218,7 +218,7 @@ def test_a_step_that_cannot_stand_after_earlier_ones_is_told_before_those_are_do
 
 
 def test_a_figure_of_several_metrics_tells_them_apart():
-    for name, target in Plan.load(PROJECT).targets.items():
+    for name, target in own_plan().targets.items():
         figure = target.get("figure") or {}
         if figure.get("kind") == "curves" and len(figure["y"]) > 1:
             assert "metric" in (figure.get("lines"), figure.get("rows"), figure.get("columns")), name

@@ -1,5 +1,7 @@
 """Which modules a piece of code is made of, and the digests by which results go out of date."""
 
+import dataclasses
+import functools
 import json
 import re
 import shutil
@@ -10,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+import shallows
+from own_plan import own_configuration, own_plan
+from shallows import datasets
 from shallows.experiments.identity import code, sources
-from shallows.experiments.planning import configuration
-from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
-METHODS = configuration.load(PROJECT).methods
+METHODS = own_configuration().methods
 
 #: A small package: two shapes in modules of their own, found by name, and who uses one of them.
 PACKAGE = {
@@ -154,25 +157,98 @@ print(found.hexdigest())
 
 
 def interpreters():
-    """Other versions of Python on this machine."""
-    named = [shutil.which(f"python3.{minor}") for minor in (11, 12, 13, 14)]
-    found = [*filter(None, named), *map(str, Path.home().glob(".pyenv/versions/3.1[1-4].*/bin/python"))]
-    return [one for one in found if "shims" not in one]
+    """Other versions of Python on this machine, one of each."""
+    found = {}
+    for minor in {11, 12, 13, 14} - {sys.version_info.minor}:
+        named = shutil.which(f"python3.{minor}")
+        others = map(str, Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))
+        found[minor] = next((one for one in (named, *others) if one and "shims" not in one), None)
+    return [*filter(None, found.values())]
 
 
+@functools.cache
+def digest_by(interpreter):
+    package = str(PROJECT / "src")
+    command, given = [interpreter, "-c", PROGRAM, package], {"PYTHONPATH": package, "PATH": ""}
+    return subprocess.run(command, capture_output=True, text=True, env=given, check=True, timeout=120).stdout
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("python", interpreters())
 def test_digests_are_the_same_on_every_version_of_python(python):
-    package = PROJECT / "src"
-
-    def told(interpreter):
-        command, given = [interpreter, "-c", PROGRAM, str(package)], {"PYTHONPATH": str(package), "PATH": ""}
-        return subprocess.run(command, capture_output=True, text=True, env=given, check=True, timeout=120).stdout
-
     try:
-        other = told(python)
+        other = digest_by(python)
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"{python} does not start: {error}")
-    assert other == told(sys.executable)
+    assert other == digest_by(sys.executable)
+
+
+def test_a_digest_of_today_is_that_of_records_that_stand():
+    # Another value makes every record of every user out of date.
+    assert sources.digest({"shallows.arrays": "1", "a": "2"}) == "13ea27646d7224b7"
+    assert sources.digest_of_source('"""Words."""\n\ndef f(x):\n    return x + 1  # more\n') == "489ef31d7e81429c"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "text"), [((1, 1), (1, 3), "bc"), ((1, 2), (2, 1), "c\nd"), ((1, 0), (3, 2), "abc\ndef\ngh")]
+)
+def test_the_text_of_a_token_is_cut_out_of_its_lines(start, end, text):
+    assert sources._between(["abc\n", "def\n", "ghi\n"], start, end) == text
+
+
+def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_of_the_users(monkeypatch):
+    def digests(state):
+        dataset = dataclasses.replace(datasets.get("a9a_demo"), state=state)
+        for entry in ({"n": 1}, {"n": 2}):
+            monkeypatch.setattr("shallows.datasets.identity.entries_of", lambda _, entry=entry: entry)
+            yield code.digest_of_preparation(dataset, [])
+
+    assert len(set(digests(datasets.get("a9a_demo").state))) == 2
+    assert len(set(digests("user"))) == 1
+
+
+def test_a_preconditioner_depends_on_the_kernel_that_it_names():
+    digests = [
+        code.digest_of_preconditioner(given) for given in ({}, {"kernel": "gaussian"}, {"kernel": "heat_circle"})
+    ]
+    assert digests[0] == digests[1] != digests[2]  # a Gaussian is the default
+    modules = code.modules_of("shallows.spectrum:fit_preconditioner", named=[("kernel", "gaussian")])
+    assert digests[0] == sources.digest(modules)
+
+
+def test_the_defaults_of_every_call_of_a_method_are_named(monkeypatch):
+    known = {"a:f": {"kernel": "laplace"}, "b:g": {"loss": "hinge", "kernel": "cauchy"}}
+    monkeypatch.setattr(code.signatures, "parameters", known.get)
+    _, named = code.of_run({"call": {"any": "a:f", "classes": "b:g"}, "runs": "analysis"}, {})
+    assert named == {("kernel", "laplace"), ("loss", "hinge"), ("kernel", "cauchy")}
+    _, named = code.of_run({"call": {"any": "b:g"}, "runs": "analysis"}, {"kernel": "matern"})
+    assert named == {("kernel", "matern"), ("loss", "hinge")}
+
+
+def test_the_commit_is_that_of_the_repository_which_tracks_the_package(tmp_path):
+    def git(*arguments):
+        told = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path), *arguments]
+        return subprocess.run(told, capture_output=True, text=True, check=True).stdout.strip()
+
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    (tmp_path / "errors.py").write_text("a = 1\n")
+    code.commit.cache_clear()
+    untracked = code.commit(tmp_path)
+    git("init", "--quiet")
+    code.commit.cache_clear()
+    assert code.commit(tmp_path) == untracked == {"version": shallows.__version__, "commit": None, "dirty": None}
+    git("add", "errors.py")
+    git("commit", "--quiet", "-m", "first")
+    for change, dirty in (("a = 1\n", False), ("a = 2\n", True)):
+        (tmp_path / "errors.py").write_text(change)
+        code.commit.cache_clear()
+        assert code.commit(tmp_path) == {
+            "version": shallows.__version__,
+            "commit": git("rev-parse", "HEAD"),
+            "dirty": dirty,
+        }
+    code.commit.cache_clear()
 
 
 # The package itself
@@ -207,8 +283,13 @@ def test_a_run_depends_on_the_kernel_that_it_names_or_has_by_default():
     assert "shallows.kernels.radial" in by_default and "shallows.kernels.heat" in with_heat - by_default
 
 
+def codes_of_runs(*kinds):
+    """What the runs of these kinds at the laptop scale are made of, each once."""
+    runs = [(METHODS[run.method], run.parameters) for run in own_plan().runs("laptop").values()]
+    return {code.of_run(*one) for one in runs if one[0]["runs"] in kinds}
+
+
 def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
-    plan = Plan.load(PROJECT)
     named_alone = {
         "shallows.features.tensor_sketch": "tensor_sketch",
         "shallows.features.fastfood": "fastfood",
@@ -216,14 +297,10 @@ def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
         "shallows.kernels.products": "_product",
         "shallows.losses.novelty": "novelty",
     }
-    for run in plan.runs("laptop").values():
-        definition = plan.configuration.methods[run.method]
-        places, named = code.of_run(definition, run.parameters)
-        if definition["runs"] == "analysis":
-            continue
+    for places, named in codes_of_runs("estimator", "plain"):
         found = set(code.modules_of(*places, named=named))
         for module, name in named_alone.items():
-            assert module not in found or any(one.endswith(name) for _, one in named), (run.folder, module)
+            assert module not in found or any(one.endswith(name) for _, one in named), (places, named, module)
 
 
 #: Words that these parameters may have beside the names of tables.
@@ -231,16 +308,14 @@ OTHER_WORDS = {"auto", "pair", "cosine", "nystroem"}
 
 
 def test_what_the_configuration_names_is_in_a_table():
-    plan = Plan.load(PROJECT)
-    for run in plan.runs("laptop").values():
-        places, named = code.of_run(plan.configuration.methods[run.method], run.parameters)
+    for places, named in codes_of_runs("estimator", "plain", "analysis"):
         if all(place.startswith("shallows") for place in places):
             tables = [sources.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
             for kind, name in named:
                 known = {entry for table in tables for entry in table.get(kind, ())}
                 if kind == "solver" and not known:
                     continue  # Elsewhere a solver is no entry of a table.
-                assert name in known | OTHER_WORDS, (run.folder, kind, name)
+                assert name in known | OTHER_WORDS, (places, kind, name)
 
 
 def test_every_method_of_the_configuration_leads_to_a_module():

@@ -11,10 +11,10 @@ from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 
+from own_plan import own_configuration
 from running_example import prepared_example
 from shallows.errors import ShallowsError
 from shallows.experiments.identity import code
-from shallows.experiments.planning import configuration
 from shallows.experiments.running import measures, record, run
 from shallows.experiments.running.measures import Measure
 from shallows.experiments.running.measures.components import squared_sine
@@ -216,7 +216,7 @@ def test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_use
     schema = yaml.safe_load((PROJECT / "workflow" / "schemas" / "methods.schema.yaml").read_text())
     known = schema["properties"]["methods"]["additionalProperties"]["properties"]["measures"]["enum"]
     assert sorted(known) == sorted(measures.MEASURES)
-    methods = configuration.load(PROJECT).methods.values()
+    methods = own_configuration().methods.values()
     assert {one["measures"] for one in methods if "measures" in one} <= set(known)
 
 
@@ -236,7 +236,7 @@ def test_timed_predictions_are_predictions_and_the_seconds_of_the_fit():
 
 
 def test_a_run_depends_on_its_own_measure_and_on_no_other():
-    methods = configuration.load(PROJECT).methods
+    methods = own_configuration().methods
 
     def behind(definition):
         places, named = code.of_run({"call": {}, **definition}, {})

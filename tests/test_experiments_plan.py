@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from own_plan import own_configuration, own_plan
 from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments import command_line
 from shallows.experiments.identity import signatures
-from shallows.experiments.planning import configuration, costs
+from shallows.experiments.planning import costs
 from shallows.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest, slug
@@ -53,11 +54,11 @@ targets:
 
 @pytest.fixture(scope="module")
 def plan():
-    return Plan.load(PROJECT)
+    return own_plan()
 
 
 def small(change=lambda paper: None, **settings):
-    base = configuration.load(PROJECT)
+    base = own_configuration()
     paper = yaml.safe_load(SMALL_PAPER)
     change(paper)
     made = replace(

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from estimators_example import published
+from own_plan import own_configuration, own_plan
 from shallows import datasets
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.experiments.comparing import evaluations
 from shallows.experiments.planning import configuration, explain
-from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import digest
 from shallows.experiments.running import record, run, single_fit
 from shallows.experiments.running.job import Conditions, Job, key_of
 from shallows.experiments.running.measures import predictions
 from workflow_runs import PROJECT
 
-METHODS = configuration.load(PROJECT).methods
+METHODS = own_configuration().methods
 CONDITIONS = Conditions(device="cpu", checkpoint_seconds=0.05)
 
 
@@ -231,7 +231,7 @@ def test_regression_is_measured_by_the_mean_square_and_its_root():
 
 
 def test_every_target_can_be_explained_at_every_scale():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     for target in plan.targets:
         for scale in configuration.SCALES:
             text = "\n".join(explain.explain(plan, target, scale))

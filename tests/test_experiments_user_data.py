@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 
 from houses_example import write_houses
+from own_plan import own_configuration, own_plan
 from shallows import datasets
 from shallows.datasets.user_data import describe, request
 from shallows.errors import ShallowsError
 from shallows.experiments import command_line
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running.job import Conditions
 from shallows.experiments.user_data import comparison, leaderboard, model_selection, trials
-from workflow_runs import PROJECT, copy_project
+from workflow_runs import copy_project
 
 CONDITIONS = Conditions("cpu", None, 60.0)
-METHODS = configuration.load(PROJECT).methods
+METHODS = own_configuration().methods
 DIVISION = {"test": 0.2, "validation": 0.25, "rows": 5000}
 
 
 def test_a_comparison_without_data_is_refused_in_the_plan():
     with pytest.raises(ConfigurationError, match=r"dataset=my\.csv"):
-        command_line.check(["compare"], Plan.load(PROJECT), ["compare"])
+        command_line.check(["compare"], own_plan(), ["compare"])
 
 
 # What it asks a batch system for

@@ -42,6 +42,21 @@ def test_the_parts_of_a_tolerance_are_added():
     assert uncertainty.margin("2.0", {"half_digit": True}) == pytest.approx(0.05)
 
 
+def test_a_tolerance_is_said_part_by_part():
+    parts = {"absolute": 0.1, "relative": 0.05, "half_digit": True, "standard_errors": 2}
+    said = "0.1 + 5% of the published value + half of the last printed digit + 2 standard errors"
+    assert verdicts.criterion({"tolerance": parts}) == f"±({said})"
+    assert verdicts.criterion({"tolerance": {"relative": 0.2}}) == "±(20% of the published value)"
+    assert verdicts.criterion({"tolerance": {}}) == "±0"
+
+
+def test_a_table_holds_each_number_to_its_digits():
+    names = {"measured_mean": 8, "measured_sd": 8, "margin": 4, "low": 6, "high": 6, "ratio": 4}
+    known = {"target": "t", "dataset": "d", "method": "m", "metric": "e", "verdict": Verdict.AGREES, "scale": "demo"}
+    text = Row(**known, **dict.fromkeys(names, 1.0 / 3.0)).as_text()
+    assert {name: text[name] for name in names} == {name: f"0.{'3' * digits}" for name, digits in names.items()}
+
+
 def test_an_error_that_is_counted_has_the_standard_error_of_its_count():
     tolerance = {"standard_errors": 2, "counted_on": "test"}
     assert uncertainty.margin("1.0", tolerance, ONE, runs_of(1)) == pytest.approx(200 * math.sqrt(0.01 * 0.99 / 1e4))

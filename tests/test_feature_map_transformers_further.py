@@ -41,8 +41,8 @@ MAPS = [
 each = pytest.mark.parametrize("transformer", MAPS, ids=lambda one: type(one).__name__)
 
 
-# The others derive from the same base.
-@parametrize_with_checks([*(clone(one) for one in MAPS if type(one).__name__ in ("RandomBinning", "RBFNetwork"))])
+# The others derive from the same base; the features of this one are sparse.
+@parametrize_with_checks([RandomBinning(n_grids=30, random_state=0)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 

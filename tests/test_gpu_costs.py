@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
+from own_plan import own_plan
 from shallows.errors import UnknownNameError
 from shallows.experiments.planning import explain, gpu_costs
 from shallows.experiments.planning.costs import Size
-from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
 
@@ -37,7 +37,7 @@ def test_a_matrix_that_does_not_fit_a_card_is_made_in_every_epoch():
 
 
 def test_the_paper_scale_is_explained_for_a_card_and_an_unknown_card_is_told():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     text = "\n".join(explain.explain(plan, "eigenpro_table6", "paper", gpu_costs.find("H100")))
     assert "on the NVIDIA H100 80 GB about" in text and "constants of the card: products, values and steps" in text
     with pytest.raises(UnknownNameError, match="'h100'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 from unittest import mock
 
@@ -12,6 +13,7 @@ from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample
 from shallows import arrays, gram, kernels
 from shallows.gram import rectangular, whole
 from shallows.gram.row_slab import KernelRowSlab
+from shallows.gram.tiles import tile_edge
 
 TILE = 16
 TILE_BYTES = TILE**2 * 8
@@ -228,6 +230,20 @@ def test_products_are_the_same_to_the_bit_every_time_and_leave_their_factor_as_i
     assert np.array_equal(a, before)
 
 
+def test_a_whole_matrix_says_what_it_takes_and_is_refused_less():
+    points = kernels.augmented(sample(77))
+    needed = (77**2 + 77**2) * 8  # the matrix, and a tile of scratch space
+    assert whole.whole_bytes(points, PLENTY) == needed
+    assert whole.WholeGram(kernels.Laplace(1.5), points, budget=needed + 5).spare_bytes == 5
+    with pytest.raises(ValueError, match=f"takes {needed} bytes of {needed - 1}"):
+        whole.WholeGram(kernels.Laplace(1.5), points, budget=needed - 1)
+
+
+@pytest.mark.parametrize(("n", "edge"), [(1, 1), (1023, 1023), (5000, 1024)])
+def test_tiles_on_a_cpu_have_one_size_whatever_the_budget(n, edge):
+    assert {tile_edge(np.zeros((n, 3)), budget) for budget in (0, PLENTY)} == {edge}
+
+
 def test_an_unknown_tile_size_is_the_default_within_the_points():
     assert gram.Gram(kernels.Gaussian(1.0), kernels.augmented(sample(40)), budget=PLENTY).tile == 40
 
@@ -272,7 +288,7 @@ def test_a_cross_product_reports_its_rows():
 
 @pytest.mark.parametrize(
     ("budget", "dtype", "n_workers"),
-    [(1, np.float32, 1), (5000, np.float64, 2), (5000, np.float32, 3), (PLENTY, np.float32, 2)],
+    [(1, np.float32, 1), (2**15, np.float64, 1), (5000, np.float64, 2), (5000, np.float32, 3), (PLENTY, np.float32, 2)],
     indirect=["n_workers"],
 )
 def test_a_cross_product_with_blocks_that_were_kept_makes_none_and_is_the_same_to_the_bit(budget, dtype, n_workers):
@@ -282,6 +298,9 @@ def test_a_cross_product_with_blocks_that_were_kept_makes_none_and_is_the_same_t
     first = gram.cross_product(kernel, x[:, :3], points, a, kept=kept, **held)
     assert np.array_equal(first, gram.cross_product(kernel, x[:, :3], points, a, **held))
     assert sum(block.size for block in kept.values()) == 37 * 53
+    # Two blocks a worker fill the budget, but their edges are 16 at least.
+    edge = min(53, max(16, math.isqrt(budget // (2 * n_workers * x.itemsize))))
+    assert max(block.shape[1] for block in kept.values()) == edge
     expected = gram.cross_product(kernel, x[:, :3], points, b, **held)
     with mock.patch.object(kernels, "fill", side_effect=AssertionError("made anew")):
         assert np.array_equal(gram.cross_product(kernel, x[:, :3], points, b, kept=kept, **held), expected)
@@ -317,6 +336,12 @@ def test_a_slab_keeps_the_rows_that_were_used_last():
         made += [i] * (slab.n_made - before)
     assert made == [0, 1, 2, 3, 1, 4]
     assert np.flatnonzero(slab.slot_of >= 0).tolist() == [0, 1, 4]
+
+
+def test_a_slabs_product_of_nothing_is_zero_and_for_no_rows_empty():
+    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(sample(12)), budget=0)
+    assert np.array_equal(slab.product(np.zeros(12)), np.zeros(12))
+    assert slab.product(np.ones(12), np.array([], dtype=int)).shape == (0,)
 
 
 def test_a_slabs_product_has_the_exact_diagonal():

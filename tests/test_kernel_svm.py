@@ -170,6 +170,8 @@ def test_newton_s_systems_are_not_much_larger_than_the_number_of_support_vectors
     x, y = two_classes(1200)
     problem = DenseProblem(naive_kernel("gaussian", 1.0, x, x), y, np.full(1200, 100.0), True)
     solver = KernelNewton()
+    state = solver.step(problem, solver.init(problem), 1)
+    assert state.largest_system == 500  # of the first part, all of whose examples miss their margins at zero
     state = solver.init(problem)
     while not state.exhausted:
         solver.step(problem, state, 1)
@@ -250,6 +252,23 @@ def test_too_few_iterations_warn_and_a_saved_model_predicts_the_same(solver, tmp
 )
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("size", [-2, 0, 1, 3])
+def test_a_working_set_has_an_even_number_of_variables(size):
+    x, y = sample(12), np.resize([1.0, -1.0], 12)
+    problem = DualProblem.of_classes(slab_of(x, 12), y, np.ones(12))
+    with pytest.raises(ShallowsError, match=f"even number of at least 2 variables, got {size}"):
+        Decomposition(size=size).init(problem)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_the_interior_point_method_starts_in_the_middle_with_a_multiplier_for_each_bound(squared):
+    C = np.array([1.0, 4.0, 8.0])
+    state = InteriorPoint().init(DenseProblem(np.eye(3), np.array([1.0, -1.0, 1.0]), C, squared))
+    assert state.inner.tolist() == ([0.5, 1.0, 1.0] if squared else [0.5, 2.0, 4.0])
+    assert state.low.tolist() == [1.0, 1.0, 1.0]
+    assert state.high.tolist() == ([0.0] * 3 if squared else [1.0] * 3)  # a squared hinge has no upper bound
 
 
 @pytest.mark.parametrize("given", [np.array, list])

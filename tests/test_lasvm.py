@@ -109,6 +109,7 @@ def test_the_size_of_a_batch_changes_the_cost_and_not_where_it_ends():
     assert states[0].n_evaluations < states[1].n_evaluations < states[2].n_evaluations
 
 
+@pytest.mark.slow
 def test_examples_that_do_not_count_are_dropped_and_taken_in_once():
     # Two clouds apart: of 3,000 examples few are at the boundary.
     side = np.where(np.arange(3000) % 2, 2.0, -2.0)

@@ -283,3 +283,21 @@ def test_the_loop_ends_a_training_that_has_converged():
     )
     assert result.state.exhausted
     assert result.iteration < 10_000
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
+def test_the_minimum_on_a_line_is_that_of_paper_and_pencil(loss):
+    # One example x = 1 with y = 1 and λ = 1: P(a) = a²/2 + max(0, 1 − a), or a²/2 + max(0, 1 − a)²/2.
+    one = np.ones(1)
+    problem = problem_of(one[:, None], one, 1.0, loss)
+    assert minimum_on_line(problem, 0 * one, one, 0 * one, one) == pytest.approx(1.0 if loss == HINGE else 0.5)
+    assert minimum_on_line(problem, 0 * one, 0 * one, 0 * one, 0 * one) == 0.0
+
+
+def test_the_tolerance_of_lbfgs_is_a_share_of_the_first_gradient():
+    X, y = points()
+    problem = problem_of(1e-3 * X, y, loss=SQUARED_HINGE)
+    state = run(LBFGS(0.1), problem, 1, 200)
+    first = np.linalg.norm(problem.risk_gradient(np.zeros(problem.n)))
+    assert first < 0.01 and state.n_steps > 0
+    assert np.linalg.norm(state.gradient) <= 0.1 * first

@@ -46,6 +46,7 @@ def test_products_of_rows_are_those_of_the_matrix(sparse):
 
 
 def test_a_matrix_of_zeros_and_single_precision_are_rows_too():
+    assert as_rows(np.ones((1, 4))).mean_length == as_rows(np.ones((3, 4))).mean_length == 4.0
     rows = as_rows(np.zeros((3, 4), dtype=np.float32))
     assert products(rows, np.ones(4)).tolist() == [0, 0, 0]
     rows = as_rows(scipy.sparse.csr_array(np.eye(3, dtype=np.float32)))

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
+from own_plan import own_plan
 from shallows.experiments.planning import costs
 from shallows.experiments.planning.costs import MODELS, OVERHEAD_SECONDS, Cost
-from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
 
@@ -30,7 +30,7 @@ def test_a_factor_counts_for_as_much_work_as_was_measured_beside_the_start_of_th
 
 
 def test_the_factors_are_of_methods_and_models_that_exist():
-    methods = Plan.load(PROJECT).configuration.methods
+    methods = own_plan().configuration.methods
     found = json.loads(costs.PATH.read_text())
     for what in ("start", "seconds", "memory", "most"):
         assert found[what]["methods"].keys() <= methods.keys()

@@ -11,6 +11,7 @@ import pytest
 
 from datasets_example import write_table
 from nets_example import bars, needs_torch, one_thread  # noqa: F401
+from own_plan import own_configuration
 from shallows import datasets
 from shallows.datasets import DatasetError, identity
 from shallows.errors import UnknownNameError
@@ -18,7 +19,6 @@ from shallows.experiments.identity import code
 from shallows.experiments.planning import configuration, costs
 from shallows.experiments.planning.plan import Plan
 from shallows.nets import ARCHITECTURES, NeuralNetClassifier
-from workflow_runs import PROJECT
 
 # In the workflow
 
@@ -59,7 +59,7 @@ def test_what_needs_a_net_is_run_where_pytorch_is(monkeypatch):
 
 def planned(features="lenet_features", base=None):
     """The plan of one target, with a net among its methods and a net's features among its data."""
-    base = base or configuration.load(PROJECT)
+    base = base or own_configuration()
     target = {
         "kind": "table",
         "title": "One",
@@ -96,7 +96,7 @@ def test_results_of_nets_alone_depend_on_the_code_of_nets():
 
 
 def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_needs_pytorch(without_torch):
-    base = configuration.load(PROJECT)
+    base = own_configuration()
     later = {"title": "", "after": "lenet_features", "steps": [{"pca": {"n_components": 5}}]}
     made = replace(base, variants={**base.variants, "later": later})
     digits, names = datasets.get("mnist_demo"), ("later", "lenet_features", "unit")

@@ -24,7 +24,6 @@ from shallows import (
     FourierFeatures,
     KernelRidgeClassifier,
     NystroemFeatures,
-    RegularisedRiskClassifier,
     RegularisedRiskRegressor,
     kernels,
     spectrum,
@@ -221,23 +220,16 @@ def test_what_a_matrix_has_no_place_for_is_told():
 
 
 def expected_failures(estimator):
-    """Checks that pass a matrix which is none of a kernel, and some that go by a linear kernel of raw features."""
+    """Checks that pass a matrix which is none of a kernel, and one that goes by a linear kernel of raw features."""
     no_kernel = "its matrix has negative eigenvalues, so that it is no kernel's, and it is refused"
-    failing = {"check_positive_only_tag_during_fit": no_kernel, "check_estimators_dtypes": no_kernel}
-    if is_classifier(estimator):
-        failing["check_class_weight_classifiers"] = "a linear kernel without an intercept does not follow the weights"
-    if not isinstance(estimator, RegularisedRiskClassifier):
-        failing["check_decision_proba_consistency"] = "scores beyond −1 and 1 have the probabilities of these"
-    return failing
+    return {
+        "check_positive_only_tag_during_fit": no_kernel,
+        "check_estimators_dtypes": no_kernel,
+        "check_decision_proba_consistency": "scores beyond −1 and 1 have the probabilities of these",
+    }
 
 
-@parametrize_with_checks(
-    [
-        EigenProClassifier("precomputed"),
-        RegularisedRiskRegressor("precomputed"),
-    ],
-    expected_failed_checks=expected_failures,
-)
+@parametrize_with_checks([EigenProClassifier("precomputed")], expected_failed_checks=expected_failures)
 def test_scikit_learns_contract_holds_with_a_matrix(estimator, check):
     check(estimator)
 

@@ -5,12 +5,12 @@ import csv
 import pandas
 import pytest
 
+from own_plan import own_plan
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
-PLAN = Plan.load(PROJECT)
+PLAN = own_plan()
 PUBLISHED = PROJECT / "config" / "published"
 #: Targets of which nothing is printed: how parameters were chosen, and how time and memory grow.
 OURS = {

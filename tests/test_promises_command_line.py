@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from own_plan import own_configuration
 from shallows import cli
 from shallows.datasets.user_data import request
 from shallows.errors import ShallowsError
@@ -210,7 +211,7 @@ BRACES = ["data{0}.csv", "data{a}.csv", "{x}/my.csv", "a{.csv"]
 
 @pytest.fixture(scope="module")
 def loaded():
-    return configuration.load(PROJECT)
+    return own_configuration()
 
 
 @pytest.mark.parametrize("path", BRACES)

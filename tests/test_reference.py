@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 import report_example
+from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.rows import COLUMNS, Row
-from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import record as records
 from shallows.reference import collection, compaction, folder, verification
 from shallows.report import target as targets
@@ -306,7 +306,7 @@ def test_a_claim_about_a_metric_of_the_machine_is_one_of_them_whatever_its_label
 
 
 def test_what_the_configuration_calls_of_the_machine_exists():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     names = {
         target: {*defined, *(one.get("metric") for one in defined.values())}
         for target, spec in plan.targets.items()

@@ -33,6 +33,7 @@ def texts(rows):
     return [row.as_text() for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["demo", "laptop"])
 def test_the_reference_is_judged_and_described_by_the_present_configuration_and_no_reason_is_read(scale, plan):
     # Where this fails, `python -m shallows.reference judge --scale ...` brings the reference up to the configuration.

@@ -2,8 +2,8 @@ import re
 
 import pytest
 
+from own_plan import own_plan
 from shallows.errors import ShallowsError
-from shallows.experiments.planning.plan import Plan
 from shallows.report import page
 from workflow_runs import PROJECT
 
@@ -42,7 +42,7 @@ def test_a_text_can_bring_in_no_html_and_no_file(text):
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
 def test_the_findings_name_targets_that_stand(path):
-    known = Plan.load(PROJECT).targets
+    known = own_plan().targets
     named = set(re.findall(r"``([a-z0-9_]+)``", path.read_text(encoding="utf-8")))
     assert named and named <= set(known)
     made = page.render(path, {name: {} for name in known})

@@ -7,18 +7,19 @@ import pytest
 import yaml
 
 import report_example
+from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.row_maker import dataset_name
 from shallows.experiments.comparing.rows import Row
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.planning.plan import SCALES, Plan
+from shallows.experiments.planning.plan import SCALES
 from shallows.report import summaries
 from shallows.report.target import read
 from workflow_runs import PROJECT
 
-PLAN = Plan.load(PROJECT)
+PLAN = own_plan()
 
 
 @pytest.fixture

@@ -11,15 +11,14 @@ from dataclasses import replace
 import pytest
 
 import report_example
+from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.rows import counts_by_kind, read_rows, write_rows
 from shallows.experiments.comparing.verdicts import Verdict
-from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting
 from shallows.report import pivot, tables
 from shallows.report.target import read
 from shallows.report.wording import label
-from workflow_runs import PROJECT
 
 
 class Cells(html.parser.HTMLParser):
@@ -394,7 +393,7 @@ def test_many_notes_are_folded_after_the_third(errors, count, folded):
 
 
 def test_a_long_caption_shows_at_most_forty_words_and_folds_the_rest():
-    for spec in Plan.load(PROJECT).targets.values():
+    for spec in own_plan().targets.values():
         shown, folded = tables.split_caption(spec["caption"])
         assert len(shown.split()) <= 40 and f"{shown} {folded}".strip() == spec["caption"].strip()
     assert tables.split_caption("One sentence. Another.") == ("One sentence. Another.", "")

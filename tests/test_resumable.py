@@ -9,17 +9,16 @@ from dataclasses import replace
 
 import pytest
 
+from own_plan import own_configuration
 from running_example import prepared_example
 from shallows.errors import CheckpointError, TrainingInterrupted
-from shallows.experiments.planning import configuration
 from shallows.experiments.running import analysis_run, run
 from shallows.theory.preconditioning import step_sizes
 from shallows.theory.preconditioning.eigensystem_cost import compare_eigensystems
 from shallows.training import Checkpoint
 from shallows.training.resumable import ResumableLoop
-from workflow_runs import PROJECT
 
-METHODS = configuration.load(PROJECT).methods
+METHODS = own_configuration().methods
 SMALL = {
     "step_rules": {"bandwidth": 5.0, "rank": 5, "n_subsample": 60, "n_points": 120, "batch_sizes": [20, 60]},
     "batch_acceleration": {"bandwidth": 5.0, "rank": 5, "n_points": 80, "batch_sizes": [8, 40], "n_epochs": 20},

@@ -13,12 +13,37 @@ from risk_example import N, batches_of, exact_smooth, feature_risk, kernel_risk,
 from shallows import arrays, features, kernels, training
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
+from shallows.solvers.regularised import SOLVERS as BY_NAME
 from shallows.solvers.regularised.norma import NORMA
 from shallows.solvers.regularised.pegasos import Pegasos
 from shallows.solvers.regularised.risk import FeatureSpan, RiskProblem
 from shallows.solvers.regularised.sag import SAG
 from shallows.solvers.regularised.sdca import SDCA
+from shallows.solvers.regularised.smoothness import batch_smoothness
 from shallows.solvers.regularised.svrg import SVRG
+
+
+@pytest.mark.parametrize("name", [name for name, one in BY_NAME.items() if "step_size" in one.parameters])
+def test_a_solver_by_name_takes_the_step_that_is_given_and_finds_one_where_none_is(name):
+    p, solver = feature_risk("logistic"), BY_NAME[name]
+    if solver.takes == "kernels":
+        p = kernel_risk("logistic")
+    others = {"norma": {"schedule": "root", "truncation": None}, "svrg": {"period": 2.0}}.get(name, {})
+    assert solver.make(p.problem, 8, 5, step_size=0.123, **others).step_size == 0.123
+    found, rules = solver.make(p.problem, 8, 5, step_size=None, **others).step_size, {"sag": 1, "saga": 3, "svrg": 6}
+    # In the units of the smoothness; that of NORMA has a test of its own.
+    assert found == pytest.approx(1 / (rules[name] * batch_smoothness(p.problem, 8)) if name in rules else found)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_loss_of_a_batch_is_the_weighted_sum_over_its_rows(weights):
+    p = feature_risk("logistic", weights=weights)
+    scores, batch, w = sample(8, 1), slice(3, 11), np.ones(N) if not weights else p.w[:, 0]
+    each = [np.log1p(np.exp(-p.y[3 + i, 0] * scores[i, 0])) for i in range(8)]
+    assert p.problem.losses(scores, batch) == pytest.approx(w[batch] @ each)
+    of_f, of_zero = p.problem.losses_and_zero_losses(scores, batch)
+    assert (of_f, of_zero) == pytest.approx((w[batch] @ each, w[batch].sum() * np.log(2.0)))
+
 
 # ----------------------------------------------------------------------------------------- the kernel matrix
 

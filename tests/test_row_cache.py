@@ -38,6 +38,12 @@ def test_rows_are_those_of_the_matrix_whatever_is_kept(capacity):
     assert (made.rows(range(N)).diagonal() == made.diagonal).all()
 
 
+def test_a_diagonal_that_depends_on_the_points_is_theirs():
+    x = sample(N)
+    made = KernelRowCache(kernels.Linear(), kernels.augmented(x), budget=0)
+    assert made.diagonal == pytest.approx(np.sum(x**2, axis=1), rel=1e-12)
+
+
 def test_the_row_that_was_not_used_for_longest_goes_first():
     made = cache(3)
     made.rows([0, 1, 2])

@@ -16,16 +16,15 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.preprocessing import FunctionTransformer
 
 import shallows
+from own_plan import own_configuration
 from shallows import cli, datasets
 from shallows.datasets.files import digest
 from shallows.datasets.user_data import describe, request
 from shallows.datasets.user_data.fitted_preparation import fit_preparation
 from shallows.datasets.user_data.new_rows import columns_of, raw_rows
 from shallows.errors import ShallowsError
-from shallows.experiments.planning import configuration
 from shallows.experiments.running.calls import callable_for
 from shallows.experiments.user_data import comparison, final_model, saved_model
-from workflow_runs import PROJECT
 
 
 def write_flats(path, n=80):
@@ -197,7 +196,7 @@ def test_files_of_numbers_are_predicted_too(tmp_path, form):
 # The estimator
 
 
-METHODS = configuration.load(PROJECT).methods
+METHODS = own_configuration().methods
 #: The methods of scikit-learn in a comparison, and one of this package.
 CALLS = sorted(
     {call for one in METHODS.values() if "compare" in one for call in one["call"].values() if "sklearn" in call}

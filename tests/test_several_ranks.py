@@ -13,11 +13,11 @@ from sklearn.datasets import load_digits
 
 import distributed_example
 import shallows
+from own_plan import own_plan
 from shallows import cli, datasets
 from shallows.distributed import estimators
 from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
 from shallows.experiments.planning import slurm
-from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import FITTED_BY_SEVERAL
 from shallows.experiments.running import several_ranks
 from shallows.experiments.running.job import Conditions, Job
@@ -96,7 +96,7 @@ def test_the_plan_knows_which_estimators_several_processes_fit():
 
 
 def test_what_is_evaluated_by_the_clock_and_what_one_process_alone_can_do_are_not_shared():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     methods = plan.configuration.methods
     shared = {run.method for run in plan.runs("laptop").values() if run.can_be_shared(methods)}
     assert {"eigenpro", "doubly_stochastic"} <= shared

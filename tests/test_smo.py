@@ -18,7 +18,7 @@ from resumed_example import stopped_at_every_batch
 from shallows import KernelSVMClassifier, kernels
 from shallows.errors import ShallowsError
 from shallows.gram.row_slab import KernelRowSlab
-from shallows.solvers.support_vectors.dual_problem import DualProblem, intercept, objective
+from shallows.solvers.support_vectors.dual_problem import DualProblem, DualState, intercept, objective
 from shallows.solvers.support_vectors.smo import SMO
 from shallows.training import OwnRows, Stopping, train
 
@@ -249,6 +249,32 @@ def test_the_objective_and_intercept_of_a_state_are_those_of_the_formulas():
     assert intercept(problem, state) == pytest.approx((y - K @ beta)[free].mean(), abs=1e-9)
     bound = dataclasses.replace(state, coefficients=np.where(y > 0, 2.0, -2.0), gradient=np.where(y > 0, 3.0, 1.0))
     assert intercept(problem, bound) == 2.0  # between the smallest that may fall and the largest that may grow
+
+
+def test_the_end_of_a_training_has_the_gradient_of_all_rows():
+    x, y = sample(20), np.resize([1.0, -1.0], 20)
+    problem = DualProblem.of_classes(
+        KernelRowSlab(kernels.Gaussian(1.0), kernels.augmented(x), budget=20 * 20 * 8), y, np.ones(20)
+    )
+    state = DualState.start(problem)
+    state.coefficients[:4] = 0.5 * y[:4]
+    state.gradient[:10], state.active = problem.gradient(state.coefficients)[:10], np.arange(10)
+    _, found = problem.ending(state)
+    K, beta = naive_kernel("gaussian", 1.0, x, x), state.coefficients
+    assert found == pytest.approx(y @ beta - 0.5 * beta @ K @ beta)
+    assert state.gradient == pytest.approx(y - K @ beta, abs=1e-12)
+
+
+def test_variables_come_back_before_they_are_shrunk_again_only_once_the_gap_is_small():
+    x, y = sample(20), np.resize([1.0, -1.0], 20)
+    for gap, n_reconstructions in ((2.0, 0), (1e-3, 1)):
+        slab = KernelRowSlab(kernels.Gaussian(1.0), kernels.augmented(x), budget=20 * 20 * 8)
+        problem = DualProblem.of_classes(slab, y, np.ones(20))
+        state = DualState.start(problem)
+        state.gradient[...] = 0.5 * gap * y
+        state.active = np.arange(18)
+        SMO(1e-3)._shrink(problem, state)
+        assert state.n_reconstructions == n_reconstructions
 
 
 @parametrize_with_checks([KernelSVMClassifier(tol=1e-10)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
 from shallows import arrays, kernels, spectrum, streams
 from shallows.errors import ShallowsError
-from shallows.spectrum import certificates
-from shallows.spectrum.spectral_preconditioner import flatten
+from shallows.features import Blocks, Linear
+from shallows.spectrum import certificates, randomised_rows
+from shallows.spectrum.spectral_preconditioner import flatten, power_of
 
 
 def matrix(n=80, kernel="laplace", bandwidth=2.0, seed=0):
@@ -97,6 +99,13 @@ def test_the_spectrum_of_a_subsample_comes_nearer_to_the_whole_as_it_grows():
     # The error falls as 1/√M: by a half a step in the mean; here by a third at least.
     assert errors[1] < 0.67 * errors[0]
     assert errors[2] < 0.67 * errors[1]
+
+
+def test_a_curve_of_the_spectrum_has_a_point_for_each_eigenvalue():
+    made = spectrum.fitting.Spectrum(np.array([0.5, 0.25, 0.0]), {})
+    assert made.index == [1, 2, 3]
+    assert made.curve["eigenvalue_ratio"][:2].tolist() == [1.0, 2.0]
+    assert np.isfinite(made.curve["eigenvalue_ratio"]).all()
 
 
 def test_the_spectrum_is_asked_for_no_more_points_than_there_are():
@@ -218,6 +227,24 @@ def test_points_that_coincide_have_one_direction():
     assert p.step_size(20) == pytest.approx(2 / 20, rel=1e-6)
 
 
+def test_a_power_is_a_name_or_a_number_above_zero_and_at_most_one():
+    assert [power_of(power) for power in ("full", "sqrt", 0.7, 1)] == [1.0, 0.5, 0.7, 1.0]
+    for wrong in ("half", 0, 1.5, True, None):
+        with pytest.raises(ShallowsError, match="power must be 'full', 'sqrt' or a number"):
+            power_of(wrong)
+
+
+def test_every_preconditioner_tells_how_long_it_took():
+    points, started = kernels.augmented(sample(40)), time.perf_counter()
+    made = [
+        spectrum.make_preconditioner(kernels.Laplace(2.0), points, rank=3, n_subsample=20),
+        randomised_rows.make_rsvd_preconditioner(kernels.Laplace(2.0), points, rank=3, n_rows=20),
+        spectrum.make_feature_preconditioner(Blocks(Linear(5)), points, rank=3, n_subsample=20),
+    ]
+    assert all(one.seconds > 0 for one in made)
+    assert sum(one.seconds for one in made) < time.perf_counter() - started
+
+
 def test_one_point_has_a_preconditioner():
     p = spectrum.make_preconditioner(kernels.Gaussian(1.0), kernels.augmented(sample(1)), rank=5, n_subsample=5)
     assert (p.rank, p.n_subsample) == (0, 1)
@@ -296,6 +323,13 @@ def test_directions_that_the_subsample_alone_has_are_not_flattened():
     assert kept == pytest.approx([1.0, 0.1, 0.05])
 
 
+def test_nothing_is_flattened_where_no_direction_was_found_however_large_the_operator():
+    asked = {"q": 0, "level": 0.0, "damping": 1.0, "power": 1.0, "weights": None, "seed": 0, "whole": False}
+    kept, found = flatten(np.array([1e-6]), np.zeros((30, 0)), lambda: np.ones((30, 30)), **asked)
+    assert kept == pytest.approx([1e-6])
+    assert found.top_eigenvalue == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(("n_places", "expected"), [(20, 20), (30, np.inf), (40, np.inf)])
 def test_a_preconditioner_knows_how_many_points_differ_if_most_are_copies(n_places, expected):
     x = sample(n_places)
@@ -323,6 +357,14 @@ def test_the_energy_that_the_preconditioner_takes_off_is_that_of_its_matrix():
     g, columns = sample(9, 2, seed=1), p.K[30:39, :30]
     taken = np.sum(g * (columns @ preconditioning_matrix(p.preconditioner, 30) @ columns.T @ g), axis=0)
     assert p.preconditioner.energy(p.preconditioner.project(columns, g)) == pytest.approx(taken[None, :], rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("n_places", "remainder", "expected"), [(20.0, 0.5, 20), (20.0, 0.0, 3 + 8), (5.0, 0.0, 5), (np.inf, 0.5, np.inf)]
+)
+def test_a_model_has_no_more_functions_than_places_or_directions(n_places, remainder, expected):
+    p = replace(problem(rank=3).preconditioner, n_places=n_places, remainder=remainder)
+    assert p.n_functions == expected
 
 
 def test_the_step_follows_from_the_certificate():

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from risk_example import N, batches_of, duality_gap, feature_risk, kernel_risk, run
 from shallows import RegularisedRiskClassifier, kernels
 from shallows.errors import ShallowsError
-from shallows.solvers.regularised.norma import NORMA
+from shallows.solvers.regularised.norma import NORMA, default_step
 from shallows.solvers.regularised.pegasos import Pegasos
 from shallows.solvers.regularised.risk import RiskProblem
 from shallows.solvers.regularised.sdca import SDCA
@@ -21,6 +21,23 @@ from shallows.solvers.regularised.sdca import SDCA
 
 def whole(p):
     return slice(0, p.n)
+
+
+@pytest.mark.parametrize("schedule", ["root", "constant"])
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive", "square", "huber"])
+def test_the_first_step_of_norma_is_that_of_its_rule(loss, schedule):
+    p = kernel_risk(loss)
+    n_steps = 5 * math.ceil(N / 8)
+    top = np.linalg.eigvalsh(p.K[:8, :8])[-1] / 8
+    if loss == "hinge":  # whose slopes are at most one, as the kernel's values are
+        expected = 1 / math.sqrt(p.reg) / (1 if schedule == "root" else math.sqrt(n_steps))
+    elif loss == "epsilon_insensitive":
+        distance = p.loss.value(np.zeros((N, 1)), p.y).sum() / N
+        expected = distance / (top + p.reg * distance) / (1 if schedule == "root" else math.sqrt(n_steps))
+    else:
+        expected = 1 / (p.loss.smoothness * top + p.reg)
+    assert default_step(p.problem, 8, schedule, 5) == pytest.approx(expected, rel=1e-9)
+    assert default_step(p.problem, 8, "inverse", 5) == 1 / p.reg
 
 
 # ------------------------------------------------------------------------------------------------- Pegasos

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
+from own_plan import own_plan
 from shallows.experiments.comparing.row_maker import RowMaker
 from shallows.experiments.comparing.target_table import describe_runs
 from shallows.experiments.comparing.verdicts import Verdict
-from shallows.experiments.planning.plan import Plan
 
 PROJECT = Path(__file__).parents[1]
 DATA = {"title": "Adult", "n_train": 4000, "n_test": 2000, "n_features": 123}
@@ -49,13 +49,13 @@ def test_every_analysis_that_does_not_use_its_data_says_what_it_draws():
 
 
 def test_a_comparison_carries_the_words():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     assert plan.comparison("kpca_memory_claim", "demo")["makes_data"] == {"kpca_bytes": "normal points, drawn for it"}
     assert plan.comparison("eigenpro_table8", "demo")["makes_data"] == {}
 
 
 def test_a_table_names_the_points_that_were_drawn_and_not_the_data_that_were_handed_over():
-    plan = Plan.load(PROJECT)
+    plan = own_plan()
     (drawn,) = plan.comparison("kpca_memory_claim", "demo")["sizes"].values()
     assert (drawn["dataset"], drawn["n_train"]) == ("normal points, drawn for it", "")
     maker = RowMaker(plan.comparison("kpca_memory_claim", "demo"))

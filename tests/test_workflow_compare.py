@@ -12,12 +12,12 @@ import sys
 import pytest
 
 from houses_example import write_houses
-from shallows.experiments.planning import configuration
+from own_plan import own_configuration
 from shallows.experiments.running import record
-from workflow_runs import PROJECT, copy_project, environment, snakemake
+from workflow_runs import copy_project, environment, snakemake
 
 pytestmark = pytest.mark.workflow
-METHODS = configuration.load(PROJECT).methods
+METHODS = own_configuration().methods
 
 
 # From end to end

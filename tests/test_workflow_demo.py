@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shallows.experiments.planning.plan import Plan
+from own_plan import own_plan
 from shallows.experiments.running import record
 from workflow_runs import PROJECT, copy_project, snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1500)]
 LIMIT = 1200
-PLAN = Plan.load(PROJECT)
+PLAN = own_plan()
 
 
 @pytest.fixture(scope="module")

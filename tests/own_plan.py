@@ -1,0 +1,23 @@
+"""The project's own configuration and plan, read once for all the tests of a process, which leave them as they are."""
+
+import functools
+
+from shallows import datasets
+from shallows.experiments.planning import configuration
+from shallows.experiments.planning.configuration import Configuration
+from shallows.experiments.planning.plan import Plan
+from workflow_runs import PROJECT
+
+
+@functools.cache
+def own_configuration() -> Configuration:
+    """What `configuration.load` makes of the repository; it takes most of a second."""
+    return configuration.load(PROJECT)
+
+
+@functools.cache
+def own_plan() -> Plan:
+    """What `Plan.load` makes of the repository, with every scale planned."""
+    plan = Plan(own_configuration(), datasets.catalogue())
+    plan.runs("demo")
+    return plan
