@@ -75,6 +75,7 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
     )
     model = EigenProCentresClassifier(
         asked.kernel,
+        solver="eigenpro",
         centres=asked.centres,
         bandwidth=asked.bandwidth,
         batch_size=asked.batch,

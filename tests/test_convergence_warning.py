@@ -81,7 +81,7 @@ def test_a_training_that_is_cut_short_is_told_so_and_more_epochs_help():
 def test_early_stopping_is_what_helps_where_the_warning_names_it():
     X, noise = sample(3000, 20), sample(3000, 1, seed=1)[:, 0]
     # Without early stopping's help only where nothing else regularises.
-    parameters = {"regularisation": 0.0, "bandwidth": None, "random_state": 0}
+    parameters = {"centres": 1500, "max_epochs": 10, "regularisation": 0.0, "bandwidth": None, "random_state": 0}
     plain, told = fitted(EigenProCentresRegressor(**parameters), X[:1500], noise[:1500])
     assert len(told) == 1
     assert "early_stopping=True" in told[0]

@@ -55,7 +55,7 @@ def test_the_work_of_a_step_is_divided_and_what_is_sent_is_what_theory_counts(me
     given = {"n_points": 2000, "n_inputs": 5, "n_outputs": 3, "ranks": [1, 2], "rounds": 1}
     found = rank_scaling.rank_scaling(method=method, **given)
     curve = {name: dict(zip(found.index, values, strict=True)) for name, values in found.curve.items()}
-    m, q, p, c, float32 = rank_scaling.BATCH, rank_scaling.RANK, rank_scaling.N_CENTRES, 3, 4
+    m, q, p, c, float32 = rank_scaling.BATCH, rank_scaling._EIGENPRO["rank"], rank_scaling.N_CENTRES, 3, 4
     numbers = {"eigenpro": m * c + (q + 1) * c, "centres": (p + 1) * c, "doubly_stochastic": 2 * m * c}[method]
     assert curve["sent"] == {1: None, 2: numbers * float32}
     assert slope(curve["values"]) == pytest.approx(-1, abs=0.1)
