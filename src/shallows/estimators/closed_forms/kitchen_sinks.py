@@ -134,7 +134,11 @@ class _RandomKitchenSinks:
     def _solved(self, gram: np.ndarray, moments: np.ndarray, total: float) -> tuple[np.ndarray, int]:
         """α of every output, shape (c, K), and the most iterations, from sums over rows of a total weight."""
         mean, bound = gram / total, self.C / len(gram)
-        found = [minimise_in_box(mean, column / total, bound, self.tol, self.max_iterations) for column in moments.T]
+        # Threads of BLAS, which wait for each other in thousands of small products, took ten times as long.
+        with arrays.one_blas_thread():
+            found = [
+                minimise_in_box(mean, column / total, bound, self.tol, self.max_iterations) for column in moments.T
+            ]
         return np.stack([one for one, _ in found]), max(1, *(steps for _, steps in found))
 
     def _learn_calibration(self, X: Any, targets: np.ndarray, weights: Any, *sums_and_seed: Any) -> None:

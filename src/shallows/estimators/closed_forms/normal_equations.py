@@ -30,16 +30,20 @@ def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: fl
 
     Blocks of float32 are multiplied in float32 where λ is far above its rounding, and added up in float64.
     """
-    gram, moments, in_single = 0.0, 0.0, None
+    gram, moments, part = None, 0.0, None
     for H, T in blocks:
-        if in_single is None:
-            in_single = H.dtype == np.float32 and ridge > ROUNDINGS * np.finfo(np.float32).eps * np.vdot(H, H)
-        H = H if in_single else np.asarray(H, dtype=np.float64)
-        (syrk,) = scipy.linalg.get_blas_funcs(("syrk",), (H,))
-        # Of the upper triangle alone, which is half of the work.
-        gram = gram + syrk(1.0, H.T).astype(np.float64)
-        moments = moments + H.T @ T.astype(H.dtype)
-    return _solved(gram + np.triu(gram, 1).T, ridge, moments.astype(np.float64))
+        if gram is None:
+            single = H.dtype == np.float32 and ridge > ROUNDINGS * np.finfo(np.float32).eps * np.vdot(H, H)
+            width, dtype = H.shape[1], np.float32 if single else np.float64
+            gram, part = np.zeros((width, width), order="F"), np.zeros((width, width), dtype=dtype, order="F")
+            (syrk,) = scipy.linalg.get_blas_funcs(("syrk",), (part,))
+        H = np.ascontiguousarray(H, dtype=dtype)
+        # Of the upper triangle alone, which is half of the work, into memory that has been used before.
+        part = syrk(1.0, H.T, beta=0.0, c=part, overwrite_c=1)
+        gram += part
+        moments = moments + H.T @ T.astype(dtype)
+    gram += np.triu(gram, 1).T
+    return _solved(gram, ridge, moments.astype(np.float64))
 
 
 def solve_by_rows(H: np.ndarray, T: np.ndarray, ridge: float) -> np.ndarray:
