@@ -30,7 +30,9 @@ def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: fl
 
     Blocks of float32 are multiplied in float32 where λ is far above its rounding, and added up in float64.
     """
-    gram, moments, part = None, 0.0, None
+    gram: Any = None
+    part: Any = None
+    moments: Any = 0.0
     for H, T in blocks:
         if gram is None:
             single = H.dtype == np.float32 and ridge > ROUNDINGS * np.finfo(np.float32).eps * np.vdot(H, H)
