@@ -171,3 +171,10 @@ def test_products_in_single_precision_change_nothing_that_shows():
     single = made("FeatureRidge", regularisation=0.1, features_params={"bandwidth": 2.0}).fit(X, y)
     double = made("FeatureRidge", regularisation=0.1, features_params={"bandwidth": 2.0}, dtype="float64").fit(X, y)
     assert np.abs(single.predict(X) - double.predict(X)).max() < 2e-3 * np.abs(double.predict(X)).max()
+
+
+def test_a_kernel_matrix_has_no_components():
+    X, y, _ = table(60)
+    with pytest.raises(ShallowsError, match="Components are made of points"):
+        made("EigenPro", kernel="precomputed", n_components=5).fit(X @ X.T, y)
+    assert made("EigenPro", kernel="precomputed").fit(X @ X.T, y).effective_params_["n_components"] is None

@@ -20,7 +20,7 @@ from ..base import reports_progress, warn_user
 from ..centring import Centring
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_positive, check_whole
+from ..parameter_checks import check_positive, check_whole, is_whole
 from ..predictions import ValuePredictions
 from ..principal_components import SearchedKernel
 from ..scores import kernel_scores
@@ -332,6 +332,8 @@ class KernelLeastSquares(TrainedEstimator):
         early_stopping.check_parameters(self)
         if hasattr(self, "n_components"):
             principal_components.check(self)
+            if is_whole(self.n_components) and precomputed.is_asked_for(self):
+                raise ShallowsError("Components are made of points, and a kernel matrix shows none: n_components=None.")
 
     def _check_memory(self, fit: LeastSquaresFit) -> None:
         """Refuse a budget for the process that its data, the points in the precision of the fit and its outputs exceed.
