@@ -54,6 +54,7 @@ ESTIMATORS = {
     "EigenPro": ("shallows:EigenPro", 2.0),
     "EigenPro with centres": ("shallows:EigenProCentres", 1.0),
     "EigenPro on random features": ("shallows:FeatureEigenPro", 1.0),
+    "ridge on random features": ("shallows:FeatureRidge", 1.0),
     "doubly stochastic gradients": ("shallows:DoublyStochastic", 1.3),
     "exact kernel ridge": ("shallows:KernelRidge", 3.0),
     "support vector machine (scikit-learn)": ("sklearn.svm:SV", 2.3),
