@@ -271,7 +271,8 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
                 if not points:
                     continue
                 seconds, errors, marks = zip(*points, strict=True)
-                look = {"color": (*PALETTE, "#8C6D31", "#7F7F7F")[place], "linestyle": "--" if "scikit-learn" in estimator else "-"}
+                dashed = "scikit-learn" in estimator
+                look = {"color": (*PALETTE, "#8C6D31", "#7F7F7F")[place], "linestyle": "--" if dashed else "-"}
                 ax.plot(seconds, errors, label=estimator, linewidth=1.2, **look)
                 ax.scatter(seconds, errors, s=[mark**2 for mark in marks], color=look["color"], zorder=3, linewidths=0)
                 if any(found.get((problem, estimator, n), {}).get("note") for n in sizes):
