@@ -17,6 +17,7 @@ from shallows.estimators.principal_components import Components, components_for,
 
 NAMES = ["EigenPro", "EigenProCentres", "FeatureEigenPro", "KernelRidge", "FeatureRidge"]
 each = pytest.mark.parametrize("name", NAMES)
+each_fit = pytest.mark.parametrize("name", ["EigenPro", "FeatureRidge"])  # of kernels and of transformers
 
 
 def table(n=500, d=100, *, tail=False, seed=0):
@@ -67,13 +68,13 @@ def test_they_are_chosen_where_the_tail_is_noise(name):
     assert model.score(X, y) > made(name, n_components=None).fit(X, y).score(X, y) - 0.1
 
 
-@each
+@each_fit
 def test_inputs_stay_where_the_target_is_in_the_tail(name):
     X, y, _ = table(tail=True)
     assert made(name).fit(X, y).effective_params_.get("n_components") is None
 
 
-@each
+@each_fit
 @pytest.mark.parametrize("case", ["bandwidth", "sparse", "few inputs", "None"])
 def test_inputs_stay_where_nothing_is_compared(name, case):
     X, y, _ = table(d=60 if case == "few inputs" else 100)
@@ -126,15 +127,15 @@ def test_given_centres_are_points_of_the_inputs():
     assert np.abs(of_table.predict(new) - apart.predict(of_table._components(new))).max() < 1e-6
 
 
-@each
-@pytest.mark.parametrize("value", [0, -3, 2.5, "all", True, [5]])
+@each_fit
+@pytest.mark.parametrize("value", [0, 2.5, "all", True, [5]])
 def test_what_is_no_number_of_components_is_refused(name, value):
     X, y, _ = table(60)
     with pytest.raises(ShallowsError, match="n_components must be"):
         made(name, n_components=value).fit(X, y)
 
 
-@each
+@each_fit
 def test_more_components_than_inputs_are_refused(name):
     X, y, _ = table(60)
     with pytest.raises(ShallowsError, match="n_components=101 is more than 60 rows of 100 inputs have"):
@@ -142,8 +143,8 @@ def test_more_components_than_inputs_are_refused(name):
 
 
 def test_as_many_as_inputs_are_the_inputs():
-    assert components_for(5, None, sample(30, 5), sample(30, 1), None, 0, 2**30) is None
-    assert isinstance(components_for(4, None, sample(30, 5), sample(30, 1), None, 0, 2**30), Components)
+    assert components_for(5, None, None, sample(30, 5), sample(30, 1), None, 0, 2**30) is None
+    assert isinstance(components_for(4, None, None, sample(30, 5), sample(30, 1), None, 0, 2**30), Components)
 
 
 def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
@@ -178,3 +179,11 @@ def test_a_kernel_matrix_has_no_components():
     with pytest.raises(ShallowsError, match="Components are made of points"):
         made("EigenPro", kernel="precomputed", n_components=5).fit(X @ X.T, y)
     assert made("EigenPro", kernel="precomputed").fit(X @ X.T, y).effective_params_["n_components"] is None
+
+
+def test_scikit_learns_names_of_kernels_are_compared_as_ours():
+    # A gamma is a bandwidth, so that nothing is chosen; without one it is the Gaussian kernel.
+    X, y, _ = table()
+    given = made("EigenPro", kernel="rbf", kernel_params={"gamma": 0.01}).fit(X, y)
+    assert given.effective_params_["n_components"] is None and given.bandwidth_ == pytest.approx(50**0.5)
+    assert made("EigenPro", kernel="rbf").fit(X, y).effective_params_["n_components"] == 50

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.decomposition import PCA
 
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
 from ..kernels.radial import RadialKernel
-from ..spectrum.copies import join_copies
-from ..spectrum.leave_one_out import choose_ridge
-from .leave_one_out_choice import AUTO, LEAST_ROWS
+from .leave_one_out_choice import AUTO, LEAST_ROWS, choose_kernel_ridge
 from .parameter_checks import MOST, is_whole
 
 CANDIDATES = (200, 100, 50)
@@ -24,6 +23,9 @@ MOST_OF = 0.7
 
 ROWS, WIDE, ROWS_IF_WIDE = 5000, 2000, 1000
 """Training rows that the components are made of; fewer with more inputs than `WIDE`."""
+
+LARGEST = 1e100
+"""Larger numbers, whose squares may overflow, are left to the fit to report."""
 
 BLOCK_BYTES = 2**25
 
@@ -58,26 +60,10 @@ class Components:
         return Components(self.mean, np.ascontiguousarray(self.directions[:, :k]))
 
 
-@dataclass(frozen=True)
-class SearchedKernel:
-    """A kernel of Euclidean distances whose bandwidth a fit chooses."""
-
-    name: str
-    parameters: dict[str, Any]
-
-    @classmethod
-    def of(cls, name: Any, bandwidth: Any, parameters: Mapping[str, Any] | None) -> SearchedKernel | None:
-        """It, where that is what an estimator's ``kernel``, ``bandwidth`` and ``kernel_params`` say."""
-        if not (isinstance(name, str) and isinstance(bandwidth, str) and bandwidth == AUTO):
-            return None
-        kind = kernels.kind(name)
-        searched = isinstance(kind, type) and issubclass(kind, RadialKernel) and kind.takes_bandwidth
-        return cls(name, dict(parameters or {})) if searched else None
-
-
 def components_for(
     wanted: int | str | None,
-    kernel: SearchedKernel | None,
+    kernel: Any,
+    kernel_params: Mapping[str, Any] | None,
     X: Any,
     targets: np.ndarray,
     weights: np.ndarray | None,
@@ -89,8 +75,9 @@ def components_for(
     Parameters
     ----------
     wanted : int, "auto" or None
-    kernel : SearchedKernel or None
-        "auto" compares numbers of components where there is one, and the points are dense.
+        "auto" compares numbers of components for the name of a kernel of Euclidean distances, on dense points.
+    kernel, kernel_params
+        As the estimator has them; None where its bandwidth is not chosen.
     X : array or CSR matrix, shape (n, d)
     targets : ndarray, shape (n, c)
     weights : ndarray, shape (n,), optional
@@ -104,79 +91,51 @@ def components_for(
     if wanted != AUTO:
         if wanted > min(n, d):
             raise ShallowsError(f"n_components={wanted} is more than {n} rows of {d} inputs have.")
-        if wanted == d:
-            return None
-        return principal_components(X, wanted, seed)
+        return principal_components(X, wanted, seed) if wanted < d else None
     known = [k for k in CANDIDATES if k <= MOST_OF * d and k < n and 4 * n * k * X.dtype.itemsize <= budget]
-    if kernel is None or not known or scipy.sparse.issparse(X):
+    if not known or scipy.sparse.issparse(X) or not _is_radial(kernel, kernel_params):
         return None
-    with arrays.one_blas_thread():
-        return _compared(principal_components(X, known[0], seed), known, kernel, X, targets, weights, seed)
-
-
-def _compared(
-    found: Components | None,
-    known: list[int],
-    kernel: SearchedKernel,
-    X: Any,
-    targets: np.ndarray,
-    weights: np.ndarray | None,
-    seed: int,
-) -> Components | None:
-    """Of some numbers of components the one with the least leave-one-out error, if that of all inputs is no less."""
-    n = X.shape[0]
-    known = [] if found is None else [k for k in known if k <= found.directions.shape[1]]
     rows = streams.permutation(seed, "rows to choose with", 0, n)[:LEAST_ROWS]
-    given = X[rows], targets[rows], None if weights is None else weights[rows]
-    error = _leave_one_out_error(kernel, lambda points: points, given, seed)
-    best = None
-    for k in known:
-        candidate = found.first(k)
-        tried = _leave_one_out_error(kernel, candidate, given, seed)
-        if tried <= error:
-            best, error = candidate, tried
+    x, of_rows = X[rows], (targets[rows], None if weights is None else weights[rows])
+
+    def error_of(project: Callable[[np.ndarray], np.ndarray]) -> float:
+        points = kernels.augmented(np.asarray(project(x), dtype=np.float64))
+        choice = choose_kernel_ridge(kernel, AUTO, kernel_params, lambda some: points[some], *of_rows, seed)
+        return np.inf if choice is None else choice.error
+
+    best, error = None, np.inf
+    with arrays.one_blas_thread():
+        found = principal_components(X, known[0], seed)
+        if found is not None:
+            error = error_of(lambda points: points)
+            known = [k for k in known if k <= found.directions.shape[1]]
+        for k in known if np.isfinite(error) else ():
+            tried = error_of(found.first(k))
+            if tried <= error:
+                best, error = found.first(k), tried
     return best
 
 
+def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:
+    """Whether a kernel is the name of one of Euclidean distances, whose parameters leave the bandwidth open."""
+    if not isinstance(kernel, str):
+        return False
+    name, bandwidth, _ = kernels.translated(kernel, None, kernel_params)
+    kind = kernels.kind(name)
+    return bandwidth is None and isinstance(kind, type) and issubclass(kind, RadialKernel) and kind.takes_bandwidth
+
+
 def principal_components(X: Any, k: int, seed: int) -> Components | None:
-    """The k leading components of some training rows, or of all; None where they are not finite."""
+    """The k leading components of some training rows, or all there are; None where rows are equal or too large."""
     n, d = X.shape
     rows = np.sort(streams.permutation(seed, "rows of the components", 0, n)[: ROWS if d <= WIDE else ROWS_IF_WIDE])
-    with np.errstate(over="ignore", invalid="ignore"):
-        some = _dense(X[rows]).astype(np.float64)
-        mean = some.mean(axis=0)
-        some -= mean
-        wide = d > len(rows)
-        gram = some @ some.T if wide else some.T @ some
-    if not np.isfinite(gram).all():
-        return None  # The fit reports numbers that are too large.
-    with arrays.one_blas_thread():
-        values, vectors = np.linalg.eigh(gram)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    resolved = int(np.sum(values > values[0] * len(gram) * np.finfo(np.float64).eps)) if values[0] > 0 else 0
-    k = min(k, resolved)
-    if not k:
+    some = _dense(X[rows]).astype(np.float64)
+    if not np.abs(some).max() < LARGEST or (some == some[0]).all():
         return None
-    directions = some.T @ (vectors[:, :k] / np.sqrt(values[:k])) if wide else vectors[:, :k]
-    return Components(mean, np.ascontiguousarray(directions))
-
-
-def _leave_one_out_error(
-    kernel: SearchedKernel, project: Callable[[np.ndarray], np.ndarray], data: tuple, seed: int
-) -> float:
-    """The least error of kernel ridge regression among bandwidths and λ, as a share of that of a constant."""
-    x, targets, weights = data
-    joined = join_copies(np.asarray(project(x), dtype=np.float64), targets, weights)
-    if len(joined.first) < 3:
-        return np.inf
-    points = kernels.augmented(np.asarray(project(x), dtype=np.float64)[joined.first])
-    centred = joined.targets - np.average(joined.targets, axis=0, weights=joined.weights)
-    return choose_ridge(
-        lambda width: np.asarray(kernels.matrix(kernels.make(kernel.name, width, **kernel.parameters), points)),
-        centred,
-        median=kernels.median_bandwidth(points[:, :-2], seed),
-        weights=joined.weights,
-    ).error
+    found = PCA(min(k, *some.shape), svd_solver="covariance_eigh" if d <= len(rows) else "full").fit(some)
+    values = found.explained_variance_
+    directions = found.components_[values > values[0] * max(some.shape) * np.finfo(np.float64).eps].T
+    return Components(found.mean_, np.ascontiguousarray(directions)) if directions.size else None
 
 
 def _dense(block: Any) -> np.ndarray:

@@ -17,9 +17,7 @@ from ...utils.lazy_tables import LazyTable
 from .. import leave_one_out_choice, principal_components
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
-from ..leave_one_out_choice import AUTO
 from ..parameter_checks import check_not_negative, check_whole
-from ..principal_components import SearchedKernel
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 TRANSFORMERS = LazyTable(
@@ -149,12 +147,12 @@ class _FeatureRidge:
         return "bandwidth" in known and named and leave_one_out_choice.is_automatic(given.get("bandwidth", "auto"))
 
     def _components_of(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> Any:
-        kernel, given = None, self.features_params or {}
-        if self._searches() and "kernel" in TRANSFORMERS[self.features]().get_params():
-            kernel = SearchedKernel.of(given.get("kernel", "gaussian"), AUTO, given.get("kernel_params"))
+        given, searches = self.features_params or {}, self._searches()
+        has_kernel = searches and "kernel" in TRANSFORMERS[self.features]().get_params()
+        kernel = given.get("kernel", "gaussian") if has_kernel else None
         budget = self._working_budget(arrays.Device("cpu"))
-        made = principal_components.components_for
-        return made(self.n_components, kernel, X, targets, weights, self._seed(), budget)
+        of_data = X, targets, weights, self._seed(), budget
+        return principal_components.components_for(self.n_components, kernel, given.get("kernel_params"), *of_data)
 
     def _for_rows(self, transformer: Any, n: int) -> Any:
         wanted = isinstance(self.features, str) and self.features in GROWING

@@ -20,9 +20,9 @@ from ..base import reports_progress, warn_user
 from ..centring import Centring
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
+from ..leave_one_out_choice import is_automatic
 from ..parameter_checks import check_positive, check_whole, is_whole
 from ..predictions import ValuePredictions
-from ..principal_components import SearchedKernel
 from ..scores import kernel_scores
 from ..square_loss_classes import SquareLossClassifier
 from . import convergence_warning
@@ -201,9 +201,10 @@ class KernelLeastSquares(TrainedEstimator):
         if hasattr(self, "n_components") and fit.data.matrix is None:
             # A preconditioner that is handed in was made of the inputs.
             chooses = getattr(self, "preconditioner", None) is None and getattr(self, "_takes_kernel", True)
-            kernel = SearchedKernel.of(self.kernel, self.bandwidth, self.kernel_params) if chooses else None
+            kernel = self.kernel if chooses and is_automatic(self.bandwidth) else None
             given = fit.data.X, fit.codes, fit.data.weights, fit.seed, fit.budget
-            self._components = principal_components.components_for(self.n_components, kernel, *given)
+            made = principal_components.components_for
+            self._components = made(self.n_components, kernel, self.kernel_params, *given)
         return self._model_inputs(fit.data.X)
 
     def _prepare(self, fit: LeastSquaresFit) -> None:
