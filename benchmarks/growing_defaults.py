@@ -58,7 +58,7 @@ def made(name: str, seed: int, *, values: bool) -> Any:
 
 def digits() -> tuple[np.ndarray, ...]:
     """MNIST with pixels in [0, 1]."""
-    place = ROOT / "data" / "prepared" / "mnist" / "unit"
+    place = ROOT / "data" / "prepared" / "mnist" / "growing-defaults"
     if not (place / "prepared.json").exists():
         datasets.prepare("mnist", datasets.fetch("mnist", ROOT / "data" / "raw"), place, [{"unit": {}}])
     held = datasets.load(place)

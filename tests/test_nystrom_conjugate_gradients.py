@@ -21,7 +21,8 @@ def problem(*, p=P, n=N, weights=False, kept=None, xp=np, dtype=np.float64, outp
     w = np.random.default_rng(0).uniform(0.2, 1.0, size=(n, 1)).astype(dtype) if weights else None
     kernel, points = kernels.make("gaussian", 1.5), kernels.augmented(xp.asarray(x))
     centres, own = points[:p, :], None if w is None else xp.asarray(w)
-    made = nystrom.make_preconditioner(kernel, centres, n, RIDGE, None if own is None else own[:p, 0])
+    of_centres = None if own is None else own[:p, 0]
+    made = nystrom.make_preconditioner(kernel, centres, n, RIDGE, of_centres, of_all_points=p == n)
     strips = None if kept is None else KeptStrips(n, centres, kept)
     return NystromProblem(kernel, centres, lambda b: points[b, :], xp.asarray(y), made, own, RIDGE, kept=strips)
 
@@ -42,9 +43,7 @@ def trained(held, batch=N, epochs=60, settled=0.0):
     return training.train(solver, held, training.Batches(n, batch, 0), training.Stopping(epochs))
 
 
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("batch", [N, 77])
-@pytest.mark.parametrize("kept", [None, 10**8, 10**5])
+@pytest.mark.parametrize(("weights", "batch", "kept"), [(False, N, None), (True, 77, 10**8), (True, N, 10**5)])
 def test_it_finds_the_minimiser_and_knows_its_loss(weights, batch, kept):
     held = problem(weights=weights, kept=kept)
     run, (best, K) = trained(held, batch), minimiser(held)

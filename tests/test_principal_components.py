@@ -71,7 +71,7 @@ def test_they_are_chosen_where_the_tail_is_noise(name):
 @each_fit
 def test_inputs_stay_where_the_target_is_in_the_tail(name):
     X, y, _ = table(tail=True)
-    assert made(name).fit(X, y).effective_params_.get("n_components") is None
+    assert made(name).fit(X, y).effective_params_["n_components"] is None
 
 
 @each_fit
@@ -82,7 +82,7 @@ def test_inputs_stay_where_nothing_is_compared(name, case):
     if case == "bandwidth":
         options = {"features_params": {"bandwidth": 3.0}} if name == "FeatureRidge" else {"bandwidth": 3.0}
     model = made(name, **options).fit(scipy.sparse.csr_array(X) if case == "sparse" else X, y)
-    assert model.effective_params_.get("n_components") is None and model._components is None
+    assert model.effective_params_["n_components"] is None and model._components is None
 
 
 def test_of_collinear_and_constant_inputs_there_are_few():

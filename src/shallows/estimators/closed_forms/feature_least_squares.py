@@ -127,9 +127,16 @@ class FeatureLeastSquares(Estimator):
         if not np.isfinite(coefficients).all():
             raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")
         self.coef_ = np.ascontiguousarray(coefficients.T)
-        made_of = {} if self._components is None else {"n_components": self._components.directions.shape[1]}
-        of_features = {**self.transformer_.effective_params_, **made_of}
-        self.effective_params_ = {**of_features, "ridge": ridge, **told, **selection}
+        of_inputs = {}
+        if hasattr(self, "n_components"):
+            of_inputs = {"n_components": None if self._components is None else self._components.directions.shape[1]}
+        self.effective_params_ = {
+            **self.transformer_.effective_params_,
+            **of_inputs,
+            "ridge": ridge,
+            **told,
+            **selection,
+        }
         self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
         return self
 

@@ -244,7 +244,7 @@ class EigenProCentresMethod:
         return 0
 
     def _centres_of_use(self, fit: EigenProCentresFit) -> int:
-        """How many centres the data have dimensions for, where their number is to be chosen."""
+        """The number of centres; where the data choose it, bounded by their effective dimension."""
         dimension = effective_dimension(fit.choices, fit.n) if self._counts_centres else math.inf
         if not CENTRES_PER_DIMENSION * dimension < fit.n_centres:
             return fit.n_centres
@@ -325,9 +325,13 @@ class EigenProCentresMethod:
             of_centres = fit.weights[: fit.n_centres, 0]
             if not self._samples_centres:
                 of_centres = xp.ones_like(centres[:, 0]) * xp.mean(fit.weights[:, 0])
-        n = max(fit.n, fit.n_centres) if self._samples_centres else max(fit.n, fit.n_centres + 1)
         made = nystrom_conjugate_gradients.make_preconditioner(
-            fit.plan.kernel, centres, n, fit.choices.regularisation, of_centres
+            fit.plan.kernel,
+            centres,
+            fit.n,
+            fit.choices.regularisation,
+            of_centres,
+            of_all_points=self._samples_centres and fit.n_centres == fit.n,
         )
         return NystromProblem(*given, made, *last)
 
@@ -348,20 +352,10 @@ class EigenProCentresMethod:
             return NystromConjugateGradients()
         return ProjectedEigenPro(float(fit.plan.step_size), average=fit.plan.batch_size < fit.n)
 
-    def _describe(self, fit: EigenProCentresFit, run: Any) -> None:
-        super()._describe(fit, run)
-        if not fit.takes_steps:
-            # Entries about steps have no meaning here.
-            for name in (
-                "step_size",
-                "certified_step_size",
-                "top_eigenvalue",
-                "largest_diagonal",
-                "rank",
-                "n_subsample",
-            ):
-                del self.effective_params_[name]
-        self.effective_params_["solver"] = EIGENPRO if fit.takes_steps else CONJUGATE_GRADIENTS
+    def _report_of_steps(self, fit: EigenProCentresFit) -> dict[str, Any]:
+        if fit.takes_steps:
+            return super()._report_of_steps(fit) | {"solver": EIGENPRO}
+        return {"batch_size": fit.plan.batch_size, "solver": CONJUGATE_GRADIENTS}
 
     def _store_model(self, fit: EigenProCentresFit, state: Any) -> None:
         self.dual_coef_ = arrays.to_numpy(state.coefficients[:, : fit.n_outputs])
@@ -403,9 +397,9 @@ class RoomForCentres:
 
 
 def effective_dimension(choices: Any, n: int) -> float:
-    """Σᵢ μᵢ/(μᵢ + λ) over the eigenvalues of the kernel matrix of all n points, by those of the rows of the choice.
+    """Σᵢ μᵢ/(μᵢ + λ) over the eigenvalues of the kernel matrix of all n points, estimated on the rows that chose λ.
 
-    Infinite where these rows are too few to tell: each of them is a dimension of its own.
+    Infinite where it is a third of these rows or more, which are then too few to estimate it.
     """
     if choices.found is None or not choices.regularisation:
         return math.inf

@@ -257,20 +257,13 @@ class KernelLeastSquares(TrainedEstimator):
         self._calibration = calibration
 
     def _describe(self, fit: LeastSquaresFit, run: training.Run) -> None:
-        plan = fit.plan
         self._set_course(run)
         self.step_size_ = getattr(run.state, "step_size", None)
         self.effective_params_ = {
             **self._model_parameters(fit),
             **(fit.choices.report(fit.weight_unit) if hasattr(self, "regularisation") else {}),
             **({} if self._calibration is None else self._calibration.report()),
-            "batch_size": plan.batch_size,
-            "step_size": self.step_size_,
-            "certified_step_size": plan.step_size,
-            "top_eigenvalue": plan.top_eigenvalue,
-            "largest_diagonal": plan.largest_diagonal,
-            "rank": plan.preconditioner.rank if plan.preconditioner else 0,
-            "n_subsample": plan.preconditioner.n_subsample if plan.preconditioner else 0,
+            **self._report_of_steps(fit),
             "n_epochs": run.epoch,
             "stopped_by": run.stopped_by,
             "kept_fraction": fit.gram.kept_fraction,
@@ -280,6 +273,19 @@ class KernelLeastSquares(TrainedEstimator):
             "n_validation": 0 if fit.held_out is None else len(fit.held_out.rows),
         }
         self._warn_if_unconverged(fit, run)
+
+    def _report_of_steps(self, fit: LeastSquaresFit) -> dict[str, Any]:
+        """The entries of ``effective_params_`` about batches, steps and their preconditioner."""
+        plan, p = fit.plan, fit.plan.preconditioner
+        return {
+            "batch_size": plan.batch_size,
+            "step_size": self.step_size_,
+            "certified_step_size": plan.step_size,
+            "top_eigenvalue": plan.top_eigenvalue,
+            "largest_diagonal": plan.largest_diagonal,
+            "rank": p.rank if p else 0,
+            "n_subsample": p.n_subsample if p else 0,
+        }
 
     # ------------------------------------------- what depends on the space of the functions
 

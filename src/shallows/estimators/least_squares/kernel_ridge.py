@@ -111,11 +111,6 @@ class _KernelRidge:
     def _describe(self, fit: KernelRidgeFit, run: training.Run) -> None:
         super()._describe(fit, run)
         self.n_iter_ = self.n_epochs_
-        # Entries about steps have no meaning here.
-        for name in ("step_size", "certified_step_size", "top_eigenvalue", "largest_diagonal"):
-            del self.effective_params_[name]
-        if "batch_size" not in fit.method.parameters:
-            del self.effective_params_["batch_size"]
         self.effective_params_ |= {
             "solver": fit.method.name,
             "jitter": getattr(run.state, "jitter", 0.0),
@@ -125,6 +120,9 @@ class _KernelRidge:
             "n_subsample": fit.solution.n_subsample,
         }
         del self.step_size_
+
+    def _report_of_steps(self, fit: KernelRidgeFit) -> dict[str, Any]:
+        return {"batch_size": fit.plan.batch_size} if "batch_size" in fit.method.parameters else {}
 
     def _seed_to_go_on_with(self) -> int | None:
         # The coefficients before belong to the rows in their order.

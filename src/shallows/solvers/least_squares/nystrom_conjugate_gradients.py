@@ -22,10 +22,10 @@ ROWS = 256
 """Rows of the centres' matrix that a thread makes at a time on a CPU."""
 
 LEAST_SHIFT = 0.05
-"""Of `make_preconditioner`, in units of a centre's share of the weights. Below about 1/p of the spectrum's sum the
-centres do not know the directions of all points, and a preconditioner that trusts them there costs iterations: with
-1,000 centres of 20,000 points and λ = 0.01 the loss came within 2 % of its minimum after 10 passes with 0.05, and was
-still three times as large without."""
+"""The preconditioner's λ is at least so many times n/p, for a kernel whose diagonal is 1. The centres' own spectrum
+underestimates how much small directions weigh at all points, and a preconditioner that divides by it there costs
+iterations: with 1,000 centres of 20,000 points and λ = 0.01 the loss came within 2 % of its minimum after 10 passes,
+and was three times that with the λ of the problem."""
 
 _RETRIES = 5
 
@@ -36,7 +36,7 @@ class NystromPreconditioner:
 
     With L Lᵀ = K_ZZ + μ I and v = Lᵀ α the objective Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the matrix
     L⁻¹ K_ZX W K_XZ L⁻ᵀ + λ I. Where the p centres are a sample of the n points, this is nearly
-    (n/p) Lᵀ W_Z L + λ I = A Aᵀ, where small λ are replaced (`LEAST_SHIFT`).
+    (n/p) Lᵀ W_Z L + λ I = A Aᵀ, with `LEAST_SHIFT` n/p for a smaller λ.
     """
 
     factor: Array  # (p, p): L
@@ -50,10 +50,7 @@ class NystromPreconditioner:
         return arrays.astype(solved, residual.dtype)
 
     def whitened(self, a: Array) -> Array:
-        """``L⁻¹ a`` in float64.
-
-        What the products with float32 values leave of small directions is less than what solves in float32 lose.
-        """
+        """``L⁻¹ a``, solved in float64: in float32 the small directions are lost."""
         return arrays.solve_triangular_in_double(self.factor, a)
 
     def coefficients(self, v: Array) -> Array:
@@ -62,7 +59,13 @@ class NystromPreconditioner:
 
 
 def make_preconditioner(
-    kernel: Kernel, centres: Array, n: int, regularisation: float, weights: Array | None = None
+    kernel: Kernel,
+    centres: Array,
+    n: int,
+    regularisation: float,
+    weights: Array | None = None,
+    *,
+    of_all_points: bool = False,
 ) -> NystromPreconditioner:
     """Factor the kernel matrix of the centres, and the equations that these would give.
 
@@ -74,12 +77,14 @@ def make_preconditioner(
     centres : array, shape (p, d + 2)
         Augmented.
     n : int
-        How many points there are. As many as centres: the centres are the points, and the preconditioner is exact in
-        float64. In float32 rounding hides the directions that a small λ asks for, and it is shifted as elsewhere.
+        How many points there are.
     regularisation : float
         λ.
     weights : array, shape (p,), optional
         Of the centres.
+    of_all_points : bool
+        Whether the centres are all the points. The equations that they give are then the problem's own; in float64
+        they are left as they are, and in float32, which does not resolve a small λ, shifted as elsewhere.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def make_preconditioner(
     factor, jitter = _factored(lambda: _lower_triangle(kernel, centres), 0.25 * eps * float(xp.sum(diagonal)))
     trace = n / p * float(xp.sum(diagonal if weights is None else weights * diagonal))
     root = xp.sqrt(n / p * (xp.ones_like(centres[:, 0]) if weights is None else weights))[:, None]
-    exact = p >= n and centres.dtype == xp.float64
+    exact = of_all_points and centres.dtype == xp.float64
     shift = max(regularisation, trace * max(0.0 if exact else LEAST_SHIFT / p, 0.25 * eps))
     inner, _ = _factored(lambda: arrays.triangular_gram(root * factor), shift)
     return NystromPreconditioner(factor, inner, jitter)
@@ -156,7 +161,8 @@ class NystromState:
     iterate: Array  # v
     residual: Array  # That of the equations
     direction: Array
-    image: Array  # K_ZX W K_XZ times the direction's α, as far as the pass has come; in the first pass −K_ZX W y
+    along: Array  # L⁻ᵀ times the direction: its α, in the precision of the coefficients
+    image: Array  # K_ZX W K_XZ times that, as far as the pass has come; in the first pass −K_ZX W y
     right: Array  # L⁻¹ K_ZX W y
     product: Array  # (1, c): ⟨r, P⁻¹ r⟩
     squares: Array  # (1, c): Σ wᵢ yᵢ²
@@ -190,7 +196,9 @@ class NystromState:
         return bool(xp.all(xp.isfinite(self.coefficients)))
 
 
-_ARRAYS = frozenset({"coefficients", "iterate", "residual", "direction", "image", "right", "product", "squares"})
+_ARRAYS = frozenset(
+    {"coefficients", "iterate", "residual", "direction", "along", "image", "right", "product", "squares"}
+)
 
 
 @dataclass(frozen=True)
@@ -212,14 +220,15 @@ class NystromConjugateGradients:
         """Coefficients of zero."""
         xp, c = arrays.namespace(problem.targets), problem.targets.shape[1]
         p = problem.centres.shape[0]
-        coefficients = xp.zeros((p, c), dtype=problem.targets.dtype)
-        return NystromState(coefficients, *(xp.zeros((n, c), dtype=xp.float64) for n in (p, p, p, p, p, 1, 1)))
+        coefficients, along = (xp.zeros((p, c), dtype=problem.targets.dtype) for _ in range(2))
+        iterate, residual, direction, image, right = (xp.zeros((p, c), dtype=xp.float64) for _ in range(5))
+        product, squares = (xp.zeros((1, c), dtype=xp.float64) for _ in range(2))
+        return NystromState(coefficients, iterate, residual, direction, along, image, right, product, squares)
 
     def step(self, problem: NystromProblem, state: NystromState, batch: slice) -> NystromState:
         """The products with a batch, and after the last one of a pass an iteration."""
         p, first = problem.preconditioner, state.n_passes == 0
-        a = None if first else p.coefficients(state.direction)
-        image, squares = self._product(problem, a, batch)
+        image, squares = self._product(problem, None if first else state.along, batch)
         state.image += image
         if first:
             state.squares += squares
@@ -232,7 +241,7 @@ class NystromConjugateGradients:
             state.loss = float(arrays.namespace(image).sum(state.squares))
             self._turn(problem, state)
             # What the centres alone would give is the model until the next pass tells how far to go.
-            state.coefficients = p.coefficients(state.direction)
+            state.coefficients = arrays.namespace(image).asarray(state.along, copy=True)
         else:
             self._go(problem, state, image + problem.regularisation * state.direction)
         state.image = arrays.namespace(image).zeros_like(image)
@@ -258,10 +267,11 @@ class NystromConjugateGradients:
     @staticmethod
     def _turn(problem: NystromProblem, state: NystromState, before: Array | None = None) -> None:
         """The next direction, conjugate to the last; ``before`` is the product that belongs to that."""
-        along, state.direction = state.direction, problem.preconditioner.solve(state.residual)
+        last, state.direction = state.direction, problem.preconditioner.solve(state.residual)
         state.product = _dots(state.residual, state.direction)
         if before is not None:
-            state.direction = state.direction + ratio(state.product, before) * along
+            state.direction = state.direction + ratio(state.product, before) * last
+        state.along = problem.preconditioner.coefficients(state.direction)
 
     @staticmethod
     def _product(problem: NystromProblem, a: Array | None, batch: slice) -> tuple[Array, Any]:
