@@ -176,8 +176,9 @@ def test_products_in_single_precision_change_nothing_that_shows():
 
 def test_a_kernel_matrix_has_no_components():
     X, y, _ = table(60)
-    with pytest.raises(ShallowsError, match="Components are made of points"):
-        made("EigenPro", kernel="precomputed", n_components=5).fit(X @ X.T, y)
+    with pytest.warns(UserWarning, match="n_components=5 is ignored: a precomputed kernel has no inputs"):
+        told = made("EigenPro", kernel="precomputed", n_components=5).fit(X @ X.T, y)
+    assert told.effective_params_["n_components"] is None
     assert made("EigenPro", kernel="precomputed").fit(X @ X.T, y).effective_params_["n_components"] is None
 
 

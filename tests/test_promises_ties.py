@@ -116,3 +116,14 @@ def test_copies_of_both_labels_have_the_heavier_one_or_the_fit_says_that_it_is_f
         model = constructor(name)(loss=loss, random_state=0).fit(rows, y, sample_weight=np.where(y == 0, 1, 0.1))
     share = (model.predict(rows) == 0).mean()
     assert share > 0.9 or any("Raise max_epochs" in str(one.message) for one in told)
+
+
+@pytest.mark.parametrize("Estimator", [LASVMClassifier, KernelSVMClassifier])
+def test_a_bandwidth_is_chosen_for_the_machine_and_its_C(Estimator):
+    # Few distinct rows: ridge regression with a small λ does well with any bandwidth; a machine with C = 1 and eight
+    # times the median distance says the same of all rows.
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        X = draw.integers(0, 2, size=(300, 3)).astype(float)
+        y = (draw.random(300) < 0.2 + 0.6 * X[:, 0]).astype(int)
+        assert Estimator(random_state=0).fit(X, y).score(X, y) > np.mean(y == X[:, 0]) - 0.02

@@ -97,7 +97,13 @@ def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def choose_kernel(
-    estimator: Any, fit: Any, targets: np.ndarray, weights: Any, *, widest: float
+    estimator: Any,
+    fit: Any,
+    targets: np.ndarray,
+    weights: Any,
+    *,
+    widest: float,
+    regularisation: float | None = None,
 ) -> tuple[Kernel, RidgeChoice | None]:
     """The kernel of a fit, and how bandwidth and λ were chosen, if one of them is left open.
 
@@ -106,7 +112,7 @@ def choose_kernel(
     estimator : Estimator
     fit : Fit
         With points on any device.
-    targets, weights, widest
+    targets, weights, widest, regularisation
         As for `choose_kernel_ridge`. Nothing is chosen where all points are equal.
     """
     all_equal, choice = estimator._centring.all_equal, None
@@ -126,6 +132,7 @@ def choose_kernel(
             fit.seed,
             regularises=is_automatic(getattr(estimator, "regularisation", None)),
             widest=widest,
+            regularisation=regularisation,
         )
     given = kernel, given_bandwidth(estimator.bandwidth, choice), estimator.kernel_params
     return chosen_kernel(*given, fit.points, fit.seed, all_equal=all_equal), choice
@@ -142,6 +149,7 @@ def choose_kernel_ridge(
     *,
     regularises: bool = False,
     widest: float = np.inf,
+    regularisation: float | None = None,
 ) -> RidgeChoice | None:
     """The bandwidth and λ of kernel ridge regression with the smallest leave-one-out error on some training rows.
 
@@ -166,6 +174,9 @@ def choose_kernel_ridge(
     widest : float
         The widest bandwidth that may be chosen, as a multiple of the median distance. Methods that visit each row a few
         times do not reach the solution for wide kernels, whose eigenvalues decay fast.
+    regularisation : float, optional
+        λ at which bandwidths are compared. A machine whose C is given is as stiff as that: with the best λ of each
+        bandwidth, one may be chosen that is far too wide for it.
 
     Returns
     -------
@@ -203,7 +214,8 @@ def choose_kernel_ridge(
             return np.asarray(kernels.matrix(made, points), dtype=np.float64)
 
         def found(width: float | None) -> RidgeChoice:
-            return choose_ridge(matrix_of, joined.targets, median=median, bandwidth=width, weights=joined.weights)
+            options = {"bandwidth": width, "regularisation": regularisation, "weights": joined.weights}
+            return choose_ridge(matrix_of, joined.targets, median=median, **options)
 
         choice = found(given if searches or median is None else median)
         if median is not None and choice.bandwidth > widest * median:

@@ -34,6 +34,7 @@ class DualModel(TrainedEstimator):
     _model_attributes = ("_model",)
     # The widest bandwidth that is chosen, as a multiple of the median distance.
     _widest = np.inf
+    _compares_at_its_C = False  # Whether bandwidths are compared with λ = 1/C
 
     @stores_parameters
     def __init__(
@@ -107,7 +108,8 @@ class DualModel(TrainedEstimator):
     def _build(self, fit: DualFit) -> None:
         """Choose the kernel, and of bandwidth and λ what is left open."""
         given = self, fit, fit.codes, fit.weights
-        fit.kernel, fit.choice = leave_one_out_choice.choose_kernel(*given, widest=self._widest)
+        limits = {"widest": self._widest, "regularisation": 1.0 / self.C if self._compares_at_its_C else None}
+        fit.kernel, fit.choice = leave_one_out_choice.choose_kernel(*given, **limits)
         fit.budget = max(self._least_memory, fit.room - precomputed.held_bytes(fit.kernel))
         fit.end_phase("preparation")
 

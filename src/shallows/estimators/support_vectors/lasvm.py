@@ -41,8 +41,8 @@ class LASVMClassifier(DualClassifier, LabelledBatches):
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows; "median" and None take the median distance.
+        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression with
+        λ = 1/C on 400 to 1,000 training rows; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     C : float, default=1.0
@@ -102,6 +102,7 @@ class LASVMClassifier(DualClassifier, LabelledBatches):
 
     _infers_classes = True
 
+    _compares_at_its_C = True
     __init__ = with_parameters(DualClassifier.__init__, max_epochs=1, finish=True, tol=1e-3, max_iterations=None)
 
     def _check_parameters(self) -> None:

@@ -50,8 +50,13 @@ def start() -> subprocess.Popen[bytes] | None:
         return None
     folder = tempfile.mkdtemp(prefix="shallows-")
     address = str(Path(folder) / "jobs")
-    command = [sys.executable, "-m", __name__, address]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    with socket.socket(socket.AF_UNIX) as listener:  # listens from now on: jobs wait for the server's imports
+        listener.bind(address)
+        listener.listen(128)
+        command = [sys.executable, "-m", __name__, address, str(listener.fileno())]
+        server = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=[listener.fileno()]
+        )
     os.environ[ADDRESS] = address
     return server
 
@@ -87,11 +92,9 @@ def hand_over() -> None:
     os._exit(128 + (signal.SIGTERM if asked_to_end.is_set() else signal.SIGKILL))
 
 
-def main(address: str) -> None:
-    """Serve until the standard input ends, with the process that started this one."""
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(address)
-    listener.listen(128)
+def main(address: str, listener_number: str) -> None:
+    """Serve jobs that ask a listening socket, until the standard input ends with the process that started this one."""
+    listener = socket.socket(fileno=int(listener_number))
     threading.Thread(target=_end_with_parent, args=[Path(address)], daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -191,4 +194,4 @@ def _limit_threads() -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
