@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from shallows import CoreVectorMachineClassifier, KernelSVMClassifier, LASVMClassifier, kernels
+from shallows import BudgetedSVMClassifier, CoreVectorMachineClassifier, KernelSVMClassifier, LASVMClassifier, kernels
 from solved_by import constructor
 
 _rng = np.random.default_rng(0)
@@ -118,7 +118,7 @@ def test_copies_of_both_labels_have_the_heavier_one_or_the_fit_says_that_it_is_f
     assert share > 0.9 or any("Raise max_epochs" in str(one.message) for one in told)
 
 
-@pytest.mark.parametrize("Estimator", [LASVMClassifier, KernelSVMClassifier])
+@pytest.mark.parametrize("Estimator", [LASVMClassifier, KernelSVMClassifier, BudgetedSVMClassifier])
 def test_a_bandwidth_is_chosen_for_the_machine_and_its_C(Estimator):
     # Few distinct rows: ridge regression with a small λ does well with any bandwidth; a machine with C = 1 and eight
     # times the median distance says the same of all rows.

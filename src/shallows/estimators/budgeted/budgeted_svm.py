@@ -41,8 +41,8 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         "auto" takes the table where it can.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ of exp(−‖x − z‖²/(2σ²)), in the units of the features. "auto" takes, of the median distance between points
-        times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400 to 1,000
-        training rows; "median" and None take the median distance.
+        times powers of two, the one with the smallest leave-one-out error of kernel ridge regression, with nλ of
+        the n rows, on 400 to 1,000 of them; "median" and None take the median distance.
     regularisation : float, optional
         λ. None takes 1/n, which is C = 1 of a support vector machine, and 1e-4 for a model that begins with
         `partial_fit`; C in general is 1/(λn).
@@ -157,8 +157,9 @@ class BudgetedSVMClassifier(RowByRowClassifier):
             return kernels.augmented(some - some.mean(axis=0))
 
         codes = leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_))
+        of_data = points_of, codes, weights, seed
         choice = leave_one_out_choice.choose_kernel_ridge(
-            "gaussian", self.bandwidth, None, points_of, codes, weights, seed
+            "gaussian", self.bandwidth, None, *of_data, regularisation=len(y) * self.regularisation_
         )
         self._selection = leave_one_out_choice.report(choice)
         given = leave_one_out_choice.given_bandwidth(self.bandwidth, choice)

@@ -340,7 +340,7 @@ class KernelLeastSquares(TrainedEstimator):
         if hasattr(self, "n_components"):
             principal_components.check(self)
             if is_whole(self.n_components) and precomputed.is_asked_for(self):
-                warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs to project.")
+                warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
 
     def _check_memory(self, fit: LeastSquaresFit) -> None:
         """Refuse a budget for the process that its data, the points in the precision of the fit and its outputs exceed.
