@@ -85,6 +85,15 @@ def test_another_table_makes_another_sentence(tmp_path, targets):
     assert before == "2.10\u00a0%" and after == "12.10\u00a0%"
 
 
+def test_a_number_that_no_run_came_to_is_told(tmp_path, targets):
+    errors = targets["invented_errors"]
+    rows = tuple(dataclasses.replace(row, measured_mean=None, passed=0) for row in errors.rows)
+    missed = {**targets, "invented_errors": dataclasses.replace(errors, rows=rows)}
+    number = summaries.read(written(tmp_path), missed)[0].numbers[0]
+    assert (number.measured, number.reached) == ("", False)
+    assert summaries.read(written(tmp_path), targets)[0].numbers[0].reached
+
+
 def test_a_picture_of_which_nothing_was_measured_is_left_out(tmp_path, targets):
     spectrum = targets["invented_spectrum"]
     empty = dataclasses.replace(

@@ -41,6 +41,7 @@ class Headline:
     verdict: Verdict
     reason: str
     target: Target  # whose table holds it
+    reached: bool = True  # False where no run came to what was to be counted, so that nothing is measured
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
         verdict=row.verdict,
         reason=row.reason,
         target=target,
+        reached=row.passed != 0,
     )
 
 
