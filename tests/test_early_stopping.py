@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import time
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
 from engine_example import sample
 from estimators_example import published, uncalibrated
-from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor, spectrum, training
+from shallows import (
+    EigenProCentresRegressor,
+    EigenProClassifier,
+    EigenProRegressor,
+    FeatureEigenProRegressor,
+    KernelSGDClassifier,
+    KernelSGDRegressor,
+    spectrum,
+    training,
+)
 from shallows.errors import ShallowsError
 from shallows.estimators import early_stopping
 from step_rules_example import each, small, table
@@ -125,3 +137,38 @@ def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
     p = spectrum.fit_preconditioner(X, "gaussian", 1.0, rank=5, n_subsample=50, device="cpu")
     with pytest.raises(ShallowsError, match="leave one of the two out"):
         EigenProRegressor(bandwidth=1.0, preconditioner=p, early_stopping=True).fit(X, y)
+
+
+REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelSGDRegressor]
+
+
+@pytest.mark.parametrize("Estimator", REGRESSORS)
+def test_a_time_that_the_choices_take_alone_leaves_a_model_and_a_warning(Estimator):
+    X = sample(1500, 5)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    with pytest.warns(UserWarning, match=r"max_seconds=1e-06 were over before the first step, after .* seconds"):
+        model = Estimator(max_seconds=1e-6, batch_size=200, random_state=0).fit(X, y)
+    assert model.effective_params_["stopped_by"] == "max_seconds" and model.n_epochs_ == 1
+    assert model.score(X, y) > 0.02
+
+
+def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():
+    X = sample(5000, 5)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    with pytest.warns(UserWarning, match="were over before the first step"):
+        model = EigenProCentresRegressor(max_seconds=1e-6, dtype="float32", random_state=0).fit(X, y)
+    assert model.effective_params_["solver"] == "conjugate_gradients" and model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("Estimator", REGRESSORS)
+def test_training_ends_within_the_time_that_is_left(Estimator):
+    X = sample(1500, 5)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    began = time.perf_counter()
+    model = Estimator(max_seconds=1.5, max_epochs=10**6, tol=0, batch_size=50, bandwidth=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.set_params(random_state=0).fit(X, y)
+    assert model.effective_params_["stopped_by"] == "max_seconds" and time.perf_counter() - began < 15
+    with pytest.raises(ShallowsError, match="max_seconds must be a positive number or None"):
+        model.set_params(max_seconds=0).fit(X, y)

@@ -143,6 +143,11 @@ class DistributedFit:
         super()._check_parameters()
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ShallowsError("A distributed training computes its kernel values; kernel='precomputed' has them.")
+        if self.max_seconds is not None:
+            raise ShallowsError(
+                "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
+                "max_epochs in place of max_seconds."
+            )
         if getattr(self, "warm_start", False):
             raise ShallowsError(
                 "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."

@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import Array
-from ..errors import ShallowsError
 from ..features import block_sums
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
@@ -183,14 +182,6 @@ class DistributedDoublyStochastic(DoublyStochastic):
 
 class DistributedExpansionFit(DistributedFit):
     """Doubly stochastic gradients: the blocks of features are divided among the processes."""
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.max_seconds is not None:
-            raise ShallowsError(
-                "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
-                "max_epochs in place of max_seconds."
-            )
 
     def _plan(self, *given: Any) -> tuple[DistributedDoublyStochastic, dict[str, Any]]:
         solver, told = super()._plan(*given)

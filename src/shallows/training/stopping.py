@@ -25,7 +25,7 @@ class Stopping:
     max_iterations : int, optional
         Batches.
     max_seconds : float, optional
-        Of training, without evaluation.
+        Of training, without evaluation; they end no run whose solver has no model yet, see `has_model`.
     tolerance : float
         The loss over an epoch, each batch measured before its own step, as a share of the loss of the zero function.
     validate : callable, optional
@@ -53,7 +53,7 @@ class Stopping:
         """The rule that ends the run after a batch, or nothing."""
         if self.max_iterations is not None and run.iteration >= self.max_iterations:
             return "max_iterations"
-        if self.max_seconds is not None and run.seconds >= self.max_seconds:
+        if self.max_seconds is not None and run.seconds >= self.max_seconds and has_model(run.state):
             return "max_seconds"
         return "exhausted" if until_exhausted and is_exhausted(run.state) else ""
 
@@ -64,6 +64,11 @@ class Stopping:
         if is_exhausted(run.state):
             return "exhausted"
         return "max_epochs" if run.epoch >= self.max_epochs else ""
+
+
+def has_model(state: Any) -> bool:
+    """Whether the steps so far make a model; those of a first pass over the data may not."""
+    return getattr(state, "has_model", True)
 
 
 def is_exhausted(state: Any) -> bool:

@@ -85,6 +85,7 @@ class EigenProMethod:
         damping: float = 1.0,
         power: str | float = "full",
         max_epochs: int = 20,
+        max_seconds: float | None = None,
         tol: float = 5e-3,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -346,6 +347,9 @@ class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
         the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
     max_epochs : int, default=20
         The most passes over the training data.
+    max_seconds : float, optional
+        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
+        the training ends as soon as there is a model.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
@@ -489,6 +493,9 @@ class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
         the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
     max_epochs : int, default=20
         The most passes over the training data.
+    max_seconds : float, optional
+        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
+        the training ends as soon as there is a model.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False

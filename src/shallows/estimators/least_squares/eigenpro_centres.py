@@ -123,6 +123,7 @@ class EigenProCentresMethod:
         step_size: float | None = None,
         damping: float = 1.0,
         max_epochs: int = 20,
+        max_seconds: float | None = None,
         tol: float = 5e-3,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -496,6 +497,9 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
         τ: the flattened eigenvalues become τ λ_{q+1}.
     max_epochs : int, default=20
         The most passes over the training data. The first pass of conjugate gradients makes their right-hand side.
+    max_seconds : float, optional
+        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
+        the training ends as soon as there is a model.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
@@ -628,6 +632,9 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
         τ: the flattened eigenvalues become τ λ_{q+1}.
     max_epochs : int, default=20
         The most passes over the training data. The first pass of conjugate gradients makes their right-hand side.
+    max_seconds : float, optional
+        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
+        the training ends as soon as there is a model.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False

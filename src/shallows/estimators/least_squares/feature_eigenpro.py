@@ -66,6 +66,7 @@ class FeatureEigenProMethod:
         step_size: float | None = None,
         step_rule: str | Mapping[str, Any] | StepRule = "certified",
         max_epochs: int = 40,
+        max_seconds: float | None = None,
         tol: float = 5e-3,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -275,6 +276,9 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
         Which rule gives the step where ``step_size`` is None; the names are those of `EigenProClassifier`.
     max_epochs : int, default=40
         The most passes over the training data.
+    max_seconds : float, optional
+        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
+        the training ends as soon as there is a model.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
@@ -405,6 +409,9 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
         Which rule gives the step where ``step_size`` is None; the names are those of `EigenProClassifier`.
     max_epochs : int, default=40
         The most passes over the training data.
+    max_seconds : float, optional
+        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
+        the training ends as soon as there is a model.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False

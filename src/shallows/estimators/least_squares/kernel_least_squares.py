@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -241,6 +241,18 @@ class KernelLeastSquares(TrainedEstimator):
     def _batches(self, fit: LeastSquaresFit) -> Any:
         return training.Batches(fit.n, fit.plan.batch_size, fit.seed)
 
+    def _stopping(self, fit: LeastSquaresFit) -> training.Stopping:
+        stopping = super()._stopping(fit)
+        if stopping.max_seconds is None:
+            return stopping
+        before = sum(fit.timings.values())
+        if before > stopping.max_seconds:
+            warn_user(
+                f"max_seconds={self.max_seconds:g} were over before the first step, after {before:.3g} seconds; the "
+                "training ends as soon as there is a model. Give it more time, or the bandwidth as a number."
+            )
+        return replace(stopping, max_seconds=max(0.0, stopping.max_seconds - before))
+
     def _train(self, fit: LeastSquaresFit) -> training.Run:
         if not self._steps_on_own_threads:
             return super()._train(fit)
@@ -333,7 +345,7 @@ class KernelLeastSquares(TrainedEstimator):
         kernels.kind(self.kernel)  # Report unknown kernels first.
         kernels.check_own_parameters(self.kernel, self.bandwidth, getattr(self, "kernel_params", None))
         automatic_choice.check(self, chooses=hasattr(self, "regularisation"))
-        check_positive(self, "step_size")
+        check_positive(self, "step_size", "max_seconds")
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
         early_stopping.check_parameters(self)

@@ -36,6 +36,7 @@ class _KernelSGD:
         step_size: float | None = None,
         step_rule: str = "certified",
         max_epochs: int = 100,
+        max_seconds: float | None = None,
         tol: float = 5e-3,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -109,6 +110,9 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
         measured on training points.
     max_epochs : int, default=100
         The most passes over the training data.
+    max_seconds : float, optional
+        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
+        the training ends as soon as there is a model.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
@@ -177,6 +181,9 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
         measured on training points.
     max_epochs : int, default=100
         The most passes over the training data.
+    max_seconds : float, optional
+        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
+        the training ends as soon as there is a model.
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False

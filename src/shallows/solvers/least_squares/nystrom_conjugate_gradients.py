@@ -171,6 +171,11 @@ class NystromState:
     loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² of the coefficients
     exhausted: bool = False  # Whether the objectives of all outputs have settled
 
+    @property
+    def has_model(self) -> bool:
+        """Whether the first pass has ended; until then the coefficients are zero."""
+        return self.n_passes > 0
+
     def monitored(self) -> tuple[float, float]:
         """The loss at the end of a pass, and that of the zero function."""
         return (0.0, 0.0) if self.n_seen else (self.loss, float(arrays.namespace(self.squares).sum(self.squares)))
