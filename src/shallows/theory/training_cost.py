@@ -1,5 +1,7 @@
 """How time and memory of a training grow with points, inputs and outputs, for five ways to a kernel machine.
 
+Beside these, whose sizes are fixed, stand estimators at their defaults, which choose their sizes from the data.
+
 With n points of d inputs and c outputs, one epoch takes O(n² (d + c)) with every point a centre, O(n m (d + c)) with m
 centres, O(n² (d + c)) by doubly stochastic gradients, whose features grow as the points; a least squares problem on D
 random features takes O(n D (d + D)), and exact ridge regression O(n² d + n³). Memory is O(n²) where the kernel matrix
@@ -21,6 +23,7 @@ from ..estimators.closed_forms.feature_ridge import FeatureRidgeRegressor
 from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
 from ..estimators.least_squares.eigenpro import EigenProRegressor
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
+from ..estimators.least_squares.feature_eigenpro import FeatureEigenProRegressor
 from ..estimators.least_squares.kernel_ridge import KernelRidgeRegressor
 from ..solvers.least_squares.cholesky import CHOLESKY_SOLVER
 from .results import AnalysisResult
@@ -49,6 +52,12 @@ METHODS: dict[str, Callable[..., Any]] = {
     ),
     "exact": partial(KernelRidgeRegressor, regularisation=1e-3, solver=CHOLESKY_SOLVER.name),
 }
+DEFAULTS: dict[str, Callable[..., Any]] = {
+    "default_centres": EigenProCentresRegressor,
+    "default_features": FeatureRidgeRegressor,
+    "default_feature_eigenpro": FeatureEigenProRegressor,
+    "default_doubly_stochastic": DoublyStochasticRegressor,
+}
 
 
 def training_cost(
@@ -67,13 +76,14 @@ def training_cost(
     Points are normal numbers, and targets linear functions of them; where they are not varied there are `n_points` of
     `n_inputs` numbers and one output. "eigenpro" takes an epoch with all points as centres, "centres" with 300 of them;
     "doubly_stochastic" an epoch with a block of features a batch; "features" is ridge regression on 300 random
-    features, and "exact" exact kernel ridge regression. All sizes take turns in each round, and the shortest time of
+    features, and "exact" exact kernel ridge regression. Those of `DEFAULTS` are fitted with nothing set, to targets with
+    noise, of the variance of the linear function. All sizes take turns in each round, and the shortest time of
     each counts.
 
     Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the most that NumPy and
     Python held at a time beyond what was there before the fit.
     """
-    UnknownNameError.check("method", method, METHODS)
+    UnknownNameError.check("method", method, {**METHODS, **DEFAULTS})
     UnknownNameError.check("axis", along, ("n", "d", "outputs"))
     seconds: dict[int, list[float]] = {size: [] for size in sizes}
     held = {}
@@ -95,5 +105,9 @@ def training_cost(
 def _problem(method: str, seed: int, n: int, d: int, outputs: int) -> tuple[Any, np.ndarray, np.ndarray]:
     x = streams.normal(seed, "training cost points", n, (n, d)).astype(np.float32)
     y = (x @ streams.normal(seed, "training cost targets", d, (d, outputs)) / math.sqrt(d)).astype(np.float32)
-    same = {"bandwidth": math.sqrt(2.0 * d), "random_state": seed, "device": "cpu", "dtype": "float32"}
-    return METHODS[method](**same), x, y[:, 0] if outputs == 1 else y
+    if method in DEFAULTS:
+        model = DEFAULTS[method](random_state=seed, device="cpu")
+        y += streams.normal(seed, "training cost noise", n, y.shape)
+    else:
+        model = METHODS[method](bandwidth=math.sqrt(2.0 * d), random_state=seed, device="cpu", dtype="float32")
+    return model, x, y[:, 0] if outputs == 1 else y
