@@ -72,6 +72,7 @@ def write_all(project: Path, source: Path) -> None:
     folder.mkdir(exist_ok=True)
     pages = {**claim_pages(project), **erratum_pages(project), **finding_pages(project), **reference_pages()}
     pages["promises.rst"] = promises_page(project)
+    pages["methods_of_the_papers.rst"] = methods_page(project)
     for path in folder.iterdir():
         if path.name not in pages:
             path.unlink()
@@ -319,6 +320,31 @@ def promises_page(project: Path) -> str:
         *(f"- {one}" for one in symptoms(project)),
         "",
     ]
+    return "\n".join(lines)
+
+
+def methods_page(project: Path) -> str:
+    """Every method that the five documents name: what does it here, or why nothing does."""
+    kinds = yaml.safe_load((project / "docs/methods_of_the_papers.yaml").read_text(encoding="utf-8"))
+    every = [one for rows in kinds.values() for one in rows]
+    whole = sum("why_not" not in one for one in every)
+    part = sum("why_not" in one and "here" in one for one in every)
+    lines = heading("Every method that the papers name", "=")
+    lines += [
+        f"The five documents name {len(every)} methods, features, kernels, losses and rules. {whole} are here whole, "
+        f"{part} in part, and {len(every) - whole - part} are not, for the reason that stands beside them. A test "
+        "imports what is named.",
+        "",
+    ]
+    for kind, rows in kinds.items():
+        lines += heading(kind, "-")
+        body = []
+        for one in rows:
+            here = "\n".join(f"``shallows.{name}``" for name in one.get("here", ()))
+            words = [f"not here: {literal(one['why_not'])}"] if "why_not" in one else []
+            words += [f"numbers quoted in ``{one['reported']}``"] if "reported" in one else []
+            body.append((literal(one["name"]), one["named_by"], here, "; ".join(words)))
+        lines += table(["method", "named by", "here", "what is not, and why"], [25, 15, 35, 25], body)
     return "\n".join(lines)
 
 

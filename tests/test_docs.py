@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tomllib
 
 import pytest
+import yaml
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 
@@ -258,6 +260,18 @@ def formulas():
         displayed = re.findall(r"^\.\. math::\n\n((?:   .*\n|\n)+)", text, re.MULTILINE)
         quoted = path.suffix == ".yaml"
         yield from ((path.name, one.replace("''", "'") if quoted else one) for one in (*inline, *displayed))
+
+
+def test_every_method_that_the_papers_name_is_here_or_has_its_reason():
+    kinds = yaml.safe_load((DOCS / "methods_of_the_papers.yaml").read_text(encoding="utf-8"))
+    every = [one for rows in kinds.values() for one in rows]
+    assert len({one["name"] for one in every}) == len(every) > 120
+    for one in every:
+        assert one.keys() <= {"name", "named_by", "here", "reported", "why_not"} and one["named_by"]
+        assert one.get("here") or one.get("why_not"), one["name"]
+        for name in one.get("here", ()):
+            assert callable(pkgutil.resolve_name(f"shallows.{name}")), name
+        assert one.get("reported", "eigenpro_table5") in own_plan().targets
 
 
 def test_every_formula_can_be_converted():
