@@ -125,6 +125,12 @@ def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:
     return bandwidth is None and isinstance(kind, type) and issubclass(kind, RadialKernel) and kind.takes_bandwidth
 
 
+def bytes_beside(n: int, d: int) -> int:
+    """What the components of n rows of d inputs take while they are made: these rows, two copies, the covariance."""
+    rows = min(n, ROWS if d <= WIDE else ROWS_IF_WIDE)
+    return 8 * (3 * rows * d + 2 * min(rows, d) ** 2)
+
+
 def principal_components(X: Any, k: int, seed: int) -> Components | None:
     """The k leading components of some training rows, or all there are; None where rows are equal or too large."""
     n, d = X.shape

@@ -76,8 +76,8 @@ def training_cost(
     Points are normal numbers, and targets linear functions of them; where they are not varied there are `n_points` of
     `n_inputs` numbers and one output. "eigenpro" takes an epoch with all points as centres, "centres" with 300 of them;
     "doubly_stochastic" an epoch with a block of features a batch; "features" is ridge regression on 300 random
-    features, and "exact" exact kernel ridge regression. Those of `DEFAULTS` are fitted with nothing set, to targets with
-    noise, of the variance of the linear function. All sizes take turns in each round, and the shortest time of
+    features, and "exact" exact kernel ridge regression. Those of `DEFAULTS` are fitted with nothing set, to targets
+    with noise, of the variance of the linear function. All sizes take turns in each round, and the shortest time of
     each counts.
 
     Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the most that NumPy and

@@ -197,6 +197,7 @@ class KernelLeastSquares(TrainedEstimator):
         return weights.max()
 
     def _inputs_of(self, fit: LeastSquaresFit) -> Any:
+        self._check_memory(fit)
         self._components = None
         if hasattr(self, "n_components") and fit.data.matrix is None:
             # A preconditioner that is handed in was made of the inputs.
@@ -206,10 +207,6 @@ class KernelLeastSquares(TrainedEstimator):
             made = principal_components.components_for
             self._components = made(self.n_components, kernel, self.kernel_params, *given)
         return self._model_inputs(fit.data.X)
-
-    def _prepare(self, fit: LeastSquaresFit) -> None:
-        self._check_memory(fit)
-        super()._prepare(fit)
 
     def _build(self, fit: LeastSquaresFit) -> None:
         fit.end_phase("preparation")
@@ -366,10 +363,13 @@ class KernelLeastSquares(TrainedEstimator):
         """
         if self.memory is None or fit.device.kind != "cpu":
             return
-        points = fit.n * (fit.inputs.shape[1] + 2) * fit.dtype.itemsize
+        d, components = fit.data.X.shape[1], getattr(self, "n_components", None)
+        width = min(d, components) if is_whole(components) else d
+        points = fit.n * (width + 2) * fit.dtype.itemsize
         outputs = fit.n * fit.n_outputs * (2 * self._n_arrays * fit.dtype.itemsize + 16)
         held = arrays.resident_memory()
-        least = held + points + outputs + BESIDE
+        chosen_with = 0 if components is None else principal_components.bytes_beside(fit.n, d)
+        least = held + points + outputs + max(BESIDE, chosen_with)
         if arrays.memory_budget(self.memory, fit.device) >= least:
             return
         half = fit.dtype == np.float64 and self.dtype == "float64"
