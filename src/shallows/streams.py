@@ -165,6 +165,16 @@ def normal(
     return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)
 
 
+def signs(seed: int, purpose: str, counter: int, shape: tuple[int, ...], *, like: Array | None = None) -> Array:
+    """Random signs, float64, one for each bit of the integers; parameters are those of `uniform`."""
+    xp, n = np if like is None else arrays.namespace(like), math.prod(shape)
+    raw = integers(seed, purpose, counter, -(-n // 64), like=like)
+    # Numbers of bits are converted, since not every library counts in uint64.
+    bits = raw[:, None] >> arrays.astype(xp.arange(64, dtype=xp.int64), xp.uint64)[None, :]
+    bits = arrays.astype(bits & xp.asarray(1, dtype=xp.uint64), xp.float64)
+    return xp.reshape(xp.reshape(bits, (-1,))[:n] * 2.0 - 1.0, shape)
+
+
 def permutation(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:
     """A uniformly random order of ``range(n)``, int64, shape (n,)."""
     # Signed, since not every library sorts unsigned integers; two equal keys among 2^63 do not happen in practice,
