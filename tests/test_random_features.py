@@ -13,11 +13,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 import shallows
 from doubly_stochastic_example import ALL, moons
 from engine_example import sample
+from pretended_gpu import pretended_gpu
 from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor, kernels
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures, block_sums
 from shallows.features.base import FeatureStream
 from shallows.features.random_features import RandomFeatures, stream_of
+from shallows.gpu import cuda
 
 SERIES = [
     kernels.Polynomial(3, 1.0, 0.5),
@@ -220,6 +222,19 @@ def test_a_stream_is_learnt_batch_by_batch(kernel):
     for seed in range(12):
         model.partial_fit(*moons(250, seed=seed), classes=["high", "low"])
     assert model.score(*moons(seed=100)) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters"), [("polynomial", CUBIC), ("exponential", {}), ("arc_cosine", {"order": 1})]
+)
+def test_a_fit_with_the_arrays_of_a_gpu_is_that_on_the_cpu(kernel, parameters, monkeypatch):
+    X, y, new, _ = labelled()
+    options = {"kernel_params": parameters, "random_state": 0, "n_iter": 10, "dtype": "float64"}
+    expected = DoublyStochasticClassifier(kernel=kernel, device="cpu", **options).fit(X, y).decision_function(new)
+    with pretended_gpu(monkeypatch), cuda.off():
+        model = DoublyStochasticClassifier(kernel=kernel, device="gpu", **options).fit(X, y)
+        assert model.effective_params_["device"].startswith("gpu")
+        assert np.abs(model.decision_function(new) - expected).max() < 1e-8 * np.abs(expected).max()
 
 
 def test_the_origin_of_the_data_is_kept():

@@ -181,6 +181,11 @@ class FourierFeatures(FeatureMap):
         return self.columns_of_frequency * self.block_size
 
     @property
+    def drawn_numbers(self) -> int:
+        """Those of a frequency: d."""
+        return self.n_inputs
+
+    @property
     def product_bound(self) -> float:
         """κ + φ, with |k(x, z)| ≤ κ and |φ_ω(x)ᵀφ_ω(z)| ≤ φ for the columns of a frequency."""
         return 2.0 if self.form == "pair" else 3.0

@@ -55,6 +55,11 @@ class RandomFeatures:
         return self.kernel.relative_moment(self.mean_square)
 
     @property
+    def drawn_numbers(self) -> float:
+        """`Kernel.drawn_numbers` of a feature."""
+        return self.kernel.drawn_numbers(self.n_inputs, self.mean_square)
+
+    @property
     def product_bound(self) -> float | None:
         """κ + φ, with |k(x, z)| ≤ κ and |φ(x)φ(z)| ≤ φ; None where there are no such bounds."""
         return self.kernel.product_bound

@@ -130,6 +130,10 @@ class Kernel:
         """
         raise ShallowsError(f"The kernel {self.name!r} draws no random features.")
 
+    def drawn_numbers(self, d: int, mean_square: float) -> float:
+        """How many numbers a random feature of d inputs is made of, for the plan of the memory."""
+        return d
+
     def relative_moment(self, mean_square: float) -> float:
         """E (φ(x)φ(x))² / k(x, x)² of a random feature at a point with ‖x‖² = ``mean_square``, or a bound of it."""
         raise ShallowsError(f"The kernel {self.name!r} draws no random features.")

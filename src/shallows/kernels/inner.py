@@ -48,11 +48,17 @@ class PowerSeries(Kernel):
         """f(3R²)/f(R²): E (wᵀx)⁴ is at most 3‖x‖⁴, and nearly that where no input stands out."""
         return math.exp(min(700.0, self.log_value(3.0 * mean_square) - self.log_value(mean_square)))
 
+    def drawn_numbers(self, d: int, mean_square: float) -> float:
+        """A vector of signs for each factor, of which there are E N on average."""
+        shares = self.shares(mean_square)
+        return d * float(np.arange(len(shares)) @ shares)
+
     def random_features(self, seed, counter, n, x, mean_square, kept):  # noqa: D102
         xp, reached = arrays.namespace(x), np.cumsum(self.shares(mean_square))
         at = (np.arange(n) + streams.uniform(seed, "degrees", counter, (1,))) / n * reached[-1]
         degrees = np.minimum(np.searchsorted(reached, at, side="right"), len(reached) - 1)
-        signs = kept("signs", lambda: streams.signs(seed, "signs", counter, (int(degrees.sum()), x.shape[1]), like=x))
+        shape = (int(degrees.sum()), x.shape[1])
+        signs = kept("signs", lambda: streams.signs(seed, "signs", counter, shape, like=x, dtype=x.dtype))
         out = xp.full((x.shape[0], n), math.exp(0.5 * self.log_value(mean_square)), dtype=x.dtype)
         x, used = x * mean_square**-0.5, 0
         # Degrees ascend: those of a next factor are the last columns.

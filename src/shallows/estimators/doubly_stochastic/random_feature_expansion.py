@@ -330,7 +330,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         width, squares = self._features.width, 2 if self.preconditioning else 0
         arrays.check_room(
             f"A block of {self.block_size_:,} frequencies takes",
-            self._dtype.itemsize * width * (FIRST_CAPACITY * c + X.shape[1] + squares * width),
+            self._dtype.itemsize * width * (FIRST_CAPACITY * c + self._features.drawn_numbers + squares * width),
             budget,
             "Take a smaller block_size, or give more memory.",
         )
