@@ -44,6 +44,9 @@ FITS = {
     "Conjugate gradients on centres": lambda: shallows.EigenProCentresClassifier(**COMMON, centres=150, tol=0.0),
     "DSG": lambda: shallows.DoublyStochasticClassifier(**DSG),
     "DSG, without known values": lambda: shallows.DoublyStochasticRegressor(**DSG, keep_values=False),
+    "DSG with a kernel of products": lambda: shallows.DoublyStochasticClassifier(
+        "exponential", **DSG, regularisation=1e-4
+    ),
     "UDSG, with a search": lambda: shallows.DoublyStochasticClassifier(**DSG, method="udsg", schedule="line_search"),
     "CDSG": lambda: shallows.DoublyStochasticClassifier(**DSG, method="cdsg", preconditioning=None),
 }

@@ -43,6 +43,14 @@ def test_a_fit_on_the_gpu_is_that_on_the_cpu(Estimator, method):
     assert np.abs(scores(cpu, x) - scores(gpu, x)).max() < 1e-2 * np.abs(scores(cpu, x)).max()
 
 
+@pytest.mark.parametrize("kernel", ["polynomial", "exponential", "arc_cosine"])
+def test_a_fit_with_features_of_the_kernels_own_is_that_on_the_cpu(kernel):
+    x, y = table(DoublyStochasticRegressor)
+    models = [DoublyStochasticRegressor(kernel, device=device, **OPTIONS).fit(x, y) for device in ("cpu", "gpu")]
+    cpu, gpu = (model.predict(x) for model in models)
+    assert np.abs(gpu - cpu).max() < 1e-2 * np.abs(cpu).max()  # as above
+
+
 @pytest.mark.parametrize("Estimator", ALL)
 def test_a_model_of_the_gpu_is_read_on_the_cpu_and_predicts_the_same(Estimator, tmp_path):
     x, y = table(Estimator)

@@ -67,6 +67,7 @@ CASES = {
         for p in (1, 2, 3, 6)
     },
     "linear": (kernels.Linear(), lambda x, z: x @ z.T),
+    "exponential": (kernels.Exponential(1.7), lambda x, z: np.exp(x @ z.T / 1.7**2)),
     **{f"arc-cosine {s}": (kernels.ArcCosine(s), arc_cosine(s)) for s in (0, 1, 2)},
     "a function": (kernels.make(rbf_function, gamma=0.2), lambda x, z: rbf_function(x, z, 0.2)),
 }
@@ -313,6 +314,7 @@ def test_every_kernel_is_made_by_its_name():
         "cauchy_product": kernels.make("cauchy_product", 2.0),
         "polynomial": kernels.make("polynomial", degree=2, offset=0.5, scale=0.1),
         "linear": kernels.make("linear", scale=0.1),
+        "exponential": kernels.make("exponential", 2.0),
         "arc_cosine": kernels.make("arc_cosine", order=2),
         "heat_circle": kernels.make("heat_circle", time=0.3),
     }

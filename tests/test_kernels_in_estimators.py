@@ -49,6 +49,7 @@ PARAMETERS = {
     "cauchy_product": None,
     "polynomial": {"degree": 3, "offset": 1.0, "scale": 0.3},
     "linear": {"offset": 0.5},
+    "exponential": None,
     "arc_cosine": {"order": 2},
 }
 

@@ -184,7 +184,7 @@ def test_features_of_a_kernel_with_a_parameter_are_those_of_the_kernel_object():
 
 
 def test_who_cannot_have_a_kernel_function_says_why():
-    with pytest.raises(ShallowsError, match=r"no spectral draws.*'gaussian', 'laplace'"):
+    with pytest.raises(ShallowsError, match=r"draws no random features.*'gaussian', 'laplace'"):
         DoublyStochasticRegressor(rbf_kernel).fit(X, X[:, 0])
     with pytest.raises(ShallowsError, match=r"no spectral draws.*features='nystrom'"):
         FeatureEigenProRegressor(kernel="polynomial").fit(X, X[:, 0])

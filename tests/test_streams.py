@@ -64,6 +64,16 @@ def test_a_longer_draw_begins_with_a_shorter_one(draw, dtype):
     assert np.array_equal(draw(1, "x", 0, (9, 3), dtype=dtype)[:4], draw(1, "x", 0, (4, 3), dtype=dtype))
 
 
+def test_signs_are_the_bits_of_the_integers_and_the_same_on_every_library():
+    made = streams.signs(1, "x", 3, (50, 9))
+    words = streams.integers(1, "x", 3, 8)
+    bits = [int(word) >> place & 1 for word in words for place in range(64)]
+    assert np.array_equal(made.reshape(-1), 2.0 * np.array(bits[:450]) - 1.0)
+    strict = streams.signs(1, "x", 3, (50, 9), like=array_api_strict.empty(0))
+    assert np.array_equal(np.asarray(strict), made)
+    assert abs(streams.signs(1, "x", 4, (10_000,)).mean()) < 0.04
+
+
 def test_draws_do_not_depend_on_what_was_drawn_before():
     alone = streams.normal(1, "x", 5, (6,))
     for counter in range(5):

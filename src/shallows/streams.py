@@ -165,6 +165,21 @@ def normal(
     return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)
 
 
+def signs(
+    seed: int, purpose: str, counter: int, shape: tuple[int, ...], *, like: Array | None = None, dtype: Any = None
+) -> Array:
+    """Random signs, one for each bit of the integers; parameters are those of `uniform`."""
+    xp, n = np if like is None else arrays.namespace(like), math.prod(shape)
+    dtype = xp.float64 if dtype is None else dtype
+    raw = integers(seed, purpose, counter, -(-n // 64), like=like)[:, None]
+    places = arrays.astype(xp.arange(64, dtype=xp.int64), xp.uint64)[None, :]
+    drawn, n_words = xp.empty((raw.shape[0], 64), dtype=dtype), raw.shape[0]
+    for strip in arrays.blocks(n_words, STRIP if like is None or arrays.is_numpy(like) else max(1, n_words)):
+        bits = (raw[strip, :] >> places) & xp.asarray(1, dtype=xp.uint64)
+        drawn[strip, :] = arrays.astype(bits, dtype) * 2.0 - 1.0
+    return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)
+
+
 def permutation(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:
     """A uniformly random order of ``range(n)``, int64, shape (n,)."""
     # Signed, since not every library sorts unsigned integers; two equal keys among 2^63 do not happen in practice,

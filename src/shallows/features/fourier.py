@@ -156,6 +156,7 @@ class FourierFeatures(FeatureMap):
     n_blocks: int = 1
     cache_bytes: int = 2**28
     streamed: ClassVar[bool] = True
+    relative_moment: ClassVar[float] = 1.0  # of a pair: E (φ_ω(x)ᵀφ_ω(x))² over k(x, x)²
     _cache: BlockCache = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -180,6 +181,16 @@ class FourierFeatures(FeatureMap):
         return self.columns_of_frequency * self.block_size
 
     @property
+    def drawn_numbers(self) -> int:
+        """Those of a frequency: d."""
+        return self.n_inputs
+
+    @property
+    def product_bound(self) -> float:
+        """κ + φ, with |k(x, z)| ≤ κ and |φ_ω(x)ᵀφ_ω(z)| ≤ φ for the columns of a frequency."""
+        return 2.0 if self.form == "pair" else 3.0
+
+    @property
     def columns_of_frequency(self) -> int:
         """Columns of a frequency: a cosine, or a cosine and a sine."""
         return COLUMNS_OF_FREQUENCY[self.form]
@@ -198,13 +209,13 @@ class FourierFeatures(FeatureMap):
 
     def frequencies(self, i: int, like: Array) -> Array:
         """ω of block i, shape (F, d), in the library, on the device and in the precision of ``like``."""
-        return self._cache.get(("frequencies", int(i), *_kind(like)), lambda: self._draw(int(i), like))
+        return self._cache.get(("frequencies", int(i), *kind_of_array(like)), lambda: self._draw(int(i), like))
 
     def phases(self, i: int, like: Array) -> Array:
         """Phases b of block i, uniform in [0, 2π), shape (F,); for the cosine form."""
         if self.form != "cosine":
             raise ShallowsError("The pair form has no phases.")
-        return self._cache.get(("phases", int(i), *_kind(like)), lambda: self._draw_phases(int(i), like))
+        return self._cache.get(("phases", int(i), *kind_of_array(like)), lambda: self._draw_phases(int(i), like))
 
     def block(self, i: int, x: Array, *, out: Array | None = None, n_workers: int | None = None) -> Array:
         """Unnormalised features of block i.
@@ -340,7 +351,7 @@ def _without_frequencies(kernel: Any) -> str:
     )
 
 
-def _kind(x: Array) -> tuple[Any, ...]:
+def kind_of_array(x: Array) -> tuple[Any, ...]:
     """Library, precision and device of an array, as a part of keys; cheap, since each visit of a block asks."""
     if arrays.is_numpy(x):
         return "numpy", x.dtype

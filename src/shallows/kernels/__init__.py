@@ -9,16 +9,18 @@ cauchy            1 / (1 + r²/σ²)                         ω = √(2e) g/σ w
 matern            2^(1−ν)/Γ(ν) t^ν K_ν(t), t = √(2ν) r/σ  ω = (g/σ) / √(χ²/(2ν)), 2ν degrees of freedom
 laplace_product   exp(−‖x − z‖₁ / σ)                      independent Cauchy laws of scale 1/σ
 cauchy_product    Πⱼ 1 / (1 + (xⱼ − zⱼ)²/σ²)              independent Laplace laws of scale 1/σ
-polynomial        (scale · xᵀz + offset)^degree           none
-linear            scale · xᵀz + offset                    none
-arc_cosine        ‖x‖^s ‖z‖^s J_s(θ) / π                  none
+polynomial        (scale · xᵀz + offset)^degree           none; products of random signs
+linear            scale · xᵀz + offset                    none; random signs
+exponential       exp(xᵀz / σ²)                           none; products of random signs
+arc_cosine        ‖x‖^s ‖z‖^s J_s(θ) / π                  none; units √2 max(gᵀx, 0)^s
 heat_circle       Σⱼ exp(−j²s) cos j(x − z) / (2π)        none here: its spectrum is exp(−j²s)
 precomputed       a matrix that the user gives            none
 ================  ======================================  ===============================================
 
 with g ~ N(0, I) and g₀ ~ N(0, 1). "laplace" and "cauchy" are the Euclidean (isotropic) forms of Ma and Belkin (2017);
 the product forms that also go by these names agree with them for one feature only. A function of the user's is a kernel
-too, see `FunctionKernel`. scikit-learn's "rbf", "poly" and "laplacian", with gamma, degree and coef0, are understood,
+too, see `FunctionKernel`. Kernels without frequencies may draw random features of another kind, see
+`Kernel.random_features`. scikit-learn's "rbf", "poly" and "laplacian", with gamma, degree and coef0, are understood,
 see `other_names`.
 """
 
@@ -42,6 +44,7 @@ __all__ = [
     "ArcCosine",
     "Cauchy",
     "CauchyProduct",
+    "Exponential",
     "FunctionKernel",
     "Gaussian",
     "HeatCircle",
@@ -81,6 +84,7 @@ KERNELS = LazyTable(
         "cauchy_product": ".products:CauchyProduct",
         "polynomial": ".inner:Polynomial",
         "linear": ".inner:Linear",
+        "exponential": ".inner:Exponential",
         "arc_cosine": ".inner:ArcCosine",
         "heat_circle": ".heat:HeatCircle",
         "precomputed": ".precomputed:Precomputed",

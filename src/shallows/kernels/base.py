@@ -31,6 +31,8 @@ class Kernel:
         Whether moving all points by the same vector changes nothing, so that data may be centred.
     of_distance : bool
         Whether ‖x − z‖² is all that counts, so that constant features may be left out.
+    product_bound : float, optional
+        κ + φ, with |k(x, z)| ≤ κ and |φ(x)φ(z)| ≤ φ for the features of `random_features`; None without such bounds.
     """
 
     name: ClassVar[str]
@@ -38,6 +40,7 @@ class Kernel:
     shift_invariant: ClassVar[bool] = False
     of_distance: ClassVar[bool] = False
     bandwidth: float | None = None
+    product_bound: float | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -53,6 +56,11 @@ class Kernel:
     def has_frequencies(self) -> bool:
         """Whether `frequencies` has a law to draw from."""
         return type(self).frequencies is not Kernel.frequencies
+
+    @property
+    def has_random_features(self) -> bool:
+        """Whether `random_features` draws any."""
+        return type(self).random_features is not Kernel.random_features
 
     @classmethod
     def check_inputs(cls, n_features: int) -> None:
@@ -92,6 +100,43 @@ class Kernel:
             f"The kernel {self.name!r} has no frequency law, so there are no random Fourier features of it; "
             "take a kernel of the difference x − z with k(x, x) = 1, such as 'gaussian' or 'matern'."
         )
+
+    def random_features(
+        self,
+        seed: int,
+        counter: int,
+        n: int,
+        x: Array,
+        mean_square: float,
+        kept: Callable[[str, Callable[[], Array]], Array],
+    ) -> Array:
+        """Random features of a kernel that has no frequencies, as a function of (seed, counter).
+
+        Parameters
+        ----------
+        seed, counter : int
+        n : int
+            How many features.
+        x : array, shape (m, d)
+        mean_square : float
+            The mean of ‖x‖² over the data, for laws that may depend on it; positive.
+        kept : callable
+            ``kept(purpose, make)`` is what ``make()`` draws for a purpose, in the precision of x, and may have kept it.
+
+        Returns
+        -------
+        array, shape (m, n)
+            φ(x), with k(x, z) the expectation of the mean over the n features of φ(x)φ(z).
+        """
+        raise ShallowsError(f"The kernel {self.name!r} draws no random features.")
+
+    def drawn_numbers(self, d: int, mean_square: float) -> float:
+        """How many numbers a random feature of d inputs is made of, for the plan of the memory."""
+        return d
+
+    def relative_moment(self, mean_square: float) -> float:
+        """E (φ(x)φ(x))² / k(x, x)² of a random feature at a point with ‖x‖² = ``mean_square``, or a bound of it."""
+        raise ShallowsError(f"The kernel {self.name!r} draws no random features.")
 
     def __call__(self, x: Array, z: Array) -> Array:
         """The matrix of values k(xᵢ, zⱼ), shape (len(x), len(z)); for blocks that fit in memory."""

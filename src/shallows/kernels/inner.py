@@ -6,7 +6,9 @@ import math
 import numbers
 from dataclasses import dataclass
 
-from .. import arrays
+import numpy as np
+
+from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from .base import Kernel, check_positive, in_strips
@@ -15,8 +17,60 @@ MOST_DEGREE = 1000
 """A higher power of numbers that are not all about one is no number."""
 
 
+class PowerSeries(Kernel):
+    """A kernel f(xᵀz) = Σₙ aₙ (xᵀz)ⁿ with aₙ ≥ 0, and random Maclaurin features of it.
+
+    A feature takes the degree N with a probability p_N and is √(a_N/p_N) Πⱼ wⱼᵀx over N vectors w of random signs, so
+    that its product at two points has the mean Σₙ pₙ (aₙ/pₙ) (xᵀz)ⁿ. Here pₙ = aₙ R²ⁿ/f(R²) is the share of the n-th
+    term at the mean square R² = E ‖x‖², where Kar and Karnick have 2⁻⁽ⁿ⁺¹⁾: the feature is then √f(R²) Πⱼ wⱼᵀx/R, as
+    large for one degree as for another. The degrees of a block are a systematic sample of this law (one uniform number
+    for all of them), so that a block has each degree as often as it should, up to one.
+
+    References
+    ----------
+    P. Kar and H. Karnick (2012), "Random feature maps for dot product kernels", AISTATS 15.
+    """
+
+    def log_value(self, t: float) -> float:
+        """The logarithm of f(t), for t > 0."""
+        raise NotImplementedError
+
+    def log_coefficients(self, t: float) -> np.ndarray:
+        """The logarithms of aₙ for n = 0, 1, ..., up to where aₙ tⁿ/f(t) is zero to rounding."""
+        raise NotImplementedError
+
+    def shares(self, t: float) -> np.ndarray:
+        """aₙ tⁿ/f(t), the part of each term of the series in its sum."""
+        logs = self.log_coefficients(t)
+        return np.exp(logs + np.arange(len(logs)) * math.log(t) - self.log_value(t))
+
+    def relative_moment(self, mean_square: float) -> float:
+        """f(3R²)/f(R²): E (wᵀx)⁴ is at most 3‖x‖⁴, and nearly that where no input stands out."""
+        return math.exp(min(700.0, self.log_value(3.0 * mean_square) - self.log_value(mean_square)))
+
+    def drawn_numbers(self, d: int, mean_square: float) -> float:
+        """A vector of signs for each factor, of which there are E N on average."""
+        shares = self.shares(mean_square)
+        return d * float(np.arange(len(shares)) @ shares)
+
+    def random_features(self, seed, counter, n, x, mean_square, kept):  # noqa: D102
+        xp, reached = arrays.namespace(x), np.cumsum(self.shares(mean_square))
+        at = (np.arange(n) + streams.uniform(seed, "degrees", counter, (1,))) / n * reached[-1]
+        degrees = np.minimum(np.searchsorted(reached, at, side="right"), len(reached) - 1)
+        shape = (int(degrees.sum()), x.shape[1])
+        signs = kept("signs", lambda: streams.signs(seed, "signs", counter, shape, like=x, dtype=x.dtype))
+        out = xp.full((x.shape[0], n), math.exp(0.5 * self.log_value(mean_square)), dtype=x.dtype)
+        x, used = x * mean_square**-0.5, 0
+        # Degrees ascend: those of a next factor are the last columns.
+        for factor in range(1, int(degrees[-1]) + 1):
+            first = int(np.searchsorted(degrees, factor))
+            out[:, first:] *= x @ signs[used : used + n - first, :].T
+            used += n - first
+        return out
+
+
 @dataclass(frozen=True)
-class Polynomial(Kernel):
+class Polynomial(PowerSeries):
     """(scale · xᵀz + offset)^degree.
 
     Parameters
@@ -60,6 +114,15 @@ class Polynomial(Kernel):
         """(scale · ‖xᵢ‖² + offset)^degree, shape (len(x),)."""
         return (float(self.scale) * arrays.row_norms_squared(x) + float(self.offset)) ** int(self.degree)
 
+    def log_value(self, t: float) -> float:  # noqa: D102
+        return self.degree * math.log(self.scale * t + self.offset)
+
+    def log_coefficients(self, t: float) -> np.ndarray:  # noqa: D102
+        n, factorials = np.arange(self.degree + 1), _log_factorials(self.degree + 1)
+        # An offset of zero counts as one whose logarithm is a number.
+        powers = n * math.log(self.scale) + n[::-1] * math.log(self.offset or 1e-300)
+        return factorials[-1] - factorials - factorials[::-1] + powers
+
 
 class Linear(Polynomial):
     """scale · xᵀz + offset."""
@@ -76,6 +139,48 @@ class Linear(Polynomial):
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:  # noqa: D102
         return ("offset", "scale")
+
+
+@dataclass(frozen=True)
+class Exponential(PowerSeries):
+    """exp(xᵀz / σ²), the Gaussian kernel times exp(‖x‖²/(2σ²)) of either point.
+
+    Parameters
+    ----------
+    bandwidth : float
+        σ, in the units of the features; positive and finite. Data far from the origin need a larger one.
+    """
+
+    bandwidth: float
+    name = "exponential"
+    takes_bandwidth = True
+
+    def __post_init__(self) -> None:
+        check_positive("bandwidth", self.bandwidth)
+
+    def left_factor(self, points: Array) -> Array:  # noqa: D102
+        return points[:, :-2] * self.bandwidth**-2
+
+    def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
+        arrays.matmul_into(left, others[:, :-2].T, out)
+        return in_strips(out, lambda strip: arrays.apply_in_place("exp", out[strip, :]))
+
+    def diagonal(self, x: Array) -> Array:
+        """exp(‖xᵢ‖²/σ²), shape (len(x),)."""
+        return arrays.namespace(x).exp(arrays.row_norms_squared(x) * self.bandwidth**-2)
+
+    def log_value(self, t: float) -> float:  # noqa: D102
+        return t / self.bandwidth**2
+
+    def log_coefficients(self, t: float) -> np.ndarray:  # noqa: D102
+        mean = self.log_value(t)  # The shares are the law of Poisson.
+        n = int(mean + 12.0 * math.sqrt(mean) + 40.0)
+        return -2.0 * math.log(self.bandwidth) * np.arange(n) - _log_factorials(n)
+
+
+def _log_factorials(n: int) -> np.ndarray:
+    """The logarithms of 0!, 1!, ..., (n − 1)!."""
+    return np.cumsum(np.log(np.maximum(np.arange(n), 1)))
 
 
 def _power_in_place(x: Array, degree: int) -> Array:
@@ -142,6 +247,23 @@ class ArcCosine(Kernel):
         if self.order == 0:
             return xp.where(squares > 0, xp.ones_like(squares), 0.5 * xp.ones_like(squares))
         return squares if self.order == 1 else 3.0 * squares * squares
+
+    def random_features(self, seed, counter, n, x, mean_square, kept):
+        """√2 Θ(wᵀx) (wᵀx)^s for w ~ N(0, I): random units of a net."""
+        xp, shape = arrays.namespace(x), (n, x.shape[1])
+        projected = x @ kept("units", lambda: streams.normal(seed, "units", counter, shape, like=x)).T
+        if self.order == 0:
+            return (xp.sign(projected) + 1.0) * math.sqrt(0.5)
+        return math.sqrt(2.0) * arrays.clip_in_place(projected, at_least=0.0) ** int(self.order)
+
+    @property
+    def product_bound(self) -> float | None:
+        """1 + 2 for order 0, whose features are 0 and √2."""
+        return 3.0 if self.order == 0 else None
+
+    def relative_moment(self, mean_square: float) -> float:
+        """4 E max(g, 0)^(4s) over (2 E max(g, 0)^(2s))², with g ~ N(0, 1)."""
+        return (2.0, 6.0, 70.0 / 3.0)[self.order]
 
 
 def _reciprocal(x: Array) -> Array:

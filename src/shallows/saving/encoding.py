@@ -26,6 +26,7 @@ from ..errors import ShallowsError
 from ..features import Blocks
 from ..features.fourier import FourierFeatures
 from ..features.landmarks import NystromFeatures
+from ..features.random_features import RandomFeatures
 from ..kernels import Kernel, Precomputed
 
 ROOMS = ("estimators", "features", "losses", "nets", "solvers", "spectrum")
@@ -119,7 +120,7 @@ class Writer:
                 "object": f"{cls.__module__}:{cls.__qualname__}",
                 "fields": {name: self.encode(one, place) for name, one in fields.items()},
                 "computed": {name: self.encode(one, place) for name, one in computed.items()},
-                "drawn": _first_frequencies(value) if isinstance(value, FourierFeatures) else [],
+                "drawn": _drawn(value),
             }
         if hasattr(value, "dtype") and hasattr(value, "shape"):
             if value.dtype == object and not all(isinstance(one, str) for one in value.ravel()):
@@ -208,15 +209,19 @@ class Reader:
             if not isinstance(getattr(cls, key, None), cached_property):
                 raise ShallowsError(f"it has a value for {key!r} of {name}, which computes no such value")
             vars(made)[key] = self.decode(value)
-        if isinstance(made, FourierFeatures) and not np.allclose(coded["drawn"], _first_frequencies(made), rtol=1e-6):
+        if (drawn := _drawn(made)) and not np.allclose(coded["drawn"], drawn, rtol=1e-6):
             raise ShallowsError("this version draws other features for its kernel and seed than the one that wrote it")
         # Features that stand in several places are one object, with one cache.
         return self._made.setdefault(json.dumps(coded), made) if cls.__dataclass_params__.frozen else made
 
 
-def _first_frequencies(features: FourierFeatures) -> list[float]:
-    """Some of the frequencies of the first block: a version that draws others cannot use the coefficients."""
-    return features.frequencies(0, np.empty(0)).reshape(-1)[:N_FREQUENCIES].tolist()
+def _drawn(value: Any) -> list[float]:
+    """Some of what the first block of random features is made of: a version that draws others cannot use the model."""
+    if isinstance(value, FourierFeatures):
+        return value.frequencies(0, np.empty(0)).reshape(-1)[:N_FREQUENCIES].tolist()
+    if isinstance(value, RandomFeatures):
+        return value.block(0, np.linspace(0.5, 1.0, value.n_inputs)[None, :])[0, -N_FREQUENCIES:].tolist()
+    return []
 
 
 def _is_of_this_package(module: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
+from ..errors import ShallowsError
 
 REGULARISATIONS = 10.0 ** np.arange(-3.0, 3.01, 0.5)
 """Multiples of the kernel's mean diagonal that λ is chosen from. Smaller ones differ little in their errors, and
@@ -131,7 +133,11 @@ def choose_ridge(
 
     def look_at(width: float | None) -> float:
         if width not in found:
-            matrix = matrix_of(width)
+            with np.errstate(over="ignore"):
+                matrix = matrix_of(width)
+            if not np.isfinite(matrix).all():  # Values of a kernel without a bound; a larger bandwidth may have some.
+                found[width] = math.inf, math.nan, np.full(1, math.inf), {}
+                return math.inf
             path = RidgePath(matrix, targets, weights)
             candidates = candidates_of(matrix, weights) if regularisation is None else np.array([regularisation])
             value, squares = path.best(candidates)
@@ -156,6 +162,11 @@ def choose_ridge(
             k = following
         best = median * float(FACTORS[k])
     error, value, squares, errors = found[best]
+    if error == math.inf:
+        raise ShallowsError(
+            "The kernel overflows on the training points. Bring X to a usual scale about the origin, or take other "
+            "parameters of the kernel."
+        )
     path = paths[best] if best in paths else RidgePath(matrix_of(best), targets, weights)
     return RidgeChoice(
         bandwidth=best,

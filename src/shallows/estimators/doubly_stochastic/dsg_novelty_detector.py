@@ -25,7 +25,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     """Novelty detection by doubly stochastic gradients, after the one-class support vector machine.
 
     Minimises λ/2 ‖f‖² + E max(0, ρ − f)/ν − ρ. The offset ρ is always the best one for the scores at hand, the
-    quantile of ν. The function is a sum of random Fourier features of the kernel, which gains a block of them in every
+    quantile of ν. The function is a sum of random features of the kernel, which gains a block of them in every
     step. Features are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs,
     and data may stream past (`partial_fit`). The steps are θ/(t + t₀), as in the theory.
 
@@ -34,22 +34,24 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     fraction : float, default=0.1
         ν in (0, 1]: the share of the training points that may lie outside.
     kernel : str or Kernel, default="gaussian"
-        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
-        "cauchy_product".
+        A kernel of `shallows.kernels` that draws random features: "gaussian", "laplace", "cauchy", "matern",
+        "laplace_product", "cauchy_product" by their frequencies, "polynomial", "linear", "exponential", "arc_cosine" by
+        features of their own, which vary more.
     bandwidth : float or "median", optional
         σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     method : {"dsg", "udsg", "cdsg"}, default="dsg"
         Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
-        or an old one wherever the variance bound then allows a longer step ("cdsg").
+        or an old one wherever the variance bound then allows a longer step ("cdsg", for features with a bound: those
+        with frequencies, and those of "arc_cosine" of order 0).
     regularisation : float, default=1.0
         λ, for λ/2 ‖f‖² beside the mean loss.
     block_size : int, optional
         F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
-        stream.
+        stream. Of features without frequencies twice as many.
     batch_size : int, optional
-        B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
+        B, the rows of a step. None takes five examples for every column of a block. The batches of a stream
         are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     theta_nu : float, optional
         θν; the theory asks for (1, 2) or a positive whole number. None takes 1.
@@ -61,7 +63,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients so far, σ² on a
         subsample.
     features : {"pair", "cosine"}, default="pair"
-        Cosines and sines, or cosines with random phases.
+        Cosines and sines, or cosines with random phases, of kernels that have frequencies.
     orthogonal : bool, default=False
         Whether the frequencies of a block are at right angles to each other.
     keep_values : bool, default=True

@@ -15,7 +15,7 @@ from .random_feature_expansion import RandomFeatureExpansion
 class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     """Regression by doubly stochastic gradients: least squares, support vector, robust and quantile regression.
 
-    The function is a sum of random Fourier features of the kernel, which gains a block of them in every step. Features
+    The function is a sum of random features of the kernel, which gains a block of them in every step. Features
     are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs, and data may
     stream past (`partial_fit`). It is learnt about a constant, which a stream has of its first rows. By default every
     block of features is fitted through its covariance on one batch, as the authors' release does, and the steps are
@@ -27,8 +27,9 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         "auto" is the square loss. A loss with parameters is an object of `shallows.losses`, such as
         ``losses.Huber(delta=2.0)``; ε and δ are in the units of the targets.
     kernel : str or Kernel, default="gaussian"
-        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
-        "cauchy_product".
+        A kernel of `shallows.kernels` that draws random features: "gaussian", "laplace", "cauchy", "matern",
+        "laplace_product", "cauchy_product" by their frequencies, "polynomial", "linear", "exponential", "arc_cosine" by
+        features of their own, which vary more.
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features. "auto" takes the multiple of the median distance with which kernel ridge
         regression has the least leave-one-out error on 600 points (on the first rows of a stream). "median" and None
@@ -37,15 +38,16 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     method : {"dsg", "udsg", "cdsg"}, default="dsg"
         Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
-        or an old one wherever the variance bound then allows a longer step ("cdsg").
+        or an old one wherever the variance bound then allows a longer step ("cdsg", for features with a bound: those
+        with frequencies, and those of "arc_cosine" of order 0).
     regularisation : float, optional
         λ, for λ/2 ‖f‖² beside the mean loss. None takes the one with the smallest leave-one-out error on the points
         that the bandwidth is chosen with, for a loss of classes in units of its curvature.
     block_size : int, optional
         F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
-        stream.
+        stream. Of features without frequencies twice as many.
     batch_size : int, optional
-        B, the rows of a step. None takes 10 F, five examples for every column of a block. The batches of a stream
+        B, the rows of a step. None takes five examples for every column of a block. The batches of a stream
         are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
         "theory" has steps θ/(t + t₀) with θ = theta_nu/κ, where a step of one shrinks f by κ: regularisation/damping
@@ -77,7 +79,7 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients so far, σ² on a
         subsample.
     features : {"pair", "cosine"}, default="pair"
-        Cosines and sines, or cosines with random phases.
+        Cosines and sines, or cosines with random phases, of kernels that have frequencies.
     orthogonal : bool, default=False
         Whether the frequencies of a block are at right angles to each other.
     keep_values : bool, default=True

@@ -9,16 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from ... import arrays, losses, streams, training
+from ... import arrays, kernels, losses, streams, training
 from ...errors import ShallowsError
-from ...features.fourier import FourierFeatures
+from ...features.random_features import stream_of
 from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..base import TrainingSet
 from ..centring import Centring
 from ..fitting import FitSnapshot
-from ..kernel_checks import check_scale, check_scores
+from ..kernel_checks import check_scale, check_scores, check_values
 from ..streaming.batches import Batch, batches_of
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.streamed_fit import FIRST_ROWS, StreamableFit
@@ -294,7 +294,8 @@ class RandomFeatureExpansion(PlannedExpansion):
         """Choose centring, kernel, features and solver from the training data."""
         (X, _, weights, *_), targets, n, seed, device = fit.data, fit.codes, fit.n, fit.seed, fit.device
         c, budget, self._dtype, self._mean_weight = fit.n_outputs, fit.budget, fit.dtype, fit.weight_unit
-        self._centring = Centring.of(X, without_constants=False)
+        centred = kernels.kind(self.kernel).shift_invariant
+        self._centring = Centring.of(X, centred=centred, without_constants=False)
         block_size, batch_size = self._default_sizes(n)
         self.block_size_ = self.block_size or block_size
         self.batch_size_ = min(n, self.batch_size or batch_size)
@@ -303,30 +304,33 @@ class RandomFeatureExpansion(PlannedExpansion):
         sample = self._centring.training_points(
             X[rows], np.arange(len(rows)), arrays.Device("cpu"), np.dtype("float64")
         )
-        check_scale(sample, sample.dtype, may_vanish=bool((sample == sample[0]).all()))
-        sample = sample[:, :-2]
+        check_scale(sample, sample.dtype, may_vanish=not centred or bool((sample == sample[0]).all()))
+        mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
         looked_at = (sample, *(None if part is None else part[rows] for part in (targets, weights)))
         for m in (CHOSEN_FROM, SAMPLE):
             kernel, nu, chosen = self._choose_kernel(*(None if p is None else p[:m] for p in looked_at), n, seed)
             is_uninformative = chosen.pop("is_uninformative", False)
             if len(sample) <= m or not is_uninformative:
                 break
+        if not centred:
+            check_values(kernel, kernels.augmented(sample.astype(self._dtype)))
         held = n * (X.shape[1] + c) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
-        self._features = FourierFeatures(
+        self._features = stream_of(
             kernel,
             X.shape[1],
             self.block_size_,
             seed,
             form=self.features,
             orthogonal=self.orthogonal,
+            mean_square=mean_square,
             cache_bytes=room // 2,
         )
         # Beside coefficients and frequencies a block has its covariance and the factor that inverts it.
         width, squares = self._features.width, 2 if self.preconditioning else 0
         arrays.check_room(
             f"A block of {self.block_size_:,} frequencies takes",
-            self._dtype.itemsize * width * (FIRST_CAPACITY * c + X.shape[1] + squares * width),
+            self._dtype.itemsize * width * (FIRST_CAPACITY * c + self._features.drawn_numbers + squares * width),
             budget,
             "Take a smaller block_size, or give more memory.",
         )

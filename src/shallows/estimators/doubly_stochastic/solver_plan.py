@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
+from ...features.random_features import check_draws_features
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
@@ -48,6 +49,10 @@ have told is in f already, and what is left has a larger share of noise."""
 
 LEAST_DAMPING = 1e-4
 """What float32 resolves of the covariance of a block."""
+
+WARN_MOMENT, MOST_MOMENT = 100.0, 1e12
+"""E (φ(x)φ(x))² over k(x, x)², as a multiple of F where a user is warned, and where it is refused. On digits a moment
+of 3,000 costs nothing, one of 10⁷ a percent of the test images, and one of 10¹⁴ nine percent."""
 
 LEAST_ERROR = 0.01
 """The least share of the variance of labels that is believed to be left."""
@@ -107,6 +112,7 @@ class PlannedExpansion(StreamedFit):
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
+        check_draws_features(self.kernel)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
         check_not_negative(self, "regularisation", "damping", "decrease")
         for name, least in (("fresh", 1), ("reused", 0)):
@@ -141,7 +147,10 @@ class PlannedExpansion(StreamedFit):
     def _default_sizes(self, n: int) -> tuple[int, int]:
         """F and B; with five examples for every column of a block its covariance can be inverted safely."""
         F = min(1024, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 32)))))
-        return F, min(n, 10 * (self.block_size or F))
+        # Features that are no cosines and sines of frequencies have one column each, and vary more.
+        columns = 2 if kernels.kind(self.kernel).shift_invariant else 1
+        F = F * 2 // columns
+        return F, min(n, 5 * columns * (self.block_size or F))
 
     def _default_steps(self, n: int, n_batches: int) -> int:
         """Ten passes; more where they are short, since small data need no fewer steps to the solution."""
@@ -216,14 +225,20 @@ class PlannedExpansion(StreamedFit):
         if schedule == "auto":
             schedule = "theory" if preconditioning and nu > 0 else "line_search"
         F, L = self.block_size_, curvature(loss)
-        K = self._features.kernel(sample, sample)
+        kernel = self._features.kernel
+        K, moment = kernel(sample, sample), self._features.relative_moment
+        _check_moment(kernel, moment, F)
+        # Dampings are in units of k(x, x), which is 1 for kernels of the difference x − z.
+        size = 1.0 if kernel.has_frequencies else float(np.mean(kernel.diagonal(sample)))
         with arrays.one_blas_thread():
             top = float(np.linalg.eigvalsh(K[:500, :500] / min(500, len(K)))[-1])
-        stable = doubly_stochastic.stable_step(loss, top, self.batch_size_, F, preconditioning is not None)
+        stable = doubly_stochastic.stable_step(
+            loss, top, self.batch_size_, F, preconditioning is not None, size, moment
+        )
         damping, damping_of_batch = self.damping, 0.0
         if damping is None:
-            damping = max(F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))), LEAST_DAMPING)
-            least, usual, most = DAMPING_OF_BATCH
+            damping = max(F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))), size * LEAST_DAMPING)
+            least, usual, most = (size * c for c in DAMPING_OF_BATCH)
             damping_of_batch = min(most, max(least, RIDGES_OF_BATCH * chosen["ridge"])) if "ridge" in chosen else usual
             damping_of_batch *= _copies(sample)  # Copies of an example tell no more of the directions than one does.
             if preconditioning:
@@ -252,8 +267,13 @@ class PlannedExpansion(StreamedFit):
             variance = self.feature_variance
             if variance is None:
                 variance = doubly_stochastic.feature_variance(self._features, sample)
+            if self._features.product_bound is None:
+                raise ShallowsError(
+                    "method='cdsg' compares the variances of an old block and a new one by a bound of the products of "
+                    f"two features, and those of the kernel {kernel.name!r} have none. Take method='dsg' or 'udsg'."
+                )
             bound, cap = self.gradient_bound, float(self.cap)
-            policy = Checked(float(variance), bound, cap, product_bound=2.0 if self.features == "pair" else 3.0)
+            policy = Checked(float(variance), bound, cap, product_bound=self._features.product_bound)
         solver = DoublyStochastic(
             float(step),
             float(decrease),
@@ -298,6 +318,19 @@ class PlannedExpansion(StreamedFit):
         """The multiple of the zero function's loss that counts as divergence; steps of θ/t are long by design."""
         unbounded = loss.coding == "offset" or (self.schedule == "theory" and self.step_size is not None)
         return math.inf if unbounded else training.GROWTH
+
+
+def _check_moment(kernel: kernels.Kernel, moment: float, block_size: int) -> None:
+    """Warn of random features that vary much, and refuse those that vary beyond all use."""
+    said = (
+        f"The random features of {kernel!r} vary much: at a point of usual norm, the mean of (φ(x)φ(x))² is "
+        f"{moment:.3g} times k(x, x)². Take a lower degree or a larger bandwidth, or bring X to a usual scale about "
+        "the origin; KernelSGD and EigenPro need no random features."
+    )
+    if moment > MOST_MOMENT:
+        raise ShallowsError(said)
+    if moment > WARN_MOMENT * block_size:
+        warn_user(f"{said} Training goes on.", UserWarning)
 
 
 def curvature(loss: losses.Loss) -> float:

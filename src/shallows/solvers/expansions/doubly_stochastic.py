@@ -263,17 +263,26 @@ def least(slope: Any, highest: float, guess: float) -> float:
     return at if math.isfinite(at) else low
 
 
-def stable_step(loss: Any, top_eigenvalue: float, batch_size: int, block_size: int, preconditioned: bool) -> float:
+def stable_step(
+    loss: Any,
+    top_eigenvalue: float,
+    batch_size: int,
+    block_size: int,
+    preconditioned: bool,
+    size: float = 1.0,
+    moment: float = 1.0,
+) -> float:
     """A constant step at half of the edge of stability.
 
     The mean of a step contracts while γ L λ₁ < 2, with L the smoothness of the loss (1 where it has kinks) and λ₁ the
-    top eigenvalue of K/n. The batch's examples and the block's features each add noise, κ/B and κ/F to λ₁. With the
-    block's covariance inverted λ₁ is 1, and the noise of a regression on as many columns as a block has is 2F/B.
+    top eigenvalue of K/n. The batch's examples and the block's features each add noise, κ/B and κμ/F to λ₁, with the
+    ``size`` κ of k(x, x) and the ``moment`` μ of features that vary more than cosines. With the block's covariance
+    inverted λ₁ is 1, and the noise of a regression on as many columns as a block has is 2F/B.
     """
     L = loss.smoothness if loss.smoothness < float("inf") else 1.0
     if preconditioned:
         return 1.0 / (L * (1.0 + 2.0 * block_size / batch_size))
-    return 1.0 / (L * (top_eigenvalue + 1.0 / batch_size + 1.0 / block_size))
+    return 1.0 / (L * (top_eigenvalue + size / batch_size + size * moment / block_size))
 
 
 def feature_variance(features: Any, x: Array, n_points: int = 512, n_blocks: int = 4) -> float:

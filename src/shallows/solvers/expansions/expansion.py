@@ -10,7 +10,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
-from ...features.fourier import FourierFeatures
+from ...features.base import FeatureStream
 from ...gpu.fused_expressions import FusedExpression
 from ..examples import Examples, ExampleSet
 from .growing_expansion import FIRST_CAPACITY, GrowingExpansion, zeros
@@ -99,7 +99,7 @@ class ExpansionProblem(ExampleSet):
     Weights have mean one.
     """
 
-    features: FourierFeatures
+    features: FeatureStream
     loss: Any  # See `shallows.losses`
     n_outputs: int  # c
     points: Array | None = None

@@ -1,0 +1,125 @@
+"""Blocks of random features of any kernel that draws some: Fourier features, or those of the kernel's own law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import arrays, kernels
+from ..arrays import Array
+from ..errors import ShallowsError
+from ..kernels import Kernel
+from .base import FeatureStream, check_inputs
+from .fourier import BlockCache, FourierFeatures, kind_of_array
+
+
+@dataclass(frozen=True)
+class RandomFeatures:
+    """Blocks of the random features that a kernel draws by `Kernel.random_features`.
+
+    Block i is a function of (seed, i) alone, as that of `FourierFeatures` is.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With ``random_features``.
+    n_inputs : int
+    block_size : int
+        F, the number of features of a block.
+    seed : int
+    mean_square : float
+        R², the mean of ‖x‖² over the data. Features are unbiased with any other too, but vary more.
+    cache_bytes : int
+        Drawn numbers kept for the next visit. What does not fit is drawn again.
+    """
+
+    kernel: Any
+    n_inputs: int
+    block_size: int
+    seed: int = 0
+    mean_square: float = 1.0
+    cache_bytes: int = 2**28
+    _cache: BlockCache = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_cache", BlockCache(self.cache_bytes))
+
+    @property
+    def width(self) -> int:
+        """Columns of a block: F."""
+        return self.block_size
+
+    @property
+    def relative_moment(self) -> float:
+        """`Kernel.relative_moment` at the mean square of the data."""
+        return self.kernel.relative_moment(self.mean_square)
+
+    @property
+    def drawn_numbers(self) -> float:
+        """`Kernel.drawn_numbers` of a feature."""
+        return self.kernel.drawn_numbers(self.n_inputs, self.mean_square)
+
+    @property
+    def product_bound(self) -> float | None:
+        """κ + φ, with |k(x, z)| ≤ κ and |φ(x)φ(z)| ≤ φ; None where there are no such bounds."""
+        return self.kernel.product_bound
+
+    def block(self, i: int, x: Array) -> Array:
+        """Unnormalised features of block i, shape (m, F): ``block(i, x) @ block(i, z).T / F`` has the mean k(x, z)."""
+        check_inputs(x, self.n_inputs)
+
+        def kept(purpose: str, make: Any) -> Array:
+            return self._cache.get((purpose, int(i), *kind_of_array(x)), lambda: arrays.astype(make(), x.dtype))
+
+        return self.kernel.random_features(self.seed, int(i), self.block_size, x, self.mean_square, kept)
+
+
+def check_draws_features(kernel: Any) -> None:
+    """Refuse a kernel, or the name or function of one, that has no random features, and say what takes it."""
+    if not _draws_features(kernels.kind(kernel)):
+        name = getattr(kernel, "name", getattr(kernel, "__name__", kernel))
+        known = [one for one, cls in kernels.KERNELS.items() if _draws_features(cls)]
+        raise ShallowsError(
+            f"The kernel {name!r} draws no random features, of which the function of doubly stochastic gradients is "
+            f"made. Kernels that do: {', '.join(map(repr, known))}. KernelSGD and EigenPro take every kernel, and so "
+            "does FeatureEigenPro with features='nystrom'."
+        )
+
+
+def _draws_features(kind: Kernel | type[Kernel]) -> bool:
+    cls = kind if isinstance(kind, type) else type(kind)
+    return any(getattr(cls, name) is not getattr(Kernel, name) for name in ("frequencies", "random_features"))
+
+
+def stream_of(
+    kernel: Kernel,
+    n_inputs: int,
+    block_size: int,
+    seed: int,
+    *,
+    form: str = "pair",
+    orthogonal: bool = False,
+    mean_square: float = 1.0,
+    cache_bytes: int = 2**28,
+) -> FeatureStream:
+    """The blocks of random features of a kernel: of its frequencies where it has any, else what it draws itself.
+
+    Parameters are those of `FourierFeatures` and `RandomFeatures`.
+
+    Raises
+    ------
+    ShallowsError
+        If the kernel has no random features, or these have no frequencies and so no ``form`` and no right angles.
+    """
+    if kernel.has_frequencies:
+        return FourierFeatures(
+            kernel, n_inputs, block_size, seed, form=form, orthogonal=orthogonal, cache_bytes=cache_bytes
+        )
+    check_draws_features(kernel)
+    if form != "pair" or orthogonal:
+        asked = "orthogonal=True" if orthogonal else f"features={form!r}"
+        raise ShallowsError(
+            f"{asked} is for kernels of the difference x − z, whose features are cosines of frequencies; those of "
+            f"{kernel.name!r} are none. Leave it out."
+        )
+    return RandomFeatures(kernel, n_inputs, block_size, seed, mean_square, cache_bytes)

@@ -1,0 +1,285 @@
+"""Kernels that draw random features of their own, and doubly stochastic gradients with them."""
+
+from __future__ import annotations
+
+import math
+
+import array_api_strict
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+
+import shallows
+from doubly_stochastic_example import ALL, moons
+from engine_example import sample
+from pretended_gpu import pretended_gpu
+from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor, kernels
+from shallows.errors import ShallowsError
+from shallows.features import FourierFeatures, block_sums
+from shallows.features.base import FeatureStream
+from shallows.features.random_features import RandomFeatures, stream_of
+from shallows.gpu import cuda
+
+SERIES = [
+    kernels.Polynomial(3, 1.0, 0.5),
+    kernels.Polynomial(2, 0.0, 1.0),
+    kernels.Polynomial(7, 2.0, 0.2),
+    kernels.Linear(0.5),
+    kernels.Exponential(2.0),
+]
+UNITS = [kernels.ArcCosine(order) for order in (0, 1, 2)]
+of_series = pytest.mark.parametrize("kernel", SERIES, ids=repr)
+of_every_law = pytest.mark.parametrize("kernel", [*SERIES, *UNITS], ids=repr)
+
+
+def drawn(kernel, d=3, F=40, mean_square=3.0, **options):
+    return RandomFeatures(kernel, d, F, seed=2, mean_square=mean_square, **options)
+
+
+# ------------------------------------------------------------------------------------------------- features
+
+
+@of_every_law
+@pytest.mark.parametrize("mean_square", [3.0, 0.7])
+def test_the_mean_over_blocks_is_the_kernel_whatever_mean_square_is_given(kernel, mean_square):
+    x, z = sample(8), sample(7, seed=1)
+    x[0] = 0.0
+    f, n_blocks = drawn(kernel, mean_square=mean_square), 1500
+    estimates = np.array([f.block(i, x) @ f.block(i, z).T / f.block_size for i in range(n_blocks)])
+    deviation = estimates.std(axis=0) / math.sqrt(n_blocks)
+    # 56 pairs: beyond 5 standard deviations once in 30,000 sets of seeds; tails are heavier than normal ones.
+    assert (np.abs(estimates.mean(axis=0) - kernel(x, z)) < 5.0 * deviation + 1e-12).all()
+
+
+@of_series
+@pytest.mark.parametrize("t", [0.3, 3.0, 40.0])
+def test_the_shares_are_the_terms_of_the_power_series(kernel, t):
+    shares, value = kernel.shares(t), math.exp(kernel.log_value(t))
+    n = np.arange(len(shares))
+    for ratio in (0.0, 0.4, 1.0):
+        expected = kernel(np.array([[t * ratio]]), np.ones((1, 1)))[0, 0]
+        assert value * (shares * ratio**n).sum() == pytest.approx(expected, rel=1e-12)
+
+
+@of_series
+def test_a_block_has_each_degree_as_often_as_its_share_up_to_one(kernel):
+    # A feature of degree N is a homogeneous polynomial of degree N.
+    f, x = drawn(kernel, F=200), np.ones((1, 3))
+    for i in range(5):
+        degrees = np.round(np.log2(np.abs(f.block(i, 2 * x) / f.block(i, x))))[0]
+        shares = kernel.shares(3.0)
+        counts = np.array([(degrees == n).sum() for n in range(len(shares))])
+        assert (np.abs(counts - 200 * shares) < 1.0 + 1e-9).all()
+
+
+def test_the_second_moment_of_products_of_signs_is_the_closed_form():
+    # E (wᵀx)²(wᵀz)² = ‖x‖²‖z‖² + 2 (xᵀz)² − 2 Σ xᵢ²zᵢ² for a vector of signs, to the power of the degree.
+    x, z, p = sample(4, 5), sample(4, 5, seed=1), 2
+    f = drawn(kernels.Polynomial(p, 0.0, 1.0), d=5, F=400_000, mean_square=1.0)
+    products = f.block(0, x) * f.block(0, z)
+    one = (x**2).sum(axis=1) * (z**2).sum(axis=1) + 2 * (x * z).sum(axis=1) ** 2 - 2 * (x**2 * z**2).sum(axis=1)
+    deviation = (products**2).std(axis=1) / math.sqrt(products.shape[1])
+    assert (np.abs((products**2).mean(axis=1) - one**p) < 5.0 * deviation).all()
+
+
+@pytest.mark.parametrize("kernel", UNITS, ids=repr)
+def test_the_moment_of_units_is_that_of_many_of_them(kernel):
+    x = np.array([[0.6, 0.8, 0.0]])
+    fourth = (drawn(kernel, F=1_000_000).block(0, x) ** 4).mean()
+    assert fourth / kernel.diagonal(x)[0] ** 2 == pytest.approx(kernel.relative_moment(1.0), rel=0.15)
+
+
+@of_series
+def test_the_moment_of_a_series_bounds_that_of_its_features(kernel):
+    x = np.full((1, 64), math.sqrt(3.0 / 64))
+    fourth = (drawn(kernel, d=64, F=100_000).block(0, x) ** 4).mean() / kernel.diagonal(x)[0] ** 2
+    assert 0.7 < fourth / kernel.relative_moment(3.0) < 1.2
+
+
+@of_every_law
+def test_a_block_is_the_same_in_every_order_split_precision_and_library(kernel):
+    x, f = sample(20), drawn(kernel)
+    first = f.block(3, x)
+    f.block(0, x)
+    assert np.array_equal(drawn(kernel, cache_bytes=0).block(3, x), first)
+    assert np.abs(np.concatenate([f.block(3, x[:7]), f.block(3, x[7:])]) - first).max() < 1e-12
+    made = f.block(3, x.astype(np.float32))
+    assert made.dtype == np.float32
+    # Units at their threshold may fall on either side in another precision.
+    assert np.mean(np.abs(made - first) > 1e-4 * np.abs(first).max()) < 0.01
+    strict = np.asarray(f.block(3, array_api_strict.asarray(x)))
+    assert np.abs(strict - first).max() < 1e-12 * np.abs(first).max()
+    A = sample(5 * 40, 2).reshape(5, 40, 2)
+    expected = sum(f.block(1 + j, x) @ A[j] for j in range(5))
+    assert np.abs(block_sums.evaluate(f, x, A, first=1, budget=2**10) - expected).max() < 1e-10
+
+
+def test_the_door_gives_each_kernel_the_features_that_it_has():
+    assert isinstance(stream_of(kernels.Gaussian(1.0), 3, 8, 0), FourierFeatures)
+    made = stream_of(kernels.Exponential(1.0), 3, 8, 0)
+    assert isinstance(made, RandomFeatures)
+    assert isinstance(made, FeatureStream)
+    with pytest.raises(ShallowsError, match="heat_circle"):
+        stream_of(kernels.HeatCircle(), 1, 8, 0)
+    with pytest.raises(ShallowsError, match="take 3 inputs"):
+        made.block(0, np.ones((2, 4)))
+
+
+# ----------------------------------------------------------------------------------------------- estimators
+
+CUBIC = {"degree": 3, "offset": 1.0, "scale": 0.3}
+
+
+def cubic(n=800, seed=0):
+    """A polynomial of degree 3 of three inputs about 2, which a polynomial kernel of degree 3 holds exactly."""
+    x = sample(n, 3, seed) + 0.5
+    return x, 2.0 + x[:, 0] * x[:, 1] * x[:, 2] - x[:, 0] ** 2 + x[:, 2]
+
+
+@pytest.mark.parametrize("method", ["dsg", "udsg"])
+def test_a_regression_comes_close_to_exact_kernel_ridge(method):
+    (X, y), (new, y_new) = cubic(), cubic(seed=1)
+    model = DoublyStochasticRegressor("polynomial", kernel_params=CUBIC, method=method, random_state=0).fit(X, y)
+    exact = KernelRidge(kernel="poly", degree=3, gamma=0.3, coef0=1.0, alpha=1e-3).fit(X, y)
+    assert exact.score(new, y_new) > 0.9999
+    assert model.score(new, y_new) > 0.99
+
+
+def labelled():
+    (X, y), (new, y_new) = cubic(), cubic(seed=1)
+    return X, np.where(y > 2.0, 1, 0), new, np.where(y_new > 2.0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "method"),
+    [
+        (kernels.Polynomial(**CUBIC), "dsg"),
+        (kernels.Polynomial(**CUBIC), "udsg"),
+        (kernels.ArcCosine(0), "dsg"),
+        (kernels.ArcCosine(0), "cdsg"),
+        (kernels.ArcCosine(1), "udsg"),
+        (kernels.ArcCosine(2), "dsg"),
+    ],
+    ids=str,
+)
+def test_scores_of_the_square_loss_are_near_those_of_exact_kernel_ridge(kernel, method):
+    X, y, new, y_new = labelled()
+    model = DoublyStochasticClassifier(kernel=kernel, loss="square", method=method, random_state=0).fit(X, y)
+    nu, signs = model.effective_params_["regularisation"], 2.0 * y - 1.0
+    alpha = np.linalg.solve(kernel(X, X) + len(X) * nu * np.eye(len(X)), signs - signs.mean())
+    exact = signs.mean() + kernel(new, X) @ alpha
+    # 0.06 to 0.12 of their spread, and 0.17 for the Gaussian kernel: a block is a regression on few features.
+    assert np.sqrt(np.mean((model.decision_function(new) - exact) ** 2)) < 0.18 * exact.std()
+    assert abs(model.score(new, y_new) - np.mean((exact > 0) == y_new)) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        ("polynomial", {"kernel_params": CUBIC}),
+        ("polynomial", {"kernel_params": CUBIC, "preconditioning": None, "n_iter": 400}),
+        ("exponential", {}),
+        ("arc_cosine", {"kernel_params": {"order": 0}, "schedule": "line_search"}),
+        ("arc_cosine", {"kernel_params": {"order": 1}}),
+        ("arc_cosine", {"kernel_params": {"order": 2}}),
+    ],
+    ids=str,
+)
+def test_a_classifier_is_as_good_as_exact_kernel_ridge_with_its_kernel(kernel, options):
+    X, y, new, y_new = labelled()
+    model = DoublyStochasticClassifier(kernel=kernel, random_state=0, **options).fit(X, y)
+    made = kernels.make(kernel, model.bandwidth_, **options.get("kernel_params", {}))
+    exact = KernelRidge(kernel="precomputed", alpha=0.1).fit(made(X, X), 2.0 * y - 1.0)
+    right = np.mean((exact.predict(made(new, X)) > 0) == y_new)
+    assert right > 0.88
+    assert model.score(new, y_new) > right - 0.02
+
+
+@pytest.mark.parametrize("Estimator", ALL)
+@pytest.mark.parametrize("kernel", ["polynomial", "exponential", "arc_cosine"])
+def test_a_saved_model_predicts_the_same_to_the_bit(Estimator, kernel, tmp_path):
+    X, y = cubic(300)
+    y = y > 2.0 if Estimator is DoublyStochasticClassifier else y
+    model = Estimator(kernel=kernel, random_state=0, n_iter=5).fit(X, y)
+    shallows.save(model, tmp_path / "model.npz")
+    again = shallows.load(tmp_path / "model.npz")
+    output = "decision_function" if hasattr(model, "decision_function") else "predict"
+    assert np.array_equal(getattr(again, output)(X), getattr(model, output)(X))
+
+
+def test_a_version_that_draws_other_features_says_so(tmp_path, monkeypatch):
+    X, y = cubic(200)
+    shallows.save(DoublyStochasticRegressor("exponential", random_state=0, n_iter=2).fit(X, y), tmp_path / "model.npz")
+    monkeypatch.setattr(kernels.Exponential, "log_value", lambda self, t: 1.01 * t / self.bandwidth**2)
+    with pytest.raises(ShallowsError, match="this version draws other features"):
+        shallows.load(tmp_path / "model.npz")
+
+
+@pytest.mark.parametrize("kernel", ["polynomial", "exponential"])
+def test_a_stream_is_learnt_batch_by_batch(kernel):
+    model = DoublyStochasticClassifier(kernel=kernel, random_state=0)
+    for seed in range(12):
+        model.partial_fit(*moons(250, seed=seed), classes=["high", "low"])
+    assert model.score(*moons(seed=100)) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters"), [("polynomial", CUBIC), ("exponential", {}), ("arc_cosine", {"order": 1})]
+)
+def test_a_fit_with_the_arrays_of_a_gpu_is_that_on_the_cpu(kernel, parameters, monkeypatch):
+    X, y, new, _ = labelled()
+    options = {"kernel_params": parameters, "random_state": 0, "n_iter": 10, "dtype": "float64"}
+    expected = DoublyStochasticClassifier(kernel=kernel, device="cpu", **options).fit(X, y).decision_function(new)
+    with pretended_gpu(monkeypatch), cuda.off():
+        model = DoublyStochasticClassifier(kernel=kernel, device="gpu", **options).fit(X, y)
+        assert model.effective_params_["device"].startswith("gpu")
+        assert np.abs(model.decision_function(new) - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_the_origin_of_the_data_is_kept():
+    X, y = cubic(300)
+    model = DoublyStochasticRegressor("polynomial", kernel_params=CUBIC, random_state=0, n_iter=3).fit(X, y)
+    f = model._features
+    expected = sum(f.block(j, X.astype(f_dtype := model._dtype)) @ A for j, A in enumerate(model.dual_coef_))
+    assert f.mean_square == pytest.approx(np.mean((X**2).sum(axis=1)))
+    scores = model._state.values(model._problem, X.astype(f_dtype))
+    assert np.allclose(expected, scores, rtol=1e-6)
+    spread = np.std(y)
+    assert np.allclose(model.predict(X), scores[:, 0] * spread + model.intercept_, rtol=1e-5)
+
+
+# ---------------------------------------------------------------------------------------------- wrong input
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "heat_circle"}, r"'heat_circle' draws no random features.*'arc_cosine'\. KernelSGD.*'nystrom'"),
+        ({"kernel": rbf_kernel}, "'rbf_kernel' draws no random features"),
+        ({"kernel": kernels.HeatCircle()}, "'heat_circle' draws no random features"),
+        ({"kernel": "polynomial", "method": "cdsg"}, "'polynomial' have none. Take method='dsg' or 'udsg'"),
+        ({"kernel": "arc_cosine", "features": "cosine"}, "features='cosine' is for kernels of the difference"),
+        ({"kernel": "arc_cosine", "orthogonal": True}, "orthogonal=True is for kernels of the difference"),
+        ({"kernel": "polynomial", "kernel_params": {"degree": 40, "offset": 0.0}}, r"is 1\.22e\+19 times k\(x, x\)²"),
+        ({"kernel": "polynomial", "kernel_params": {"degree": 1000, "scale": 9.0}}, "overflows on the training points"),
+        ({"kernel": "exponential", "bandwidth": 0.01}, "overflows on the training points"),
+        ({"kernel": "exponential", "bandwidth": 0.01, "regularisation": 0.1}, "largest value of the kernel"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_told(options, message):
+    with pytest.raises(ShallowsError, match=message):
+        DoublyStochasticClassifier(**options).fit(*moons())
+
+
+def test_features_that_vary_much_are_told_with_the_number():
+    X, y = moons()
+    with pytest.warns(UserWarning, match=r"degree=12.* is 5\.31e\+05 times"):
+        DoublyStochasticClassifier(kernel="poly", kernel_params={"degree": 12, "coef0": 0}, n_iter=2).fit(X, y)
+
+
+def test_novelty_is_told_by_a_kernel_of_products():
+    X = np.concatenate([sample(400, 3), [[9.0, 9.0, 9.0]]])
+    model = DoublyStochasticNoveltyDetector(kernel="arc_cosine", kernel_params={"order": 0}, random_state=0).fit(X)
+    assert np.mean(model.predict(X) < 0) == pytest.approx(0.1, abs=0.01)
