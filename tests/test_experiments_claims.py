@@ -156,6 +156,10 @@ def test_what_was_not_waited_for_is_undecided_and_says_so():
     assert row["reason"].endswith("it was stopped")
     (row,) = claim_of({"label": "x", "at_least": 1}, curves, published="said")
     assert row["verdict"] == "deviates"
+    neither = {("fast", "g", 0): {"error": {1: math.nan}}}
+    for values, verdict in ((neither, "undecided"), (curves, "deviates")):
+        (row,) = claim_of({"label": "x", "at_most": 1, "censored": "neither ended"}, values, published="said")
+        assert row["verdict"] == verdict
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(2, "deviates"), (3, "deviates"), (4, "not run")])

@@ -106,6 +106,8 @@ def test_a_curve_of_the_spectrum_has_a_point_for_each_eigenvalue():
     assert made.index == [1, 2, 3]
     assert made.curve["eigenvalue_ratio"][:2].tolist() == [1.0, 2.0]
     assert np.isfinite(made.curve["eigenvalue_ratio"]).all()
+    large = spectrum.fitting.Spectrum(np.array([8.0, 0.0]), {})
+    assert np.isfinite(large.curve["eigenvalue_ratio"]).all()
 
 
 def test_the_spectrum_is_asked_for_no_more_points_than_there_are():

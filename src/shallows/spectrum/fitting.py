@@ -90,9 +90,10 @@ class Spectrum:
 
     @property
     def curve(self) -> dict[str, np.ndarray]:
-        """``eigenvalue`` λᵢ and ``eigenvalue_ratio`` λ₁/λᵢ, one number for each index."""
-        tiny = np.finfo(np.float64).tiny
-        return {"eigenvalue": self.values, "eigenvalue_ratio": self.values[0] / np.maximum(self.values, tiny)}
+        """``eigenvalue`` λᵢ and ``eigenvalue_ratio`` λ₁/λᵢ (the largest number where λᵢ is 0), one for each index."""
+        info = np.finfo(np.float64)
+        least = max(info.tiny, 2.0 * self.values[0] / info.max)
+        return {"eigenvalue": self.values, "eigenvalue_ratio": self.values[0] / np.maximum(self.values, least)}
 
 
 def eigenspectrum(

@@ -175,7 +175,9 @@ def _judged(
     reason = f"{_OURS} {text}"
     if "could_fail" in claim:
         reason += f"; it would fail with {claim['could_fail']}"
-    if "censored" in claim and measured.mean == math.inf:
+    # A ratio of what neither side came to is no number; one that only the method came to is infinite, and too large.
+    unended = math.isnan(measured.mean) or (measured.mean == math.inf and "at_most" not in claim)
+    if "censored" in claim and unended:
         return Verdict.UNDECIDED, f"{reason}; {claim['censored']}"
     if not measured.is_finite:
         return Verdict.DEVIATES, f"{reason}; a value is not finite"
