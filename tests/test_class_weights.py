@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.class_weight import compute_class_weight
 
 import shallows
-from bad_input_example import few
 from engine_example import sample
+from promises_example import unfitted
 from shallows import (
     DoublyStochasticClassifier,
     EigenProClassifier,
@@ -31,13 +31,6 @@ WORDS = np.array(["low", "middle", "high"])
 
 def labels(x):
     return WORDS[np.digitize(np.sin(2 * x[:, 0]) + x[:, 1], [0.4, 1.0])]
-
-
-def unfitted(name, **options):
-    Estimator = getattr(shallows, name)
-    known = Estimator().get_params()
-    options = {"random_state": 0, "max_epochs": 2, "n_features": 20, "block_size": 8, **few(Estimator), **options}
-    return Estimator(**{key: value for key, value in options.items() if key in known})
 
 
 @every
@@ -67,7 +60,7 @@ def test_a_rare_class_is_found_more_often_with_balanced_weights(name):
     centres = np.where(np.arange(400) % 10 == 0, 1.0, 0.0)
     x, y = rng.normal(size=(400, 2)) + centres[:, None], centres.astype(int)
     plain, balanced = (
-        unfitted(name, class_weight=given, bandwidth=2.0, max_epochs=20, n_features=100, centres=100).fit(
+        unfitted(name, class_weight=given, bandwidth=2.0, max_epochs=20, n_features=100, n_units=100, centres=100).fit(
             x[:300], y[:300]
         )
         for given in (None, "balanced")

@@ -21,11 +21,11 @@ PARTS = (
 
 
 def copy_project(to: Path) -> Path:
-    """A copy without git, environment, data and results."""
+    """A copy without git, environment, data and results, but with what Python has compiled."""
     for part in PARTS:
         source = PROJECT / part
         if source.is_dir():
-            shutil.copytree(source, to / part, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, to / part)
         elif source.exists():
             (to / part).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, to / part)
