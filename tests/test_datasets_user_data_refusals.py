@@ -86,6 +86,8 @@ def test_a_missing_file_is_told_with_the_nearest_one(tmp_path):
     table(tmp_path, name="house.csv")
     with pytest.raises(DatasetError, match=r"no such file\. Did you mean .*house\.csv"):
         request.resolve({"dataset": str(tmp_path / "huose.csv")}, tmp_path)
+    with pytest.raises(DatasetError, match=r"The dataset nothing\.csv cannot be read"):
+        request.resolve({"dataset": str(tmp_path / "house.csv"), "test_file": "nothing.csv"}, tmp_path)
 
 
 def test_a_form_that_is_not_read_is_told_with_those_that_are(tmp_path):

@@ -40,24 +40,18 @@ def test_scikit_learns_contract_holds(estimator, check):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_classifier_learns_with_each_loss(loss, classes):
     X, y = moons(classes=classes)
-    model = DoublyStochasticClassifier(loss=loss, random_state=0).fit(X, y)
+    model = DoublyStochasticClassifier(loss=loss, random_state=0, n_iter=60).fit(X, y)
     X_new, y_new = moons(seed=1, classes=classes)
     assert model.score(X_new, y_new) > (0.97 if classes == 2 else 0.9)
     scores = model.decision_function(X_new)
     assert scores.shape == ((600,) if classes == 2 else (600, 3))
     best = model.classes_[(scores > 0).astype(int) if classes == 2 else scores.argmax(axis=1)]
     assert np.array_equal(best, model.predict(X_new))
-
-
-@pytest.mark.parametrize("loss", ["logistic", "softmax"])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_probabilities_add_up_to_one_and_favour_what_is_predicted(loss, classes):
-    X, y = moons(classes=classes)
-    model = DoublyStochasticClassifier(loss=loss, random_state=0).fit(X, y)
-    P = model.predict_proba(X)
-    assert P.shape == (600, classes)
-    assert np.abs(P.sum(axis=1) - 1).max() < 1e-12
-    assert np.array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
+    if loss in ("logistic", "softmax"):
+        P = model.predict_proba(X_new)
+        assert P.shape == (600, classes)
+        assert np.abs(P.sum(axis=1) - 1).max() < 1e-12
+        assert np.array_equal(model.classes_[P.argmax(axis=1)], best)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +86,14 @@ def test_every_method_learns_and_so_does_every_schedule_and_kernel(method, optio
 def test_a_regressor_learns_with_each_loss(loss, n_outputs):
     X, y = waves()
     y = y if n_outputs is None else np.stack([y, 3 * X[:, 0]], axis=1)
-    model = DoublyStochasticRegressor(loss=loss, random_state=0).fit(X, y)
+    model = DoublyStochasticRegressor(loss=loss, random_state=0, n_iter=100).fit(X, y)
     X_new, y_new = waves(seed=1)
     predicted = model.predict(X_new)
     assert predicted.shape == ((800,) if n_outputs is None else (800, 2))
     first = predicted if n_outputs is None else predicted[:, 0]
     # With kinks the gradient does not grow with the error, so that the last steps find less. Outputs share one step, so
     # that the smaller one holds the larger back.
-    assert 1 - np.var(first - y_new) / np.var(y_new) > (0.95 if n_outputs is None else 0.8)
+    assert 1 - np.var(first - y_new) / np.var(y_new) > (0.94 if n_outputs is None else 0.8)
 
 
 def test_a_quantile_is_exceeded_by_the_share_that_it_names():

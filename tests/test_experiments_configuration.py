@@ -102,6 +102,13 @@ def test_a_value_of_the_wrong_kind_is_told_with_its_place(settings, key, value):
         configuration.load(PROJECT, {**settings, key: value})
 
 
+@pytest.mark.parametrize("lost", ["methods.yaml", "papers"])
+def test_a_folder_of_configuration_that_lacks_something_is_told(project, lost):
+    (project / "config" / lost).rename(project / lost)
+    with pytest.raises(ConfigurationError, match=rf"has no {lost}\."):
+        configuration.load(project)
+
+
 def test_an_unknown_key_of_a_target_names_the_nearest_and_the_file(project):
     path = project / "config" / "papers" / "eigenpro.yaml"
     changed(path, lambda paper: next(iter(paper["targets"].values())).update(capton="x"))

@@ -1,5 +1,6 @@
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -289,6 +290,22 @@ def test_an_axis_of_values_needs_values():
 def test_a_request_for_something_unknown_names_the_nearest(plan, asked, nearest):
     with pytest.raises(UnknownNameError, match=f"Did you mean '{nearest}'"):
         command_line.check([asked], plan, ["all", *plan.targets])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["hamster"], "There is no target 'hamster'"),
+        (["eigenpro_table6.csv"], "no target 'eigenpro_table6.csv'. Did you mean 'eigenpro_table6'?"),
+        (["other/place.txt"], "There is no target 'other/place.txt'"),
+        (["report", "--set-resources=trian:runtime=1"], "Did you mean 'train'?"),
+        (["report", "--set-threads=trian=8"], "Did you mean 'train'?"),
+    ],
+)
+def test_a_word_that_is_no_target_or_stage_is_told(plan, monkeypatch, words, told):
+    monkeypatch.setattr("sys.argv", ["snakemake", "-n", "--cores", "1", *words])
+    with pytest.raises(UnknownNameError, match=re.escape(told)):
+        command_line.check_command_line(plan, None, ["train", "report"])
 
 
 def test_a_figure_of_a_target_that_is_a_table_leads_to_the_table(plan):

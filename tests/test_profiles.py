@@ -36,12 +36,12 @@ def test_every_key_of_a_profile_is_an_option_of_snakemake(name, monkeypatch):
 @pytest.mark.parametrize("name", ["cluster-generic", "kubernetes"])
 def test_an_example_profile_plans_the_workflow_in_batches(name, tmp_path):
     """Without the executor, whose plugin need not be installed; all else is as the profile says."""
-    root = copy_project(tmp_path)
     text = (PROFILES / name / "config.yaml").read_text()
     kept = [line for line in text.splitlines() if not line.startswith(("executor:", "cluster-generic-"))]
     assert len(kept) == len(text.splitlines()) - sum(map(text.count, ("\nexecutor:", "\ncluster-generic-")))
+    root = copy_project(tmp_path / "project")
     (root / "profiles" / name / "config.yaml").write_text("\n".join(kept) + "\n")
-    done = snakemake(root, "-n", "eigenpro_table6", "--profile", f"profiles/{name}")
+    done = snakemake(root, "-n", "--directory", ".test", "--profile", f"profiles/{name}")
     assert done.returncode == 0, done.stdout
     trained = [part.partition("\n\n")[0] for part in done.stdout.split("rule train:")[1:]]
     resources = set(re.findall(r"\{resources\.(\w+)\}", text)) | {"in_turn"}

@@ -76,7 +76,7 @@ def snakemake_alone(project, tmp_path, folder, *arguments):
     )
 
 
-@pytest.mark.parametrize("words", [["--lint"], ["-n", "eigenpro_table6"], ["-n", "--directory", ".test"]])
+@pytest.mark.parametrize("words", [["--lint"], ["-n", "--directory", ".test"]])
 def test_snakemake_alone_plans_and_lints(project, tmp_path, words):
     done = snakemake_alone(project, tmp_path, project, *words, "--cores", "1")
     assert done.returncode == 0, done.stdout[-3000:]

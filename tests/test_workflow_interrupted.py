@@ -54,14 +54,6 @@ def project(tmp_path_factory):
     return root
 
 
-@pytest.fixture(scope="module")
-def calm(project):
-    """Without an interruption."""
-    done = snakemake(project, "slow_table", *options("calm"))
-    assert done.returncode == 0, done.stdout
-    return the_record(project / "calm")
-
-
 def options(results):
     return "--cores", "1", "--config", f"results={results}", "checkpoint_seconds=0.2"
 
@@ -71,8 +63,8 @@ def the_record(results):
     return json.loads(path.read_text())
 
 
-def interrupted(project, results, interrupt):
-    """Start, wait for the second checkpoint, interrupt."""
+def interrupted(project, results):
+    """Start, wait for the second checkpoint, and kill everything."""
     process = subprocess.Popen(
         command("slow_table", *options(results)),
         cwd=project,
@@ -88,7 +80,7 @@ def interrupted(project, results, interrupt):
         assert time.monotonic() < deadline, "no checkpoint was written"
         written |= {path.stat().st_mtime_ns for path in (project / results).rglob("checkpoint.npz")}
         time.sleep(0.01)
-    interrupt(process)
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=60)
     assert not list((project / results).rglob("runs/**/record.json")), "it ended before it could be interrupted"
 
@@ -100,31 +92,19 @@ def assert_same_numbers(one, other):
     ]
 
 
-def test_killed_with_everything_it_goes_on_where_it_was(project, calm):
-    interrupted(project, "killed", lambda process: os.killpg(process.pid, signal.SIGKILL))
-    locked = snakemake(project, "slow_table", *options("killed"))
-    assert locked.returncode != 0 and "lock" in locked.stdout.lower()
-    assert snakemake(project, "--unlock", *options("killed")).returncode == 0
-    done = snakemake(project, "slow_table", *options("killed"))
-    assert done.returncode == 0, done.stdout
-    resumed = the_record(project / "killed")
-    assert resumed["resumes"] == 1 and calm["resumes"] == 0
-    assert_same_numbers(resumed, calm)
-
-
-def test_killed_twice_it_still_ends_with_the_same_numbers(project, calm):
+def test_killed_twice_with_everything_it_goes_on_where_it_was_to_the_same_numbers(project):
     for _ in range(2):
-        interrupted(project, "twice", lambda process: os.killpg(process.pid, signal.SIGKILL))
-        assert snakemake(project, "--unlock", *options("twice")).returncode == 0
-    done = snakemake(project, "slow_table", *options("twice"))
-    assert done.returncode == 0, done.stdout
-    resumed = the_record(project / "twice")
-    assert resumed["resumes"] == 2
+        interrupted(project, "killed")
+        names = {path.name for path in (project / "killed" / "demo").rglob("*") if path.is_file()}
+        assert not names & {"record.json", "curve.csv", "slow_table.csv"}
+        locked = snakemake(project, "slow_table", *options("killed"))
+        assert locked.returncode != 0 and "lock" in locked.stdout.lower()
+        assert snakemake(project, "--unlock", *options("killed")).returncode == 0
+    records = []
+    for results in ("killed", "calm"):
+        done = snakemake(project, "slow_table", *options(results))
+        assert done.returncode == 0, done.stdout
+        records.append(the_record(project / results))
+    resumed, calm = records
+    assert resumed["resumes"] == 2 and calm["resumes"] == 0
     assert_same_numbers(resumed, calm)
-
-
-def test_what_the_interruption_left_is_no_result(project, calm):
-    interrupted(project, "left", lambda process: os.killpg(process.pid, signal.SIGKILL))
-    names = {path.name for path in (project / "left" / "demo").rglob("*") if path.is_file()}
-    assert not names & {"record.json", "curve.csv", "slow_table.csv"}
-    assert snakemake(project, "--unlock", *options("left")).returncode == 0

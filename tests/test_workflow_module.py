@@ -1,7 +1,5 @@
 """The workflow used from another one, and with a configuration of one's own."""
 
-import shutil
-
 import pytest
 import yaml
 
@@ -61,15 +59,6 @@ def test_another_workflow_with_a_wrong_setting_is_told_which(project, tmp_path):
     (tmp_path / "Snakefile").write_text(ANOTHER.format(project=project).replace('"scale"', '"sclae"'))
     done = in_folder(project, tmp_path, "--snakefile", str(tmp_path / "Snakefile"), "-n", "--cores", "1")
     assert done.returncode != 0 and "Did you mean 'scale'?" in done.stdout
-
-
-@pytest.mark.parametrize("lost", ["methods.yaml", "papers"])
-def test_a_folder_of_configuration_that_lacks_something_is_told(project, tmp_path, lost):
-    folder = shutil.copytree(project / ".test" / "config", tmp_path / "config")
-    shutil.rmtree(folder / lost) if (folder / lost).is_dir() else (folder / lost).unlink()
-    done = snakemake(project, "-n", "--cores", "1", "--config", f"configuration={folder}")
-    assert done.returncode != 0
-    assert f"has no {lost}." in done.stdout and done.stdout.count("Error") == 1
 
 
 def test_the_catalogue_of_workflows_finds_what_it_looks_for():
