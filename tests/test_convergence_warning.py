@@ -39,11 +39,9 @@ def test_a_smooth_target_without_noise_gives_no_warning(Estimator):
     assert fitted(Estimator(random_state=0), X, np.sin(X[:, 0]) + X[:, 1])[1] == []
 
 
-@pytest.mark.slow
 @each
-@pytest.mark.parametrize("n", [300, 1200])
-def test_pure_noise_is_never_answered_with_more_epochs(Estimator, n):
-    told = fitted(Estimator(random_state=0), sample(n, 5), sample(n, 1, seed=1)[:, 0])[1]
+def test_pure_noise_is_never_answered_with_more_epochs(Estimator):
+    told = fitted(Estimator(random_state=0), sample(600, 5), sample(600, 1, seed=1)[:, 0])[1]
     assert all("larger max_epochs" not in one and "early_stopping=True" in one for one in told)
 
 

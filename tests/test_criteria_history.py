@@ -23,10 +23,10 @@ def first_entries(wanted):
     log = git("log", "--reverse", "--format=commit %H", "--name-only", "--diff-filter=AM", "--", "config/papers")
     for block in log.split("commit ")[1:]:
         commit, *paths = block.split()
-        for path in paths:
-            if path.endswith(".yaml"):
-                for target, spec in yaml.load(git("show", f"{commit}:{path}"), Loader=loader)["targets"].items():
-                    found.setdefault(target, spec)
+        for path in (path for path in paths if path.endswith(".yaml")):
+            text = git("show", f"{commit}:{path}")
+            if any(f"\n  {target}:" in text for target in wanted - set(found)):
+                found = yaml.load(text, Loader=loader)["targets"] | found
         if wanted <= set(found):
             return found
     return found

@@ -20,7 +20,7 @@ from shallows.solvers.least_squares.cycles import Cycle
 from shallows.spectrum import make_preconditioner
 
 PROGRAM = Path(__file__).with_name("distributed_program.py")
-NUMBERS = (1, 2, 4)
+NUMBERS = (1, 3)  # which 700 rows are not a multiple of
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +59,11 @@ def names(results):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", NUMBERS[1:])
-def test_several_processes_find_the_model_of_one(found, n):
+def test_several_processes_find_the_model_of_one(found):
     for name in names(found):
-        assert_close(found[n][name], found[1][name], name)
+        assert_close(found[3][name], found[1][name], name)
     # That the sums have another order shows that the work was divided.
-    assert not np.array_equal(found[n]["EigenPro/coefficients"], found[1]["EigenPro/coefficients"])
+    assert not np.array_equal(found[3]["EigenPro/coefficients"], found[1]["EigenPro/coefficients"])
 
 
 @pytest.mark.slow
@@ -73,12 +72,12 @@ def test_the_model_is_that_of_the_estimators_own_fit(found, program):
     for name, make in program.FITS.items():
         model = make().fit(X, y, program.weights(name, y))
         scores = model.decision_function(new) if hasattr(model, "decision_function") else model.predict(new)
-        assert_close(found[4][f"{name}/coefficients"], model.dual_coef_, name)
-        assert_close(found[4][f"{name}/scores"], scores, name)
+        assert_close(found[3][f"{name}/coefficients"], model.dual_coef_, name)
+        assert_close(found[3][f"{name}/scores"], scores, name)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("before", "after"), [(4, 2), (1, 4)])
+@pytest.mark.parametrize(("before", "after"), [(3, 2), (1, 2)])
 def test_a_checkpoint_is_gone_on_from_by_another_number_of_processes(before, after, found, tmp_path, program):
     for n, case in ((before, "stopped"), (after, "resumed")):
         status, output = distributed_example.run(n, PROGRAM, case, tmp_path)

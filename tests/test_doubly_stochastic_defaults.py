@@ -92,15 +92,15 @@ def test_a_first_call_of_one_row_spoils_nothing():
 
 @pytest.mark.slow
 def test_one_row_a_call_raises_no_error():
-    X, y, X_test, _y_test = linear(60)
-    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [1] * 60)
+    X, y, X_test, _y_test = linear(40)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [1] * 40)
     assert np.isfinite(model.predict(X_test)).all()
 
 
 @pytest.mark.slow
 def test_small_batches_of_a_noisy_stream_are_learnt_from():
-    X, y, X_test, y_test = linear(1200)
-    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [30] * 40)
+    X, y, X_test, y_test = linear(900)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [30] * 30)
     assert model.score(X_test, y_test) > 0.65
 
 
@@ -135,9 +135,9 @@ def test_labels_in_words_begin_anew_as_well():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [[3000], [30] * 100, [500] * 6], ids=["one call", "of 30", "of 500"])
+@pytest.mark.parametrize("sizes", [[1500], [30] * 50, [500] * 3], ids=["one call", "of 30", "of 500"])
 def test_the_fraction_of_novelty_is_kept_in_a_stream(sizes):
-    X = np.random.default_rng(0).normal(size=(3000, 4))
+    X = np.random.default_rng(0).normal(size=(1500, 4))
     model = in_calls(DoublyStochasticNoveltyDetector(fraction=0.05, random_state=0), X, None, sizes)
     assert np.mean(model.predict(X) < 0) == pytest.approx(0.05, abs=0.012)
 

@@ -26,7 +26,7 @@ from shallows.errors import DivergenceError
 
 
 @pytest.mark.slow
-@parametrize_with_checks([DoublyStochasticClassifier(), DoublyStochasticNoveltyDetector()])
+@parametrize_with_checks([DoublyStochasticClassifier(n_iter=40), DoublyStochasticNoveltyDetector(n_iter=40)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 

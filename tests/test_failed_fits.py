@@ -45,7 +45,7 @@ class Interrupt(training.Observer):
 def unfitted(name):
     Estimator = getattr(shallows, name.split()[0])
     known = Estimator().get_params()
-    options = {"max_epochs": 2, "n_features": 20, "block_size": 8, **few(Estimator)}
+    options = {"max_epochs": 2, "n_features": 20, "n_units": 20, "block_size": 8, **few(Estimator)}
     if name in IN_BLOCKS:
         options |= {"solver": "block_coordinate_descent", "solver_params": {"block_size": 8}}
     return Estimator(random_state=0, **{key: value for key, value in options.items() if key in known})

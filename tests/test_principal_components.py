@@ -158,7 +158,7 @@ def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
         made("EigenPro", n_components=8, preconditioner=given).fit(X, y)
 
 
-@pytest.mark.parametrize(("n", "expected"), [(500, 1000), (20_000, 2828)])
+@pytest.mark.parametrize(("n", "expected"), [(500, 1000), (5000, 1414)])
 def test_random_features_grow_with_the_rows(n, expected):
     X = sample(n, 2)
     model = made("FeatureRidge", regularisation=1.0).fit(X, np.sin(X[:, 0]))

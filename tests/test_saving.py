@@ -58,7 +58,7 @@ SEVERAL = (X > 0).astype(int)
 def unfitted(name):
     Estimator = getattr(shallows, name)
     known = Estimator().get_params()
-    options = {"random_state": 0, "max_epochs": 3, "n_features": 40, "block_size": 8, **few(Estimator)}
+    options = {"random_state": 0, "max_epochs": 3, "n_features": 40, "n_units": 40, "block_size": 8, **few(Estimator)}
     return Estimator(**{key: value for key, value in options.items() if key in known})
 
 
