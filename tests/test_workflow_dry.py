@@ -109,7 +109,7 @@ def test_a_wrong_command_line_is_answered_in_a_sentence(project, words, told):
     assert done.returncode != 0
     assert told in done.stdout
     assert "Traceback" not in done.stdout and "File " not in done.stdout
-    assert done.stdout.count("Error") == 1 and done.stdout.count("\n") <= 2
+    assert done.stdout.count("Error") == 1 and done.stdout.count("\n") <= 3
 
 
 def test_nothing_in_the_workflow_names_a_paper_a_dataset_or_a_method():
