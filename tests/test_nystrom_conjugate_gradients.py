@@ -152,7 +152,7 @@ def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
 
 
 def test_the_effective_dimension_is_that_of_the_whole_matrix():
-    X, y = table(4000, d=1, noise=1.0)
+    X, y = table(2000, d=1, noise=1.0)
     model = EigenProCentresRegressor(random_state=0)
     seen = []
     original = eigenpro_centres.effective_dimension
