@@ -14,25 +14,26 @@ def run_without(packages, code):
     return done.stdout.strip()
 
 
-FIT = """
+WITHOUT_NUMBA = """
 import numpy, shallows
 from shallows.errors import MissingExtraError
+from shallows.kernels import compiled, make
 X = numpy.random.default_rng(0).normal(size=(40, 3))
-try:
-    print(shallows.{name}().fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0) > 0.8)
-except MissingExtraError as error:
-    print(error)
+for name in ("EigenPro", "KernelRidge", "DoublyStochastic", "KernelSVM", "LinearSVM", "BudgetedSVM"):
+    try:
+        print(getattr(shallows, name + "Classifier")().fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0) > 0.8)
+    except MissingExtraError as error:
+        print(error)
+kernel = make("gaussian", 1.0)
+print(compiled.compiled_kernel(kernel, numpy.zeros((2, 3), numpy.float32), 2**40) is kernel)
 """
 
 
-@pytest.mark.parametrize("name", ["EigenProClassifier", "KernelRidgeClassifier", "DoublyStochasticClassifier"])
-def test_without_numba_what_multiplies_matrices_fits(name):
-    assert run_without(["numba"], FIT.format(name=name)) == "True"
-
-
-@pytest.mark.parametrize("name", ["KernelSVMClassifier", "LinearSVMClassifier", "BudgetedSVMClassifier"])
-def test_without_numba_a_loop_over_examples_names_the_extra(name):
-    assert "pip install 'shallows[compiled]'" in run_without(["numba"], FIT.format(name=name))
+def test_without_numba_what_multiplies_matrices_fits_and_a_loop_over_examples_names_the_extra():
+    *told, large_matrices_are_numpys = run_without(["numba"], WITHOUT_NUMBA).splitlines()
+    assert told[:3] == ["True"] * 3 and len(told) == 6
+    assert all("pip install 'shallows[compiled]'" in one for one in told[3:])
+    assert large_matrices_are_numpys == "True"
 
 
 def test_a_loop_is_compiled_where_no_folder_can_keep_it():
@@ -43,16 +44,6 @@ from shallows import KernelSVMClassifier
 print(KernelSVMClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.0], [3.0]]))
 """
     assert run_without([], code) == "[0 1]"
-
-
-def test_without_numba_large_kernel_matrices_are_numpys():
-    code = """
-import numpy
-from shallows.kernels import compiled, make
-kernel = make("gaussian", 1.0)
-print(compiled.compiled_kernel(kernel, numpy.zeros((2, 3), numpy.float32), 2**40) is kernel)
-"""
-    assert run_without(["numba"], code) == "True"
 
 
 @pytest.mark.parametrize(
