@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import subprocess
@@ -17,12 +18,12 @@ from shallows.datasets.formats import READERS
 from shallows.errors import UnknownNameError
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def schema():
     return jsonschema.Draft202012Validator(yaml.safe_load(SCHEMA_PATH.read_text()))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def content():
     return yaml.safe_load((CATALOGUE_PATH / "public.yaml").read_text())
 
@@ -54,8 +55,11 @@ def test_the_catalogue_keeps_to_its_schema(schema, state):
     ],
 )
 def test_the_schema_refuses_a_spoilt_entry(schema, content, spoil):
-    spoil(content["datasets"]["mnist"])
-    assert not schema.is_valid(content)
+    entry = copy.deepcopy(content["datasets"]["mnist"])
+    alone = {**content, "datasets": {"mnist": entry}}
+    assert schema.is_valid(alone)
+    spoil(entry)
+    assert not schema.is_valid(alone)
 
 
 def test_the_schema_names_exactly_the_formats_that_are_read(schema):
