@@ -20,12 +20,17 @@ PARTS = (
 )
 
 
+def left_out(folder: str, names: list[str]) -> list[str]:
+    """What is kept beside the sources, but for what was read of them, which takes seconds to read again."""
+    return [name for name in names if folder.endswith("__pycache__") and not name.endswith(".json")]
+
+
 def copy_project(to: Path) -> Path:
-    """A copy without git, environment, data and results, but with what Python has compiled."""
+    """A copy without git, environment, data and results."""
     for part in PARTS:
         source = PROJECT / part
         if source.is_dir():
-            shutil.copytree(source, to / part)
+            shutil.copytree(source, to / part, ignore=left_out)
         elif source.exists():
             (to / part).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, to / part)
