@@ -25,27 +25,29 @@ def product(kernel, x, z, a, extra=None):
 # ------------------------------------------------------------------------------------------ the product
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kernel", [*RADIAL[:-1], pytest.param(RADIAL[-1], marks=pytest.mark.slow)], ids=str)
-def test_a_product_is_that_of_the_formula(gpu, kernel, dtype):
-    slow = kernel == RADIAL[-1]  # some tens of exponentials a value
-    for m, n, d, c in [(130, 129, 3, 3)] if slow else [(1, 1, 2, 1), (130, 129, 3, 3), (129, 2100, 18, 10)]:
-        x, z, a = case(m, n, d, c, dtype)
-        found = product(kernel, x, z, a)
-        assert found.shape == (m, c)
-        assert found.dtype == dtype
-        # The rounding of d squares, of the kernel's functions and of sums over one tile.
-        assert error(found, kernel, x, z, a) < (d + 24) * EPS[dtype]
+# The text of a kernel and the loops around it are compiled for each: every kernel has one shape, and one kernel all.
+SHAPES = [(130, 129, 3, 3), (1, 1, 2, 1), (129, 2100, 18, 10)]
+CASES = [*((kernel, SHAPES[0]) for kernel in RADIAL), *((RADIAL[1], shape) for shape in SHAPES[1:])]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("d", range(1, fused.FEW_FEATURES + 1))
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize(("kernel", "shape"), CASES, ids=str)
+def test_a_product_is_that_of_the_formula(gpu, kernel, shape, dtype):
+    m, n, d, c = shape
+    x, z, a = case(m, n, d, c, dtype)
+    found = product(kernel, x, z, a)
+    assert found.shape == (m, c)
+    assert found.dtype == dtype
+    # The rounding of d squares, of the kernel's functions and of sums over one tile.
+    assert error(found, kernel, x, z, a) < (d + 24) * EPS[dtype]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, fused.FEW_FEATURES - 1, fused.FEW_FEATURES])
 def test_every_number_of_features_has_its_function(gpu, d):
     x, z, a = case(61, 140, d, 1 + d % 5, "float32")
     assert error(product(kernels.Laplace(1.0), x, z, a), kernels.Laplace(1.0), x, z, a) < 24 * EPS["float32"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", EPS)
 @pytest.mark.parametrize("c", [1, 2, 4, 5, 8, 9, 16, 17, 31, 32])
 def test_every_number_of_columns_is_gone_through(gpu, c, dtype):
