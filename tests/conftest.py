@@ -1,5 +1,9 @@
 """What holds for all tests: their order in the processes that share them, and which make up a fast answer."""
 
+import gc
+
+import pytest
+
 LEFT_OUT = ("slow", "workflow", "browser")
 """Marks of the tests that are no part of a fast answer."""
 
@@ -10,6 +14,17 @@ def pytest_addoption(parser):
         action="store_true",
         help=f"the first case of each test, and none that is marked {', '.join(LEFT_OUT)}",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage while the tests are collected, nor among them afterwards, since they stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -23,6 +23,9 @@ def settings():
 def project(tmp_path):
     shutil.copytree(PROJECT / "config", tmp_path / "config")
     shutil.copytree(PROJECT / "workflow" / "schemas", tmp_path / "workflow" / "schemas")
+    for path in (tmp_path / "config" / "papers").iterdir():  # one file of them is read sooner
+        if path.name != "eigenpro.yaml":
+            path.unlink()
     return tmp_path
 
 
@@ -129,7 +132,7 @@ def test_every_kind_of_figure_of_the_schema_is_one_that_is_drawn():
 
 
 def test_published_values_need_their_columns(project):
-    path = next((project / "config" / "published").glob("*.csv"))
+    path = project / "config" / "published" / "eigenpro_table6.csv"
     path.write_text(path.read_text().replace("metric", "metrics", 1))
     with pytest.raises(ConfigurationError, match="lacks the columns metric"):
         configuration.load(project)
