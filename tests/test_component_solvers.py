@@ -157,7 +157,7 @@ def test_the_generalised_hebbian_rule_finds_single_eigenfunctions_and_the_plain_
     for individual in (False, True):
         problem = ComponentProblem(f, 3, start, 0.3 * np.eye(3), x)
         solver = DoublyStochasticOja(0.3 if scaled else 1.0, 0.0, scaled, individual, 1)
-        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(2000, tolerance=-np.inf))
+        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(1000, tolerance=-np.inf))
         W = run.state.coefficients[0] * np.sqrt(f.block_size)
         assert sine_squared(vectors, W) < 1e-6
         found[individual] = np.abs(vectors.T @ W)
