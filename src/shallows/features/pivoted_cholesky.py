@@ -109,11 +109,13 @@ def pivoted_cholesky(
 
 
 def _draw(remainder: np.ndarray, seed: int, n_rounds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in proportion to the remainder, with replacement, and a uniform number for each."""
+    """Rows drawn in proportion to the remainder, and a uniform number for each."""
     uniform, chances = streams.uniform(seed, "pivots", n_rounds, (2, PROPOSALS))
     cumulative = np.cumsum(remainder)
-    rows = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
-    return np.minimum(rows, len(remainder) - 1), chances
+    rows = np.minimum(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"), len(remainder) - 1)
+    # A row that is proposed again would be turned down.
+    first = np.sort(np.unique(rows, return_index=True)[1])
+    return rows[first], chances[first]
 
 
 def _left_of(kernel: Any, points: Array, root: Array | None, factor: Array, rows: np.ndarray) -> np.ndarray:
@@ -157,7 +159,9 @@ def _extend(
             block = kernels.values(kernel, at, points[span, :])
             if root is not None:
                 block = scale * block * root[span][None, :]
-            new = arrays.solve_triangular(lower, block - before @ factor[:k, span])
+            if k:
+                block = block - before @ factor[:k, span]
+            new = arrays.solve_triangular(lower, block)
             factor[k : k + t, span] = new
             squares[span] = arrays.to_numpy(xp.sum(arrays.astype(new * new, xp.float64), axis=0))
 
