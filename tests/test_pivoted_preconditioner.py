@@ -179,3 +179,5 @@ def test_a_rank_that_is_asked_for_is_taken_as_far_as_the_budget_has_room(precond
     assert plan(2**40, 700).n_subsample == (2100 if preconditioner == "nystrom" else 0)
     assert plan(2**40, 30_000).rank == 10_000
     assert plan(16 * 8 * 10_000 * 5, 700).rank == 5
+    # As many columns of the matrix, of which a sample's are brought down to a third.
+    assert plan(2**40, None).rank == (400 if preconditioner == "nystrom" else 1200)

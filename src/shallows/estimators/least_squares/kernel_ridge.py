@@ -256,10 +256,11 @@ class KernelRidgeClassifier(_KernelRidge, LeastSquaresClassifier):
         - Of "block_coordinate_descent" ``batch_size``, the points b of a block (None: 2,000, or as many as the memory
           has room for). Larger blocks need fewer passes, and b² numbers each.
         - Of "conjugate_gradients" ``preconditioner``, which is "nystrom", "randomly_pivoted" or "pivoted", and its
-          ``rank`` (None: 4 √n, at most 2,000), as far as the memory has room for it. "nystrom" takes the leading
-          eigenvectors of a subsample of 12 √n points, or of three times the rank if that is more; "randomly_pivoted" a
-          partial Cholesky factor whose pivots are drawn in proportion to what it leaves of the diagonal, and "pivoted"
-          one of the largest such entries. Pivots are worth a trial where rare points, or a few of large weight, matter.
+          ``rank``, as far as the memory has room for it. "nystrom" takes the leading eigenvectors of a subsample of
+          12 √n points, at most 6,000 (None: a third as many vectors), or of three times the rank if that is more;
+          "randomly_pivoted" a partial Cholesky factor whose pivots are drawn in proportion to what it leaves of the
+          diagonal (None: 12 √n of them, at most 6,000), and "pivoted" one of the largest such entries. Random pivots
+          need fewer iterations for as many columns of the matrix, and more memory; at equal rank, about as many.
     tol : float, default=1e-4
         Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
         step, over a pass.
@@ -367,10 +368,11 @@ class KernelRidgeRegressor(_KernelRidge, LeastSquaresRegressor):
         - Of "block_coordinate_descent" ``batch_size``, the points b of a block (None: 2,000, or as many as the memory
           has room for). Larger blocks need fewer passes, and b² numbers each.
         - Of "conjugate_gradients" ``preconditioner``, which is "nystrom", "randomly_pivoted" or "pivoted", and its
-          ``rank`` (None: 4 √n, at most 2,000), as far as the memory has room for it. "nystrom" takes the leading
-          eigenvectors of a subsample of 12 √n points, or of three times the rank if that is more; "randomly_pivoted" a
-          partial Cholesky factor whose pivots are drawn in proportion to what it leaves of the diagonal, and "pivoted"
-          one of the largest such entries. Pivots are worth a trial where rare points, or a few of large weight, matter.
+          ``rank``, as far as the memory has room for it. "nystrom" takes the leading eigenvectors of a subsample of
+          12 √n points, at most 6,000 (None: a third as many vectors), or of three times the rank if that is more;
+          "randomly_pivoted" a partial Cholesky factor whose pivots are drawn in proportion to what it leaves of the
+          diagonal (None: 12 √n of them, at most 6,000), and "pivoted" one of the largest such entries. Random pivots
+          need fewer iterations for as many columns of the matrix, and more memory; at equal rank, about as many.
     tol : float, default=1e-4
         Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
         step, over a pass.

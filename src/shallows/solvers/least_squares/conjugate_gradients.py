@@ -160,14 +160,16 @@ def squared_residual(problem: KernelProblem, residual: Array) -> float:
 
 def _plan(n: int, itemsize: int, budget: int, preconditioner: str = NYSTROM, rank: int | None = None) -> RidgePlan:
     # The preconditioner's vectors, n q numbers twice while they are made, should take a small share of the budget.
-    affordable = int(budget // (16 * itemsize * n))
+    affordable, of_sample = int(budget // (16 * itemsize * n)), preconditioner == NYSTROM
     n_subsample = min(n, max(min(max(100, round(12 * math.sqrt(n))), 6000), 3 * (rank or 0)))
-    rank = max(0, min(rank or n_subsample // 3, n, affordable))
+    # As many columns of the matrix either way: a sample's are brought down to a third of as many directions.
+    rank = max(0, min(rank or (n_subsample // 3 if of_sample else n_subsample), n, affordable))
+    squares = 2 * n_subsample**2 if of_sample else 4 * rank**2
     return RidgePlan(
         n,
-        lambda _, n_outputs: itemsize * (2 * n * rank + 2 * n_subsample**2 + 12 * n * n_outputs),
+        lambda _, n_outputs: itemsize * (2 * n * rank + squares + 12 * n * n_outputs),
         rank,
-        n_subsample if preconditioner == NYSTROM else 0,
+        n_subsample if of_sample else 0,
         preconditioner,
     )
 
