@@ -186,7 +186,7 @@ def test_what_cannot_be_is_told_with_what_can():
         FourierFeatures("polynomial").fit(X)
     with pytest.raises(UnknownNameError, match="Known: pair"):
         FourierFeatures(form="cosine", orthogonal=True).fit(X)
-    with pytest.raises(UnknownNameError, match=r"Known: kmeans, leverage, sample"):
+    with pytest.raises(UnknownNameError, match=r"Known: kmeans, leverage, pivoted, randomly_pivoted, sample"):
         NystroemFeatures(landmarks="random").fit(X)
     with pytest.raises(ShallowsError, match="n_features must be a whole number of at least 1, got 0"):
         NystroemFeatures(n_features=0).fit(X)

@@ -37,6 +37,7 @@ MAPS = [
     HiddenUnits("multiquadric", n_units=(20, 30), random_state=0),
     SemiRandomFeatures(n_units=40, random_state=0),
     NystroemFeatures(n_features=15, landmarks="leverage", random_state=0),
+    NystroemFeatures(n_features=15, landmarks="randomly_pivoted", random_state=0),
 ]
 each = pytest.mark.parametrize("transformer", MAPS, ids=lambda one: type(one).__name__)
 

@@ -52,6 +52,8 @@ FEATURE_MAPS = LazyTable(
         "nystrom": ".landmarks:nystrom_at_samples",
         "nystrom_kmeans": ".landmarks:nystrom_at_means",
         "nystrom_leverage": ".landmarks:nystrom_by_leverage",
+        "nystrom_pivoted": ".pivoted_cholesky:nystrom_at_pivots",
+        "nystrom_randomly_pivoted": ".pivoted_cholesky:nystrom_at_random_pivots",
         "polynomial": ".monomials:monomials",
         "tensor_sketch": ".tensor_sketch",
         "sigmoid_units": ".hidden_units",
@@ -113,7 +115,8 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
     name : str
         ``"fourier"`` (cosines and sines), ``"fourier_cosine"``, ``"orthogonal"`` (Fourier, frequencies at right
         angles), ``"rbf"`` (radial basis functions at sampled points), ``"rbf_kmeans"``, ``"nystrom"`` (landmarks
-        sampled), ``"nystrom_kmeans"``, ``"nystrom_leverage"`` (drawn by ridge leverage scores), ``"fastfood"`` and
+        sampled), ``"nystrom_kmeans"``, ``"nystrom_leverage"`` (drawn by ridge leverage scores), ``"nystrom_pivoted"``
+        and ``"nystrom_randomly_pivoted"`` (pivots of a partial Cholesky factor), ``"fastfood"`` and
         ``"quasi_monte_carlo"`` (Fourier, structured or evenly spread frequencies), ``"binning"`` (cells of random
         grids, of the kernel laplace_product), ``"polynomial"`` and ``"tensor_sketch"`` (of the kernel polynomial),
         ``"sigmoid_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a constant).

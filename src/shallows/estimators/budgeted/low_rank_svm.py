@@ -34,9 +34,9 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     ----------
     budget : int, default=100
         Landmarks, at most one for each training point.
-    landmarks : {"kmeans", "sample", "leverage"}, default="kmeans"
-        The centres of K-means; training points drawn at random; or training points drawn in proportion to their ridge
-        leverage scores.
+    landmarks : {"kmeans", "sample", "leverage", "pivoted", "randomly_pivoted"}, default="kmeans"
+        The centres of K-means; training points drawn at random; training points drawn in proportion to their ridge
+        leverage scores; or pivots of a partial Cholesky factor of the kernel matrix, greedy or random ones.
     kernel : str, Kernel or callable, default="gaussian"
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).

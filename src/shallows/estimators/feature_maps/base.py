@@ -213,4 +213,4 @@ class LandmarkTransformer(FeatureMapTransformer):
             # Of the points, only those that may be landmarks are brought to the device.
             order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
         points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-        return self._ways[self.landmarks](kernel, points, self.n_features, seed)
+        return self._ways[self.landmarks](kernel, points, self.n_features, seed, budget)

@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ...features.landmarks import nystrom_at_means, nystrom_at_samples, nystrom_by_leverage
+from ...features.pivoted_cholesky import nystrom_at_pivots, nystrom_at_random_pivots
 from .base import LandmarkTransformer
 
-LANDMARKS = {"sample": nystrom_at_samples, "kmeans": nystrom_at_means, "leverage": nystrom_by_leverage}
+LANDMARKS = {
+    "sample": nystrom_at_samples,
+    "kmeans": nystrom_at_means,
+    "leverage": nystrom_by_leverage,
+    "pivoted": nystrom_at_pivots,
+    "randomly_pivoted": nystrom_at_random_pivots,
+}
 """What makes the map, by the way to choose landmarks."""
 
 
@@ -32,9 +39,11 @@ class NystroemFeatures(LandmarkTransformer):
         M, the number of landmarks (``n_components`` of `sklearn.kernel_approximation.Nystroem`), at most one for each
         training point. The result has a column for each direction of the landmarks' kernel matrix above the level of
         rounding, so that there may be fewer.
-    landmarks : {"sample", "kmeans", "leverage"}, default="sample"
-        Training points drawn at random; the centres of K-means; or training points drawn in proportion to their ridge
-        leverage scores, so that rare kinds of points are among them.
+    landmarks : {"sample", "kmeans", "leverage", "pivoted", "randomly_pivoted"}, default="sample"
+        Training points drawn at random; the centres of K-means; training points drawn in proportion to their ridge
+        leverage scores, so that rare kinds of points are among them; or the pivots of a partial Cholesky factor of the
+        kernel matrix: one after the other the point that the landmarks before it stand for the least, or one drawn in
+        proportion to how little they do. Of pivots there are fewer where they stand for all points already.
     random_state : int, RandomState or None, default=None
         Decides the landmarks and the subsample. The same int gives the same features.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
@@ -56,7 +65,9 @@ class NystroemFeatures(LandmarkTransformer):
 
     References
     ----------
-    C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13.
+    C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13. Y. Chen, E. N.
+    Epperly, J. A. Tropp and R. J. Webber (2025), "Randomly pivoted Cholesky: practical approximation of a kernel matrix
+    with few entry evaluations", Communications on Pure and Applied Mathematics 78.
 
     Examples
     --------

@@ -122,6 +122,8 @@ class _KernelRidge:
         del self.step_size_
 
     def _report_of_steps(self, fit: KernelRidgeFit) -> dict[str, Any]:
+        if fit.solution.preconditioner:
+            return {"preconditioner": fit.solution.preconditioner}
         return {"batch_size": fit.plan.batch_size} if "batch_size" in fit.method.parameters else {}
 
     def _seed_to_go_on_with(self) -> int | None:
@@ -157,7 +159,7 @@ class _KernelRidge:
         return int(fit.solution.step_bytes(fit.plan.batch_size, fit.targets.shape[1]))
 
     def _make_solver(self, fit: KernelRidgeFit) -> Any:
-        if self._centring.all_equal and fit.choices.regularisation == 0 and fit.method.parameters:
+        if self._centring.all_equal and fit.choices.regularisation == 0 and "batch_size" in fit.method.parameters:
             # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
             fit.choices.regularisation = 1.0
         precision = float(np.finfo(fit.dtype).eps)
@@ -244,12 +246,21 @@ class KernelRidgeClassifier(_KernelRidge, LeastSquaresClassifier):
         - "auto": "cholesky" for up to 20,000 points where about 10 n² bytes are free, else "conjugate_gradients".
         - "cholesky": a factorisation of the whole matrix in double precision. Where rounding makes it singular without
           a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
-        - "conjugate_gradients": preconditioned with the top of the spectrum of a subsample.
+        - "conjugate_gradients": preconditioned with the top of the spectrum of a subsample, or with a partial Cholesky
+          factor.
         - "block_coordinate_descent": the equations of a block of points with the coefficients of all others held, block
           after block, in another order each pass; no more than a block is factored. The smaller λ, the more passes.
     solver_params : dict, optional
-        Parameters of the solver, by name: of "block_coordinate_descent" ``batch_size``, the points b of a block (None:
-        2,000, or as many as the memory has room for). Larger blocks need fewer passes, and b² numbers each.
+        Parameters of the solver, by name.
+
+        - Of "block_coordinate_descent" ``batch_size``, the points b of a block (None: 2,000, or as many as the memory
+          has room for). Larger blocks need fewer passes, and b² numbers each.
+        - Of "conjugate_gradients" ``preconditioner``, which is "nystrom", "randomly_pivoted" or "pivoted", and its
+          ``rank``, as far as the memory has room for it. "nystrom" takes the leading eigenvectors of a subsample of
+          12 √n points, at most 6,000 (None: a third as many vectors), or of three times the rank if that is more;
+          "randomly_pivoted" a partial Cholesky factor whose pivots are drawn in proportion to what it leaves of the
+          diagonal (None: 12 √n of them, at most 6,000), and "pivoted" one of the largest such entries. Random pivots
+          need fewer iterations for as many columns of the matrix, and more memory; at equal rank, about as many.
     tol : float, default=1e-4
         Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
         step, over a pass.
@@ -347,12 +358,21 @@ class KernelRidgeRegressor(_KernelRidge, LeastSquaresRegressor):
         - "auto": "cholesky" for up to 20,000 points where about 10 n² bytes are free, else "conjugate_gradients".
         - "cholesky": a factorisation of the whole matrix in double precision. Where rounding makes it singular without
           a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
-        - "conjugate_gradients": preconditioned with the top of the spectrum of a subsample.
+        - "conjugate_gradients": preconditioned with the top of the spectrum of a subsample, or with a partial Cholesky
+          factor.
         - "block_coordinate_descent": the equations of a block of points with the coefficients of all others held, block
           after block, in another order each pass; no more than a block is factored. The smaller λ, the more passes.
     solver_params : dict, optional
-        Parameters of the solver, by name: of "block_coordinate_descent" ``batch_size``, the points b of a block (None:
-        2,000, or as many as the memory has room for). Larger blocks need fewer passes, and b² numbers each.
+        Parameters of the solver, by name.
+
+        - Of "block_coordinate_descent" ``batch_size``, the points b of a block (None: 2,000, or as many as the memory
+          has room for). Larger blocks need fewer passes, and b² numbers each.
+        - Of "conjugate_gradients" ``preconditioner``, which is "nystrom", "randomly_pivoted" or "pivoted", and its
+          ``rank``, as far as the memory has room for it. "nystrom" takes the leading eigenvectors of a subsample of
+          12 √n points, at most 6,000 (None: a third as many vectors), or of three times the rank if that is more;
+          "randomly_pivoted" a partial Cholesky factor whose pivots are drawn in proportion to what it leaves of the
+          diagonal (None: 12 √n of them, at most 6,000), and "pivoted" one of the largest such entries. Random pivots
+          need fewer iterations for as many columns of the matrix, and more memory; at equal rank, about as many.
     tol : float, default=1e-4
         Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
         step, over a pass.

@@ -5,58 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ... import arrays, kernels, spectrum
+from ... import arrays
 from ...arrays import Array
-from ...gram import Gram
+from ..solver_parameters import choice, count
 from .columnwise import dots, ratio
 from .kernel_problem import KernelProblem, KernelState
+from .low_rank import LowRank, low_rank, low_rank_of_pivots
 from .ridge_solver import RidgePlan, RidgeSolver, RidgeTask
 
-
-@dataclass(frozen=True)
-class LowRank:
-    """The inverse of U diag(μ₁, …, μ_q) Uᵀ + ρ (I − U Uᵀ), up to the factor 1/ρ, which changes no iterate."""
-
-    vectors: Array  # (n, q): U, orthonormal columns
-    shares: Array  # (q,): 1 − ρ/μᵢ
-
-    def solve(self, a: Array) -> Array:
-        """Times the inverse; ``a`` of shape (n, c)."""
-        return a - self.vectors @ (self.shares[:, None] * (self.vectors.T @ a))
-
-
-def low_rank(gram: Gram, regularisation: float, *, rank: int, n_subsample: int, seed: int = 0) -> LowRank | None:
-    """The Nyström preconditioner: eigenpairs of the matrix of the first M points, extended to all n.
-
-    For eigenpairs (σᵢ, vᵢ) of K_MM the columns K_nM vᵢ / √σᵢ are a factor of the Nyström approximation of K; with its
-    eigenpairs (μᵢ, uᵢ), and λ on both sides, the q directions are brought to the level ρ = μ_q + λ of the last one
-    (Frangella, Tropp and Udell 2023).
-
-    The first points of ``gram`` are a random subsample. ``rank, n_subsample``: q and M.
-    """
-    points, xp = gram.points, arrays.namespace(gram.points)
-    m = min(n_subsample, gram.n)
-    sample = points[:m, :]
-    values, vectors = spectrum.eigensystem(kernels.values(gram.kernel, sample, sample), min(rank, m), seed=seed)
-    resolved = int(xp.sum(arrays.astype(values > float(values[0]) * float(xp.finfo(points.dtype).eps) * m, xp.int64)))
-    if resolved < 2:
-        return None
-    vectors = vectors[:, :resolved] / xp.sqrt(values[:resolved])[None, :]
-    factor = xp.empty((gram.n, resolved), dtype=points.dtype)
-    for rows in arrays.blocks(gram.n, max(gram.tile, 1)):
-        factor[rows, :] = kernels.values(gram.kernel, points[rows, :], sample) @ vectors
-    small = factor.T @ factor
-    values, rotation = xp.linalg.eigh((small + small.T) / 2)
-    # Small eigenvalues of the factor's own Gram matrix are rounding, and their vectors are not orthogonal.
-    values, rotation = xp.flip(values), xp.flip(rotation, axis=1)
-    kept = int(xp.sum(arrays.astype(values > float(values[0]) * 1e3 * float(xp.finfo(points.dtype).eps), xp.int64)))
-    if kept < 2:
-        return None
-    values = values[:kept]
-    basis = factor @ (rotation[:, :kept] / xp.sqrt(values)[None, :])
-    level = float(values[kept - 1]) + regularisation
-    return LowRank(basis[:, : kept - 1], 1.0 - level / (values[: kept - 1] + regularisation))
-
+NYSTROM, RANDOMLY_PIVOTED = "nystrom", "randomly_pivoted"
 
 REPLACE_EVERY = 50
 """Steps after which residuals are computed anew: in float32 those of the recursion drift from the true ones."""
@@ -98,11 +55,13 @@ class ConjugateGradients:
     rounding : float
         Directions whose curvature is smaller, as a share of their square, are not gone along.
     rank, n_subsample : int
-        q and M of the preconditioner, see `nystrom.low_rank`; with q = 0 there is none.
+        q and M of the preconditioner, see `low_rank.low_rank`; with q = 0 there is none.
     seed : int
-        Of its eigensystem.
+        Of its eigensystem, or of the draw of its pivots.
     start : array, shape (n, c), optional
         Coefficients to begin with, such as those of a neighbouring λ; none means zero.
+    preconditioner : {"nystrom", "randomly_pivoted", "pivoted"}
+        Of the spectrum of a subsample, or of a partial Cholesky factor with random or greedy pivots, see `low_rank`.
     """
 
     regularisation: float
@@ -112,6 +71,7 @@ class ConjugateGradients:
     n_subsample: int = 0
     seed: int = 0
     start: Array | None = None
+    preconditioner: str = NYSTROM
 
     def init(self, problem: KernelProblem) -> ConjugateGradientState:
         """Coefficients of zero, or those to begin with."""
@@ -151,14 +111,14 @@ class ConjugateGradients:
 
     def _begin(self, problem: KernelProblem, state: ConjugateGradientState) -> None:
         xp = arrays.namespace(problem.targets)
-        if self.rank:
+        level = self.regularisation + self.jitter
+        if self.rank and self.preconditioner == NYSTROM:
             state.preconditioner = low_rank(
-                problem.gram,
-                self.regularisation + self.jitter,
-                rank=self.rank,
-                n_subsample=self.n_subsample,
-                seed=self.seed,
+                problem.gram, level, rank=self.rank, n_subsample=self.n_subsample, seed=self.seed
             )
+        elif self.rank:
+            random = self.preconditioner == RANDOMLY_PIVOTED
+            state.preconditioner = low_rank_of_pivots(problem, level, rank=self.rank, random=random, seed=self.seed)
         state.iterate = xp.asarray(state.coefficients, copy=True)
         state.residual = problem.targets
         if bool(xp.any(state.coefficients != 0)):
@@ -198,13 +158,19 @@ def squared_residual(problem: KernelProblem, residual: Array) -> float:
     return float(arrays.namespace(residual).sum(weighted * residual))
 
 
-def _plan(n: int, itemsize: int, budget: int) -> RidgePlan:
+def _plan(n: int, itemsize: int, budget: int, preconditioner: str = NYSTROM, rank: int | None = None) -> RidgePlan:
     # The preconditioner's vectors, n q numbers twice while they are made, should take a small share of the budget.
-    affordable = int(budget // (16 * itemsize * n))
-    n_subsample = min(n, max(100, round(12 * math.sqrt(n))), 6000)
-    rank = max(0, min(n_subsample // 3, affordable))
+    affordable, of_sample = int(budget // (16 * itemsize * n)), preconditioner == NYSTROM
+    n_subsample = min(n, max(min(max(100, round(12 * math.sqrt(n))), 6000), 3 * (rank or 0)))
+    # As many columns of the matrix either way: a sample's are brought down to a third of as many directions.
+    rank = max(0, min(rank or (n_subsample // 3 if of_sample else n_subsample), n, affordable))
+    squares = 2 * n_subsample**2 if of_sample else 4 * rank**2
     return RidgePlan(
-        n, lambda _, n_outputs: itemsize * (2 * n * rank + 2 * n_subsample**2 + 12 * n * n_outputs), rank, n_subsample
+        n,
+        lambda _, n_outputs: itemsize * (2 * n * rank + squares + 12 * n * n_outputs),
+        rank,
+        n_subsample if of_sample else 0,
+        preconditioner,
     )
 
 
@@ -213,8 +179,20 @@ def _make(task: RidgeTask) -> ConjugateGradients:
     jitter = task.rounding if task.regularisation < task.rounding else 0.0
     plan = task.plan
     return ConjugateGradients(
-        task.regularisation, jitter, 2.0 * task.rounding, plan.rank, plan.n_subsample, task.seed, task.start
+        task.regularisation,
+        jitter,
+        2.0 * task.rounding,
+        plan.rank,
+        plan.n_subsample,
+        task.seed,
+        task.start,
+        plan.preconditioner,
     )
 
 
-CONJUGATE_GRADIENTS_SOLVER = RidgeSolver("conjugate_gradients", _plan, _make)
+CONJUGATE_GRADIENTS_SOLVER = RidgeSolver(
+    "conjugate_gradients",
+    _plan,
+    _make,
+    {"preconditioner": choice(NYSTROM, RANDOMLY_PIVOTED, "pivoted"), "rank": count()},
+)

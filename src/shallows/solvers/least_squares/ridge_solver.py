@@ -21,6 +21,7 @@ class RidgePlan:
     step_bytes: Callable[[int, int], float]  # ``step_bytes(batch_size, n_outputs)`` are the bytes of a step
     rank: int = 0
     n_subsample: int = 0
+    preconditioner: str | None = None  # Which, where there is a choice
 
 
 @dataclass(frozen=True)

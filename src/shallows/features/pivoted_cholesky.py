@@ -1,0 +1,196 @@
+"""Partial Cholesky factors of kernel matrices that are never formed, by greedy or random pivots, and landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, kernels, streams
+from ..arrays import Array
+from .landmarks import NystromFeatures, sample_rows
+
+PROPOSALS = 128
+"""Pivots that are proposed at a time; those that are kept share one pass over the points."""
+ROWS = 8192
+"""Columns of the factor's transpose that are computed at a time on a CPU."""
+FACTOR_BYTES = 2**30
+"""The most that the factor may take where landmarks are chosen and nobody names a budget."""
+ROUNDINGS = 4.0
+"""A diagonal of so many rounding errors is taken for zero."""
+
+
+@dataclass(frozen=True)
+class PartialCholesky:
+    """F with F Fᵀ ≈ K, which is equal to K in the rows and columns of the pivots.
+
+    Attributes
+    ----------
+    pivots : ndarray of int, shape (r,)
+        In the order in which they were taken.
+    factor : array, shape (n, r)
+        F; the rows of the pivots are lower triangular.
+    remainder : ndarray of float64, shape (n,)
+        The diagonal of K − F Fᵀ, which is positive semi-definite. Its sum is the trace norm of the error.
+    """
+
+    pivots: np.ndarray
+    factor: Array
+    remainder: np.ndarray
+
+
+def pivoted_cholesky(
+    kernel: Any, points: Array, rank: int, *, random: bool = True, weights: Array | None = None, seed: int = 0
+) -> PartialCholesky:
+    """The partial Cholesky factor of the kernel matrix of n points, from the diagonal and the columns of its pivots.
+
+    Random pivots are drawn in proportion to the diagonal of what the factor leaves of the matrix (RPCholesky): in
+    expectation the trace of the error comes near that of the best approximation of nearly as high a rank. The greedy
+    rule takes the largest entry of that diagonal, and may spend its pivots on outliers.
+
+    Random pivots are proposed 128 at a time. A proposal is kept with the probability that its diagonal has in
+    proportion to what it was before the pivots of the same round, so that pivots follow the same law as if they were
+    drawn one by one, and the costs are those of products of matrices. Pivots of a lower rank are the first ones of a
+    higher rank.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented.
+    rank : int
+        r, at most. There are fewer pivots where the rest of the diagonal is zero to rounding: at most as many as there
+        are different points.
+    random : bool
+        Whether pivots are drawn; else the rule is greedy.
+    weights : array, shape (n, 1), optional
+        W: W^½ K W^½ is factored in the place of K.
+    seed : int
+        Of the draws.
+
+    References
+    ----------
+    Y. Chen, E. N. Epperly, J. A. Tropp and R. J. Webber (2025), "Randomly pivoted Cholesky: practical approximation of
+    a kernel matrix with few entry evaluations", Communications on Pure and Applied Mathematics 78. E. N. Epperly,
+    J. A. Tropp and R. J. Webber (2024), "Embrace rejection: kernel matrix approximation by accelerated randomly
+    pivoted Cholesky", arXiv:2410.03969 (rounds of proposals).
+    """
+    xp, n = arrays.namespace(points), points.shape[0]
+    root = None if weights is None else xp.sqrt(weights[:, 0])
+    diagonal = kernel.diagonal(points[:, :-2])
+    remainder = arrays.to_numpy(diagonal if weights is None else weights[:, 0] * diagonal).astype(np.float64)
+    floor = ROUNDINGS * float(xp.finfo(points.dtype).eps) * max(float(remainder.max()), 0.0)
+    most = min(rank, n)
+    # The transpose of F, so that what is there at any time is one piece of memory.
+    factor, pivots, n_rounds = xp.empty((most, n), dtype=points.dtype), np.empty(0, dtype=np.int64), 0
+    while len(pivots) < most:
+        remainder[remainder <= floor] = 0.0
+        if not remainder.any():
+            break
+        if random:
+            rows, chances = _draw(remainder, seed, n_rounds)
+        else:
+            rows, chances = np.array([np.argmax(remainder)]), np.zeros(1)
+        k, n_rounds = len(pivots), n_rounds + 1
+        left = _left_of(kernel, points, root, factor[:k, :], rows)
+        kept, lower = _eliminate(left, chances, floor, most - k)
+        if not kept:
+            remainder[rows] = 0.0  # Rounding alone had made them more.
+            continue
+        found = rows[kept]
+        squares = _extend(kernel, points, root, factor, k, found, lower)
+        remainder = np.maximum(remainder - squares, 0.0)
+        # At its pivots the remainder is zero, and what was computed there says how large rounding is.
+        floor = max(floor, ROUNDINGS * float(np.abs(np.diagonal(left)[kept] - squares[found]).max()))
+        remainder[found] = 0.0
+        pivots = np.concatenate([pivots, found])
+    return PartialCholesky(pivots, factor[: len(pivots), :].T, remainder)
+
+
+def _draw(remainder: np.ndarray, seed: int, n_rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows drawn in proportion to the remainder, and a uniform number for each."""
+    uniform, chances = streams.uniform(seed, "pivots", n_rounds, (2, PROPOSALS))
+    cumulative = np.cumsum(remainder)
+    rows = np.minimum(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"), len(remainder) - 1)
+    # A row that is proposed again would be turned down.
+    first = np.sort(np.unique(rows, return_index=True)[1])
+    return rows[first], chances[first]
+
+
+def _left_of(kernel: Any, points: Array, root: Array | None, factor: Array, rows: np.ndarray) -> np.ndarray:
+    """K − F Fᵀ of some rows and the same columns, in double precision on the host."""
+    xp = arrays.namespace(points)
+    K = kernels.matrix(kernel, arrays.astype(arrays.take_rows(points, rows), xp.float64))
+    some = arrays.to_numpy(xp.take(factor, xp.asarray(rows), axis=1)).astype(np.float64)
+    scale = 1.0 if root is None else arrays.to_numpy(arrays.take_rows(root, rows)).astype(np.float64)
+    return arrays.to_numpy(K) * np.multiply.outer(scale, scale) - some.T @ some
+
+
+def _eliminate(left: np.ndarray, chances: np.ndarray, floor: float, most: int) -> tuple[list[int], np.ndarray]:
+    """The proposals that are kept, and the Cholesky factor of their part of a matrix."""
+    kept: list[int] = []
+    lower = np.zeros((len(left), min(len(left), most)))
+    for i in range(len(left)):
+        k = len(kept)
+        if k == lower.shape[1]:
+            break
+        now = left[i, i] - lower[i, :k] @ lower[i, :k]
+        if now > floor and chances[i] * left[i, i] < now:
+            lower[i:, k] = (left[i:, i] - lower[i:, :k] @ lower[i, :k]) / np.sqrt(now)
+            kept.append(i)
+    return kept, lower[kept, : len(kept)]
+
+
+def _extend(
+    kernel: Any, points: Array, root: Array | None, factor: Array, k: int, found: np.ndarray, lower: np.ndarray
+) -> np.ndarray:
+    """Write the rows of the factor's transpose for new pivots, and return the sums of their squares, shape (n,)."""
+    xp, n, t = arrays.namespace(points), points.shape[0], len(found)
+    at = arrays.take_rows(points, found)
+    before = arrays.contiguous(xp.take(factor[:k, :], xp.asarray(found), axis=1).T)
+    scale = None if root is None else arrays.take_rows(root, found)[:, None]
+    lower, squares = arrays.like(lower, points), np.empty(n)
+    spans = list(arrays.blocks(n, ROWS if arrays.is_numpy(points) else n))
+    n_workers = min(arrays.workers_for(points), len(spans))
+
+    def work(worker: int) -> None:
+        for span in spans[worker::n_workers]:
+            block = kernels.values(kernel, at, points[span, :])
+            if root is not None:
+                block = scale * block * root[span][None, :]
+            if k:
+                block = block - before @ factor[:k, span]
+            new = arrays.solve_triangular(lower, block)
+            factor[k : k + t, span] = new
+            squares[span] = arrays.to_numpy(xp.sum(arrays.astype(new * new, xp.float64), axis=0))
+
+    arrays.in_threads(work, n_workers)
+    return squares
+
+
+def pivot_rows(kernel: Any, x: Array, n: int, seed: int, *, random: bool, budget: int | None = None) -> Array:
+    """``n`` rows of ``x`` at most, the pivots of its kernel matrix; shape (number of pivots, d).
+
+    They are pivots of a sample where the factor of all rows takes more than a quarter of the budget in bytes.
+    """
+    room = FACTOR_BYTES if budget is None else budget // 4
+    some = max(n, room // (arrays.itemsize(x) * max(1, n)))
+    pool = x if some >= x.shape[0] else sample_rows(x, some, seed)
+    pivots = pivoted_cholesky(kernel, kernels.augmented(pool), n, random=random, seed=seed).pivots
+    # A matrix that is zero has no pivot; of one landmark the features say so.
+    return arrays.take_rows(pool, pivots if len(pivots) else np.zeros(1, dtype=np.int64))
+
+
+def nystrom_at_pivots(
+    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
+) -> NystromFeatures:
+    """The map that is called "nystrom_pivoted": Nyström at greedy pivots; see `shallows.features.make`."""
+    return NystromFeatures(kernel, pivot_rows(kernel, x, n_features, seed, random=False, budget=budget))
+
+
+def nystrom_at_random_pivots(
+    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
+) -> NystromFeatures:
+    """The map that is called "nystrom_randomly_pivoted": Nyström at random pivots; see `shallows.features.make`."""
+    return NystromFeatures(kernel, pivot_rows(kernel, x, n_features, seed, random=True, budget=budget))

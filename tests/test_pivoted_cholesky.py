@@ -1,0 +1,232 @@
+"""Greedy and randomly pivoted partial Cholesky factors: against a transcription, known spectra, and bad input."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import array_api_strict
+import numpy as np
+import pytest
+import scipy.stats
+
+from engine_example import naive_kernel, sample
+from shallows import NystroemFeatures, features, kernels
+from shallows.errors import ShallowsError
+from shallows.features import pivoted_cholesky as module
+from shallows.features.pivoted_cholesky import pivot_rows, pivoted_cholesky
+
+both = pytest.mark.parametrize("random", [False, True], ids=["greedy", "random"])
+
+
+def greedy(K, rank):
+    """The greedy rule as it is written down, on a matrix that is formed."""
+    n, pivots = len(K), []
+    F, d = np.zeros((n, rank)), np.diagonal(K).copy()
+    for i in range(rank):
+        s = int(np.argmax(d))
+        g = K[:, s] - F[:, :i] @ F[s, :i]
+        F[:, i] = g / np.sqrt(g[s])
+        d -= F[:, i] ** 2
+        pivots.append(s)
+    return pivots, F
+
+
+def one_by_one(K, rank, rng):
+    """Algorithm 1 of Chen and others: pivots drawn one after the other."""
+    n, pivots = len(K), []
+    F, d = np.zeros((n, rank)), np.diagonal(K).copy()
+    for i in range(rank):
+        s = int(rng.choice(n, p=d / d.sum()))
+        g = K[:, s] - F[:, :i] @ F[s, :i]
+        F[:, i] = g / np.sqrt(g[s])
+        d = np.maximum(d - F[:, i] ** 2, 0.0)
+        pivots.append(s)
+    return pivots
+
+
+def circle(n, time):
+    """Points at equal distances on a circle, the matrix of the heat kernel on them, and its eigenvalues."""
+    angles = 2 * np.pi * np.arange(n) / n
+    frequencies = np.arange(-8 * n, 8 * n)
+    powers = np.bincount(frequencies % n, np.exp(-(frequencies.astype(float) ** 2) * time), n) * n / (2 * np.pi)
+    kernel, points = kernels.HeatCircle(time), kernels.augmented(angles[:, None])
+    return kernel, points, kernels.matrix(kernel, points), np.sort(powers)[::-1]
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_greedy_pivots_and_factor_are_those_of_the_transcription(weights):
+    x, w = sample(80, 3), np.random.default_rng(1).uniform(0.2, 1.0, size=(80, 1)) if weights else None
+    # A polynomial kernel has a diagonal with a largest entry, and so a first pivot that is not by chance.
+    kernel = kernels.make("polynomial", scale=0.5, offset=1.0, degree=4)
+    K = kernel(x, x) * (1.0 if w is None else np.sqrt(w * w.T))
+    found = pivoted_cholesky(kernel, kernels.augmented(x), 25, random=False, weights=w)
+    pivots, F = greedy(K, 25)
+    assert found.pivots.tolist() == pivots
+    assert np.abs(found.factor - F).max() < 1e-10 * np.abs(F).max()
+    assert found.remainder == pytest.approx(np.diagonal(K - F @ F.T), abs=1e-9 * K.max())
+
+
+@both
+@pytest.mark.parametrize("weights", [False, True])
+def test_at_full_rank_the_factor_is_exact(random, weights):
+    x, w = sample(150, 3), np.random.default_rng(1).uniform(0.2, 1.0, size=(150, 1)) if weights else None
+    found = pivoted_cholesky(kernels.Laplace(2.0), kernels.augmented(x), 150, random=random, weights=w)
+    K = naive_kernel("laplace", 2.0, x, x) * (1.0 if w is None else np.sqrt(w * w.T))
+    assert sorted(found.pivots) == list(range(150))
+    # The kernel of Laplace has the root of the rounding of a squared distance where a point meets itself.
+    assert np.abs(found.factor @ found.factor.T - K).max() < 1e-7
+    assert found.remainder.tolist() == [0.0] * 150
+    assert np.abs(np.triu(found.factor[found.pivots], 1)).max() < 1e-7
+
+
+@both
+def test_the_remainder_is_the_diagonal_of_the_error_which_is_positive_semi_definite(random):
+    x = sample(200, 3)
+    found = pivoted_cholesky(kernels.Gaussian(1.5), kernels.augmented(x), 40, random=random)
+    error = naive_kernel("gaussian", 1.5, x, x) - found.factor @ found.factor.T
+    assert found.remainder == pytest.approx(np.diagonal(error), abs=1e-12)
+    assert np.linalg.eigvalsh(error).min() > -1e-12
+    assert np.abs(error[found.pivots]).max() < 1e-12
+
+
+def test_the_mean_error_of_random_pivots_keeps_the_bound_by_the_best_approximation():
+    kernel, points, K, powers = circle(120, 0.05)
+    assert np.linalg.eigvalsh(K)[::-1][:40] == pytest.approx(powers[:40], rel=1e-9, abs=1e-9)
+    for r, excess in ((5, 1.0), (9, 0.5)):
+        best = powers[r:].sum()
+        # Theorem 2.3 of Chen and others: with k ≥ r/ε + r log(1/(εη)) the mean error is at most (1 + ε) times the best.
+        k = int(np.ceil(r / excess + r * max(0.0, np.log(powers.sum() / (excess * best)))))
+        errors = [pivoted_cholesky(kernel, points, k, seed=seed).remainder.sum() for seed in range(30)]
+        assert np.mean(errors) <= (1 + excess) * best
+        # No approximation of rank k is better than the best.
+        assert min(errors) >= powers[k:].sum() * (1 - 1e-9)
+
+
+def test_pivots_that_are_proposed_together_follow_the_law_of_pivots_one_by_one():
+    x = np.array([[0.0], [0.3], [1.0], [1.2], [3.0]])
+    K, points, n = naive_kernel("gaussian", 1.0, x, x), kernels.augmented(x), 1500
+    expected = {}
+    for a in range(5):
+        left = 1.0 - K[:, a] ** 2
+        expected |= {(a, b): 0.2 * left[b] / left.sum() for b in range(5) if b != a}
+    drawn = Counter(tuple(pivoted_cholesky(kernels.Gaussian(1.0), points, 2, seed=s).pivots) for s in range(n))
+    assert set(drawn) <= set(expected)
+    pairs = sorted(expected)
+    chance = scipy.stats.chisquare([drawn[pair] for pair in pairs], [n * expected[pair] for pair in pairs]).pvalue
+    assert chance > 0.001
+
+
+def test_in_rounds_the_error_is_that_of_pivots_one_by_one():
+    x, rng = sample(300, 3), np.random.default_rng(0)
+    K, points = naive_kernel("gaussian", 1.0, x, x), kernels.augmented(x)
+    ours = [pivoted_cholesky(kernels.Gaussian(1.0), points, 100, seed=s).remainder.sum() for s in range(15)]
+    theirs = []
+    for _ in range(15):
+        S = one_by_one(K, 100, rng)
+        theirs.append(np.trace(K) - np.trace(np.linalg.solve(K[np.ix_(S, S)], K[S] @ K[:, S])))
+    spread = np.hypot(np.std(ours), np.std(theirs)) / np.sqrt(15)
+    assert abs(np.mean(ours) - np.mean(theirs)) < 4 * spread
+
+
+@both
+def test_pivots_of_a_lower_rank_are_the_first_of_a_higher_one_and_follow_the_seed(random):
+    points = kernels.augmented(sample(300, 3))
+    more, fewer = (pivoted_cholesky(kernels.Laplace(1.0), points, k, random=random, seed=3) for k in (170, 60))
+    assert more.pivots[:60].tolist() == fewer.pivots.tolist()
+    assert np.abs(more.factor[:, :60] - fewer.factor).max() < 1e-12
+    other = pivoted_cholesky(kernels.Laplace(1.0), points, 60, random=random, seed=4)
+    assert (other.pivots.tolist() != fewer.pivots.tolist()) == random
+
+
+@both
+@pytest.mark.parametrize("weights", [False, True])
+def test_it_runs_on_other_array_libraries(random, weights):
+    x, w = sample(60, 3), np.random.default_rng(1).uniform(0.2, 1.0, size=(60, 1))
+    ours, theirs = (
+        pivoted_cholesky(
+            kernels.Cauchy(2.0),
+            kernels.augmented(xp.asarray(x)),
+            25,
+            random=random,
+            weights=xp.asarray(w) if weights else None,
+        )
+        for xp in (np, array_api_strict)
+    )
+    assert ours.pivots.tolist() == theirs.pivots.tolist()
+    assert np.abs(ours.factor - np.asarray(theirs.factor)).max() < 1e-12
+
+
+@both
+def test_the_size_of_the_blocks_changes_nothing_but_rounding(random, monkeypatch):
+    points = kernels.augmented(sample(100, 3))
+    whole = pivoted_cholesky(kernels.Laplace(1.0), points, 40, random=random)
+    monkeypatch.setattr(module, "ROWS", 7)
+    cut = pivoted_cholesky(kernels.Laplace(1.0), points, 40, random=random)
+    assert whole.pivots.tolist() == cut.pivots.tolist()
+    assert np.abs(whole.factor - cut.factor).max() < 1e-12
+
+
+# ------------------------------------------------------------------------------------ bad input
+
+
+@both
+@pytest.mark.parametrize(("name", "dtype"), [("gaussian", np.float32), ("gaussian", np.float64), ("laplace", float)])
+def test_points_that_coincide_are_one_pivot(random, name, dtype):
+    x = np.tile(5.0 + sample(40, 3), (3, 1)).astype(dtype)
+    kernel, points = kernels.make(name, 0.5), kernels.augmented(x)
+    found = pivoted_cholesky(kernel, points, 100, random=random)
+    assert sorted(found.pivots % 40) == list(range(40))
+    assert found.factor.shape == (120, 40)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-6
+    assert np.abs(found.factor @ found.factor.T - kernels.matrix(kernel, points)).max() < tolerance
+
+
+@both
+def test_constant_data_have_one_pivot_and_a_rank_above_n_is_n(random):
+    same = pivoted_cholesky(kernels.Gaussian(1.0), kernels.augmented(np.full((50, 2), 3.0)), 10, random=random)
+    assert len(same.pivots) == 1
+    assert np.abs(same.factor - 1.0).max() < 1e-12
+    few = pivoted_cholesky(kernels.Laplace(1.0), kernels.augmented(sample(10, 2)), 500, random=random)
+    assert few.factor.shape == (10, 10)
+
+
+@both
+def test_a_matrix_of_low_rank_ends_at_its_rank(random):
+    x = sample(60, 4)
+    found = pivoted_cholesky(kernels.make("linear"), kernels.augmented(x), 30, random=random)
+    rank = np.linalg.matrix_rank(kernels.make("linear")(x, x))
+    assert len(found.pivots) == rank
+    assert np.abs(found.factor @ found.factor.T - kernels.make("linear")(x, x)).max() < 1e-12
+
+
+@both
+def test_a_matrix_of_zeros_has_no_pivot_and_no_features(random):
+    kernel, x = kernels.make("linear", offset=0.0), np.zeros((20, 3))
+    assert pivoted_cholesky(kernel, kernels.augmented(x), 5, random=random).factor.shape == (20, 0)
+    name = "nystrom_randomly_pivoted" if random else "nystrom_pivoted"
+    with pytest.raises(ShallowsError, match="is zero"):
+        features.make(name, kernel, x, 5).map(x)
+
+
+# ------------------------------------------------------------------------------------ landmarks
+
+
+@pytest.mark.parametrize("landmarks", ["pivoted", "randomly_pivoted"])
+def test_landmarks_at_pivots_are_training_points_and_find_what_is_rare(landmarks):
+    X = np.concatenate([sample(2000, 2), 20.0 + 0.1 * sample(3, 2)])
+    model = NystroemFeatures(bandwidth=2.0, n_features=40, landmarks=landmarks, random_state=0).fit(X)
+    assert all((np.abs(X - z).max(axis=1) < 1e-12).any() for z in model.landmarks_)
+    assert (model.landmarks_[:, 0] > 15.0).any()
+    Z = model.transform(X)
+    sampled = NystroemFeatures(bandwidth=2.0, n_features=40, random_state=0).fit(X).transform(X)
+    # What features leave of the diagonal, 1 at every point: a uniform sample misses the three points.
+    assert (1.0 - (Z**2).sum(axis=1)).max() < 0.1 < (1.0 - (sampled**2).sum(axis=1)).max()
+
+
+@both
+def test_a_small_budget_takes_pivots_of_a_sample(random):
+    x = sample(500, 3)
+    rows = pivot_rows(kernels.Laplace(1.0), x, 20, 0, random=random, budget=4 * 8 * 20 * 100)
+    pool = features.landmarks.sample_rows(x, 100, 0)
+    assert len(rows) == 20
+    assert {tuple(row) for row in rows} <= {tuple(row) for row in pool}
