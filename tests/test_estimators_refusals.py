@@ -257,9 +257,9 @@ def test_a_kernel_without_frequencies_is_told_of_landmarks_where_the_estimator_h
 
 
 def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_no_landmarks():
-    X, y, _ = table(shallows.DoublyStochasticRegressor)
+    X, *_ = table(shallows.DoublyStochasticRegressor)
     with pytest.raises(ShallowsError, match=r"'polynomial' has no .*Kernels that have them: 'gaussian'") as raised:
-        shallows.DoublyStochasticRegressor(kernel="polynomial").fit(X, y)
+        shallows.DoublyStochasticKernelPCA(2, kernel="polynomial").fit(X)
     assert "Nystr" not in str(raised.value)
     assert "nystrom" not in str(raised.value)
 
