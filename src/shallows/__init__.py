@@ -35,6 +35,7 @@ _PUBLIC = LazyTable(
         "Fastfood": ".estimators",
         "FeatureEigenProClassifier": ".estimators",
         "FeatureEigenProRegressor": ".estimators",
+        "FeatureGaussianProcessRegressor": ".estimators",
         "FeatureRidgeClassifier": ".estimators",
         "FeatureRidgeRegressor": ".estimators",
         "FourierFeatures": ".estimators",

@@ -105,6 +105,7 @@ ESTIMATORS = LazyTable(
         "Fastfood": ".feature_maps.fastfood",
         "FeatureEigenProClassifier": ".least_squares.feature_eigenpro",
         "FeatureEigenProRegressor": ".least_squares.feature_eigenpro",
+        "FeatureGaussianProcessRegressor": ".closed_forms.feature_gaussian_process",
         "FeatureRidgeClassifier": ".closed_forms.feature_ridge",
         "FeatureRidgeRegressor": ".closed_forms.feature_ridge",
         "FourierFeatures": ".feature_maps.fourier_features",
