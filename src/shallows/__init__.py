@@ -62,6 +62,7 @@ _PUBLIC = LazyTable(
         "TensorSketch": ".estimators",
         "load": ".saving",
         "save": ".saving",
+        "two_sample_test": ".estimators.two_samples",
     },
 )
 _ROOMS = (
