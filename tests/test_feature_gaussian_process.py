@@ -193,6 +193,15 @@ def test_standard_deviations_and_covariances_are_asked_for_one_at_a_time():
         model.sample_y(NEW, 0)
 
 
+def test_targets_and_covariances_that_are_too_large_are_told_so():
+    X, y = problem(30)
+    with pytest.raises(ShallowsError, match=r"targets are too large.*Scale y"):
+        FeatureGaussianProcessRegressor().fit(X, 1e200 * y)
+    model = FeatureGaussianProcessRegressor(random_state=0).fit(X, y)
+    with pytest.raises(ShallowsError, match="covariances of 3,000,000 points take"):
+        model.predict(np.zeros((3_000_000, 3), dtype=np.float32), return_cov=True)
+
+
 @pytest.mark.parametrize("y", [np.zeros(20), np.arange(20.0)])
 def test_equal_points_and_equal_targets_are_fitted(y):
     model = FeatureGaussianProcessRegressor(random_state=0).fit(np.ones((20, 3)), y)

@@ -20,7 +20,7 @@
     inverse regression.
 `closed_forms`
     Least squares on explicit features, solved at once or block by block: any feature map, extreme learning machines,
-    kitchen sinks.
+    kitchen sinks, Gaussian processes.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 

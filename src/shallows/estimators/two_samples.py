@@ -17,6 +17,8 @@ from .array_inputs import on_host
 from .feature_maps.fourier_features import FourierFeatures
 from .parameter_checks import is_whole
 
+__all__ = ["TwoSampleResult", "two_sample_test"]
+
 MOST_BLOCKS = 2048
 """Blocks of rows of a sample, whose sums of features are kept: 16 MB for 1,000 features. Up to so many rows a block is
 one row; when there are more, blocks are joined in pairs."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.optimize
 import scipy.sparse
 from sklearn.utils import check_random_state
 
-from ... import kernels, streams
+from ... import arrays, kernels, streams
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...spectrum import marginal_likelihood
@@ -30,6 +32,11 @@ MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_ca
 
 ROWS_TO_CHOOSE_WITH = 1000
 """Rows of the exact marginal likelihood. A bandwidth takes an eigendecomposition, a third of a second for so many."""
+
+
+MOST_LEFT, MOST_TIMES = 10.0, 1000.0
+"""The noise is chosen anew with all rows where it is at least so many times what the features leave of the kernel's
+variance; by so much at most."""
 
 
 class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
@@ -56,9 +63,9 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
     signal_variance : float or "auto", default="auto"
         s, the variance of f, in squared units of the targets: the covariance of f is s k(x, x').
     noise_variance : float or "auto", default="auto"
-        The variance of the noise, for a row of weight 1. "auto" takes the ratio of the two variances with the largest
-        marginal likelihood on up to 1,000 rows; where both are left open, their size is then that with the largest
-        likelihood of all rows.
+        The variance of the noise, for a row of weight 1. What is "auto" of the two variances has the largest marginal
+        likelihood on up to 1,000 rows, and then with the features on all rows: the size of both, and also their ratio
+        where the features leave next to nothing of the kernel's variance.
     features : {"nystrom", "fourier", "quasi_monte_carlo"}, default="nystrom"
         The map. "nystrom" has sampled training points as landmarks.
     n_features : int, default=1000
@@ -76,6 +83,7 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
 
     Attributes
     ----------
+    bandwidth_ : float
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
     coef_ : ndarray, shape (n_outputs, n_features_out)
@@ -153,6 +161,7 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
         made = MAPS[self.features](self.kernel, bandwidth=width, kernel_params=self.kernel_params)
         made.set_params(n_features=self.n_features, random_state=seed, device=self.device, memory=self.memory)
         self.transformer_ = made.set_params(dtype=self.dtype).fit(X)
+        self.bandwidth_ = self.transformer_.bandwidth_
         return choice.ratio, {"selection": choice.summary()}
 
     def _choice(
@@ -163,8 +172,10 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
         points = X[rows].toarray() if scipy.sparse.issparse(X) else np.asarray(X[rows])
         with np.errstate(over="ignore", invalid="ignore"):
             points = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
-            augmented = kernels.augmented(points)
+            augmented, finite = kernels.augmented(points), np.isfinite(np.vdot(targets, targets))
         check_scale(augmented, points.dtype, may_vanish=True)
+        if not finite:
+            raise ShallowsError("The targets are too large: their squares leave the numbers of float64. Scale y.")
         given = None if isinstance(self.bandwidth, str) else self.bandwidth
         name, width, parameters = kernels.translated(self.kernel, given, self.kernel_params)
         median, all_equal = None, not points.any()
@@ -179,20 +190,13 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
             made = name if isinstance(name, Kernel) else kernels.make(name, searched or width, **parameters)
             return np.asarray(kernels.matrix(made, augmented))
 
-        choice = marginal_likelihood.choose(
-            matrix_of,
-            targets[rows],
-            median=median if searches else None,
-            weights=None if weights is None else weights[rows],
-            **self._given(),
-        )
+        options = {"median": median if searches else None, "weights": None if weights is None else weights[rows]}
+        choice = marginal_likelihood.choose(matrix_of, targets[rows], **options, **self._given())
         return choice, choice.bandwidth if searches else given
 
     def _given(self) -> dict[str, float | None]:
         values = {"signal": self.signal_variance, "noise": self.noise_variance}
-        return {
-            name: None if leave_one_out_choice.is_automatic(value) else float(value) for name, value in values.items()
-        }
+        return {name: None if isinstance(value, str) else float(value) for name, value in values.items()}
 
     def _solve(
         self, X: Any, targets: np.ndarray, root: np.ndarray | None, ridge: float, observers: Sequence
@@ -201,27 +205,46 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
         n, width = X.shape[0], self.transformer_._n_features_out
         self._check_memory(width, "features")
         noise = np.full(n, ridge) if root is None else ridge / root**2
-        squares, logarithms = np.zeros(targets.shape[1]), 0.0
+        squares, logarithms, share = np.zeros(targets.shape[1]), 0.0, 0.0
 
         def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            nonlocal squares, logarithms
+            nonlocal squares, logarithms, share
             for H, T in self._blocks_of_rows(X, np.column_stack([targets, noise]), None, width):
-                variances = T[:, -1] + _left_of_the_kernel(H)
-                factor = 1.0 / np.sqrt(variances)[:, None]
+                left, beside = _left_of_the_kernel(H), T[:, -1]
+                share += float(np.sum(left / beside)) / n
+                factor = 1.0 / np.sqrt(left + beside)[:, None]
                 T = factor * T[:, :-1]
-                squares, logarithms = squares + (T * T).sum(axis=0), logarithms + float(np.log(variances).sum())
+                squares, logarithms = squares + (T * T).sum(axis=0), logarithms - 2.0 * float(np.log(factor).sum())
                 yield (factor * H).astype(H.dtype, copy=False), T
 
         gram, moments = sums_of_features(blocks(), 1.0)
-        gram[np.diag_indices(len(gram))] += 1.0
-        self._factor = scipy.linalg.cholesky(gram, lower=True, overwrite_a=True)
-        solved = scipy.linalg.solve_triangular(self._factor, moments, lower=True)
-        squares = np.maximum(squares - (solved**2).sum(axis=0), 0.0)
-        determinant = 2.0 * float(np.log(np.diag(self._factor)).sum()) + logarithms
-        signals = marginal_likelihood.signal_variances(squares, n, self._ratio, **self._given())
-        self.signal_variance_, self.noise_variance_ = signals, self._ratio * signals
-        self.log_marginal_likelihood_value_ = marginal_likelihood.log_likelihood(squares, determinant, n, signals)
-        return scipy.linalg.solve_triangular(self._factor, solved, lower=True, trans="T"), {}
+
+        def posterior(times: float) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+            """Log-likelihood, factor of A, L⁻¹HᵀV⁻¹y and s with the variances multiplied."""
+            matrix = gram / times
+            matrix[np.diag_indices(width)] += 1.0
+            factor = scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True)
+            solved = scipy.linalg.solve_triangular(factor, moments / times, lower=True)
+            rest = np.maximum(squares / times - (solved**2).sum(axis=0), 0.0)
+            determinant = 2.0 * float(np.log(np.diag(factor)).sum()) + logarithms + n * math.log(times)
+            s = marginal_likelihood.signal_variances(rest, n, self._ratio * times, **self._given())
+            return marginal_likelihood.log_likelihood(rest, determinant, n, s), factor, solved, s
+
+        # Where the features leave next to nothing of the kernel, the variances of the rows are their noise.
+        times, least = 1.0, max(MOST_LEFT * share, 1.0 / MOST_TIMES)
+        if least < 1.0 and None in self._given().values():
+            bounds = {
+                "bounds": (math.log(least), math.log(MOST_TIMES)),
+                "method": "bounded",
+                "options": {"xatol": 0.05},
+            }
+            found = scipy.optimize.minimize_scalar(lambda t: -posterior(math.exp(t))[0], **bounds)
+            times = math.exp(found.x)
+        self.log_marginal_likelihood_value_, self._factor, solved, self.signal_variance_ = posterior(times)
+        self._ratio *= times
+        self.noise_variance_ = self._ratio * self.signal_variance_
+        coefficients = scipy.linalg.solve_triangular(self._factor, solved, lower=True, trans="T")
+        return coefficients, {"ridge": self._ratio}
 
     def _features(self, X: Any) -> Iterator[np.ndarray]:
         self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
@@ -263,7 +286,10 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
 
     @follows_input
     def _covariances(self, X: Any) -> np.ndarray:
-        parts = list(self._parts_of_variance(self._validated(X)))
+        X = self._validated(X)
+        n, c, budget = X.shape[0], len(self.coef_), self._working_budget(arrays.Device("cpu"))
+        arrays.check_room(f"The covariances of {n:,} points take", 16 * n * n * c, budget, "Take fewer points.")
+        parts = list(self._parts_of_variance(X))
         V, own = np.hstack([V for V, _ in parts]), np.concatenate([own for _, own in parts])
         covariance = (V.T @ V + np.diag(own))[:, :, None] * self.signal_variance_
         return covariance[:, :, 0] if self._one_column else covariance
