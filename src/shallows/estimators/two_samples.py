@@ -26,8 +26,8 @@ one row; when there are more, blocks are joined in pairs."""
 LEAST_BLOCKS = 64
 """Of the smaller sample, where blocks of equal size are permuted; its last rows, which fill no block, are left out."""
 
-PART_NUMBERS = 2**22
-"""Numbers of features that are made at a time."""
+PART_NUMBERS, DRAWS_AT_A_TIME = 2**22, 1000
+"""Numbers of features, and draws, that are made at a time."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,8 @@ class TwoSampleResult:
     pvalue : float
         The share of the null distribution, with the statistic among it, that is not below the statistic.
     null_distribution : ndarray, shape (n_draws,)
-        Statistics of samples with the law of both together.
     null : {"permutations", "signs"}
-        How these were drawn: by other divisions of blocks of rows among the samples, which is exact, or by random
-        signs of the blocks.
+        How it was drawn: by other divisions of blocks of rows among the samples, or by random signs of the blocks.
     n_rows : tuple of int
         Rows of each sample that the statistic is of.
     bandwidth : float
@@ -167,13 +165,7 @@ def _batches(given: Any, name: str, seed: int) -> Iterator[Any]:
 
 
 class BlockSums:
-    """Sums of the features of blocks of rows, at most `MOST_BLOCKS` of them, which grow with the rows.
-
-    Attributes
-    ----------
-    rows, size : int
-        All rows, and those of a block; the last one may have fewer.
-    """
+    """Sums of the features of at most `MOST_BLOCKS` blocks, each of ``size`` rows; the last one may have fewer."""
 
     def __init__(self, n_features: int):
         self.rows, self.size, self._sums = 0, 1, np.zeros((MOST_BLOCKS, n_features))
@@ -221,16 +213,16 @@ def _test(x: BlockSums, y: BlockSums, n_draws: int, seed: int, bandwidth: float)
     (of_x, in_x), (of_y, in_y) = (one.blocks(whole=exact) for one in (x, y))
     n, m, sums = int(in_x.sum()), int(in_y.sum()), np.concatenate([of_x, of_y])
     statistic = float(np.sum((of_x.sum(axis=0) / n - of_y.sum(axis=0) / m) ** 2))
-    drawn = streams.uniform(seed, "null distribution", 0, (n_draws, len(sums)))
-    if exact:
-        # The blocks with the smallest numbers are the first sample.
-        factors = np.where(drawn.argsort(axis=1).argsort(axis=1) < len(of_x), 1.0 / n, -1.0 / m)
-    else:
+    if not exact:
         # The variances of a row are those of all blocks about one mean, which takes a degree of freedom.
         sums = sums - np.concatenate([in_x, in_y])[:, None] * (sums.sum(axis=0) / (n + m))
-        variance = (1.0 / n + 1.0 / m) / (n + m) * len(sums) / (len(sums) - 1)
-        factors = np.where(drawn < 0.5, -1.0, 1.0) * np.sqrt(variance)
-    null = np.sum((factors @ sums) ** 2, axis=1)
+        sums *= np.sqrt((1.0 / n + 1.0 / m) / (n + m) * len(sums) / (len(sums) - 1))
+    null = np.empty(n_draws)
+    for k, part in enumerate(arrays.blocks(n_draws, DRAWS_AT_A_TIME)):
+        drawn = streams.uniform(seed, "null distribution", k, (part.stop - part.start, len(sums)))
+        # The blocks with the smallest numbers are the first sample.
+        first = drawn.argsort(axis=1).argsort(axis=1) < len(of_x) if exact else drawn < 0.5
+        null[part] = np.sum((np.where(first, *((1.0 / n, -1.0 / m) if exact else (1.0, -1.0))) @ sums) ** 2, axis=1)
     above = int(np.sum(null >= statistic * (1.0 - 1e-9) - 1e-15))  # Equal divisions are equal up to rounding.
     kind = "permutations" if exact else "signs"
     return TwoSampleResult(statistic, (1 + above) / (1 + n_draws), null, kind, (n, m), bandwidth)

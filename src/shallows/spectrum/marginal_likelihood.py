@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
@@ -27,18 +26,12 @@ CHANCE, FLAT = 1.0, 0.1
 kernel so narrow that it tells all points apart explains noise as well as noise does."""
 
 
-@dataclass(frozen=True)
-class MarginalChoice:
-    """A bandwidth (None where there was none to choose) and ρ, with the logarithm of their likelihood on m rows."""
+class MarginalChoice(NamedTuple):
+    """A bandwidth (None where there was none to choose) and ρ, with the logarithm of their likelihood."""
 
     log_likelihood: float
     ratio: float
     bandwidth: float | None
-    n_rows: int
-
-    def summary(self) -> dict[str, Any]:
-        """How the choice was made."""
-        return {"chosen_by": "marginal likelihood", "rows": self.n_rows, "log_likelihood": self.log_likelihood}
 
 
 def signal_variances(
@@ -66,20 +59,11 @@ def choose(
     noise: float | None = None,
     weights: np.ndarray | None = None,
 ) -> MarginalChoice:
-    """The bandwidth and ρ of the largest likelihood, s in between.
+    """The bandwidth and ρ of the largest likelihood.
 
-    Parameters
-    ----------
-    matrix_of : callable
-        The kernel matrix with k(x, x) = 1, shape (m, m), float64, of a bandwidth.
-    targets : ndarray, shape (m, c)
-        Without their mean.
-    median : float, optional
-        The median distance, where the bandwidth is to be chosen; else ``matrix_of`` is given None.
-    signal, noise : float, optional
-        s and ρs, where they are given.
-    weights : ndarray, shape (m,), optional
-        The noise variance of a row is divided by its weight.
+    ``matrix_of`` gives the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to choose,
+    and no ``median`` distance. ``targets`` (m, c) are without their mean. ``signal`` and ``noise`` are s and ρs where
+    they are given. The noise variance of a row is divided by its weight.
 
     References
     ----------
@@ -106,8 +90,7 @@ def choose(
         within = {"bounds": tuple(between), "method": "bounded", "options": {"xatol": 0.1}}
         refined = scipy.optimize.minimize_scalar(lambda width: -at(math.exp(width))[0], **within).x
         best = max((float(widths[k]), math.exp(refined)), key=lambda width: at(width)[0])
-    height, ratio = at(best)
-    return MarginalChoice(height, ratio, best, len(targets))
+    return MarginalChoice(*at(best), best)
 
 
 def _best_ratio(

@@ -158,11 +158,12 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
         seed = self._seed()
         choice, width = self._choice(X, targets, weights, seed)
         self._ratio = choice.ratio
-        made = MAPS[self.features](self.kernel, bandwidth=width, kernel_params=self.kernel_params)
-        made.set_params(n_features=self.n_features, random_state=seed, device=self.device, memory=self.memory)
-        self.transformer_ = made.set_params(dtype=self.dtype).fit(X)
+        same = {name: getattr(self, name) for name in ("kernel_params", "n_features", "device", "memory", "dtype")}
+        self.transformer_ = MAPS[self.features](self.kernel, bandwidth=width, random_state=seed, **same).fit(X)
         self.bandwidth_ = self.transformer_.bandwidth_
-        return choice.ratio, {"selection": choice.summary()}
+        rows = min(X.shape[0], ROWS_TO_CHOOSE_WITH)
+        told = {"chosen_by": "marginal likelihood", "rows": rows, "log_likelihood": choice.log_likelihood}
+        return choice.ratio, {"selection": told}
 
     def _choice(
         self, X: Any, targets: np.ndarray, weights: np.ndarray | None, seed: int
