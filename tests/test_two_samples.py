@@ -74,12 +74,12 @@ def test_the_level_is_kept_by_rows_by_blocks_and_by_signs(monkeypatch, n, m, nul
     monkeypatch.setattr(two_samples, "MOST_BLOCKS", 64)
     monkeypatch.setattr(two_samples, "LEAST_BLOCKS", 16)
     found = []
-    for seed in range(200):
+    for seed in range(150):
         both = np.random.default_rng(seed).normal(size=(n + m, 2))
-        found.append(two_sample_test(both[:n], both[n:], n_features=50, n_draws=99, random_state=seed))
+        found.append(two_sample_test(both[:n], both[n:], n_features=20, n_draws=59, random_state=seed))
     assert {one.null for one in found} == {null}
-    # Of 200 tests at 5 %, three standard errors are 4.6 %.
-    assert np.mean([one.pvalue <= 0.05 for one in found]) < 0.096
+    # Of 150 tests at 5 %, three standard errors are 5.3 %.
+    assert np.mean([one.pvalue <= 0.05 for one in found]) < 0.104
     assert scipy.stats.kstest([one.pvalue for one in found], "uniform").pvalue > 1e-3
 
 
