@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -164,18 +164,26 @@ def by_permutations(X: np.ndarray, Y: np.ndarray, bandwidth: float, seed: int, n
     return (1 + np.sum(found[1:] >= found[0] - 1e-12)) / (1 + n_draws)
 
 
+def split_up(rows: np.ndarray) -> Iterator[np.ndarray]:
+    """A stream of batches."""
+    return iter(np.array_split(rows, 4))
+
+
 def level(asked: argparse.Namespace) -> None:
     """Rejections of samples of one law, three normal inputs; every third pair has Student's law with three degrees."""
     print("| rows | null distribution | rejected at 5 % of 1,000 | at 20 % |\n|---|---|---|---|")
-    for n, m in ((10, 10), (50, 50), (20, 200), (5000, 5000), (5000, 50), (20_000, 20)):
+    kinds = [((n, m), np.asarray) for n, m in ((10, 10), (50, 50), (20, 200), (5000, 5000), (5000, 50), (20_000, 20))]
+    for (n, m), given in [*kinds, ((5000, 30), split_up), ((5000, 200), split_up)]:
         values = []
         for seed in range(1000):
             rng = np.random.default_rng(seed)
             both = rng.standard_t(3, size=(n + m, 3)) if seed % 3 == 0 else rng.normal(size=(n + m, 3))
-            found = two_sample_test(both[:n], both[n:], n_features=100, n_draws=199, random_state=seed)
+            options = {"n_features": 100, "n_draws": 199, "random_state": seed}
+            found = two_sample_test(given(both[:n]), given(both[n:]), **options)
             values.append(found.pvalue)
         rejected = [100 * np.mean(np.array(values) <= at + 1e-9) for at in (0.05, 0.2)]
-        print(f"| {n:,} and {m:,} | {found.null} | {rejected[0]:.1f} % | {rejected[1]:.1f} % |", flush=True)
+        what = "streams of " if given is split_up else ""
+        print(f"| {what}{n:,} and {m:,} | {found.null} | {rejected[0]:.1f} % | {rejected[1]:.1f} % |", flush=True)
 
 
 ALTERNATIVES = {

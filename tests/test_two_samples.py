@@ -69,14 +69,15 @@ def test_sums_of_blocks_are_those_of_consecutive_rows_however_they_come(monkeypa
     assert sums.blocks(whole=False)[1].sum() == rows
 
 
-@pytest.mark.parametrize(("n", "m", "null"), [(30, 20, "permutations"), (150, 130, "permutations"), (400, 25, "signs")])
+@pytest.mark.parametrize(("n", "m", "null"), [(30, 20, "permutations"), (150, 130, "permutations"), (400, 60, "signs")])
 def test_the_level_is_kept_by_rows_by_blocks_and_by_signs(monkeypatch, n, m, null):
     monkeypatch.setattr(two_samples, "MOST_BLOCKS", 64)
     monkeypatch.setattr(two_samples, "LEAST_BLOCKS", 16)
     found = []
     for seed in range(150):
         both = np.random.default_rng(seed).normal(size=(n + m, 2))
-        found.append(two_sample_test(both[:n], both[n:], n_features=20, n_draws=59, random_state=seed))
+        first = iter([both[:n]]) if null == "signs" else both[:n]
+        found.append(two_sample_test(first, both[n:], n_features=20, n_draws=59, random_state=seed))
     assert {one.null for one in found} == {null}
     # Of 150 tests at 5 %, three standard errors are 5.3 %.
     assert np.mean([one.pvalue <= 0.05 for one in found]) < 0.104
@@ -88,6 +89,13 @@ def test_equal_samples_are_not_told_apart_and_shifted_ones_are():
     assert two_sample_test(X, Y, random_state=0, **SMALL).pvalue < 0.05
     first, second = (two_sample_test(X, Y, random_state=7, **SMALL) for _ in range(2))
     assert first.pvalue == second.pvalue and np.array_equal(first.null_distribution, second.null_distribution)
+
+
+def test_of_a_much_larger_array_as_many_rows_are_taken_as_tell_something():
+    found = two_sample_test(np.tile(X, (100, 1)), Y[:20], random_state=0, **SMALL)
+    assert found.null == "permutations" and found.n_rows == (2048, 20)
+    found = two_sample_test(iter([np.tile(X, (100, 1))]), Y[:20], random_state=0, **SMALL)
+    assert found.null == "signs" and found.n_rows == (6000, 20)
 
 
 def test_the_order_of_a_sorted_array_does_not_matter_to_blocks(monkeypatch):
