@@ -35,13 +35,14 @@ ESTIMATORS = {
     "linear_svm": "Linear support vector machines",
     "support_vectors": "Support vectors: SMO, SVM-light, interior points, Newton, LASVM, core vector machines",
     "budgeted": "Budgets: support vectors, hyperplanes, landmarks",
-    "closed_forms": "Closed forms: ridge regression on explicit features, extreme learning machines",
+    "closed_forms": "Closed forms: ridge regression and Gaussian processes on features, extreme learning machines",
     "components": "Components: kernel PCA, SVD, CCA, sliced inverse regression",
     "feature_maps": "Feature maps for pipelines",
 }
 
 #: Modules below the estimators that users may build upon, with the headings of the reference.
 MODULES = {
+    "estimators.two_samples": "Two-sample test",
     "kernels": "Kernels",
     "losses": "Losses",
     "features": "Explicit feature maps",

@@ -35,6 +35,7 @@ _PUBLIC = LazyTable(
         "Fastfood": ".estimators",
         "FeatureEigenProClassifier": ".estimators",
         "FeatureEigenProRegressor": ".estimators",
+        "FeatureGaussianProcessRegressor": ".estimators",
         "FeatureRidgeClassifier": ".estimators",
         "FeatureRidgeRegressor": ".estimators",
         "FourierFeatures": ".estimators",
@@ -61,6 +62,7 @@ _PUBLIC = LazyTable(
         "TensorSketch": ".estimators",
         "load": ".saving",
         "save": ".saving",
+        "two_sample_test": ".estimators.two_samples",
     },
 )
 _ROOMS = (

@@ -20,7 +20,7 @@
     inverse regression.
 `closed_forms`
     Least squares on explicit features, solved at once or block by block: any feature map, extreme learning machines,
-    kitchen sinks.
+    kitchen sinks, Gaussian processes.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -105,6 +105,7 @@ ESTIMATORS = LazyTable(
         "Fastfood": ".feature_maps.fastfood",
         "FeatureEigenProClassifier": ".least_squares.feature_eigenpro",
         "FeatureEigenProRegressor": ".least_squares.feature_eigenpro",
+        "FeatureGaussianProcessRegressor": ".closed_forms.feature_gaussian_process",
         "FeatureRidgeClassifier": ".closed_forms.feature_ridge",
         "FeatureRidgeRegressor": ".closed_forms.feature_ridge",
         "FourierFeatures": ".feature_maps.fourier_features",

@@ -30,6 +30,12 @@ def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: fl
 
     Blocks of float32 are multiplied in float32 where λ is far above its rounding, and added up in float64.
     """
+    gram, moments = sums_of_features(blocks, ridge)
+    return _solved(gram, ridge, moments)
+
+
+def sums_of_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: float) -> tuple[np.ndarray, np.ndarray]:
+    """HᵀH and HᵀT of `solve_by_features`."""
     gram: Any = None
     part: Any = None
     moments: Any = 0.0
@@ -45,7 +51,7 @@ def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: fl
         gram += part
         moments = moments + H.T @ T.astype(dtype)
     gram += np.triu(gram, 1).T
-    return _solved(gram, ridge, moments.astype(np.float64))
+    return gram, moments.astype(np.float64)
 
 
 def solve_by_rows(H: np.ndarray, T: np.ndarray, ridge: float) -> np.ndarray:

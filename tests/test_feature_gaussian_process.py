@@ -1,0 +1,210 @@
+"""Gaussian process regression on features, against the formulas of the exact process and against scikit-learn's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import shallows
+from engine_example import sample
+from shallows import FeatureGaussianProcessRegressor, kernels
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.estimators.closed_forms import feature_least_squares
+
+GIVEN = {"bandwidth": 1.3, "signal_variance": 2.0, "noise_variance": 0.03, "random_state": 0}
+WEIGHTS = "two equal rows show by their difference how large the noise is, and one row of weight 2 does not"
+
+
+def data_dependent(estimator):
+    return {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(
+    [FeatureGaussianProcessRegressor(n_features=50, random_state=0)], expected_failed_checks=data_dependent
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+def problem(n=150, noise=0.1):
+    X = sample(n, 3)
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + noise * sample(n, 4)[:, 3]
+
+
+NEW = 2.0 * sample(40, 3)[::-1]
+
+
+def by_hand(prior, between, own, y, signal, own_of_new):
+    """Mean, covariance and log-likelihood of a Gaussian process with a prior covariance and variances of each row."""
+    C = signal * (prior + np.diag(own))
+    mean = signal * between @ np.linalg.solve(C, y)
+    return mean, C, -0.5 * (y @ np.linalg.solve(C, y) + np.linalg.slogdet(2 * np.pi * C)[1])
+
+
+@pytest.mark.parametrize("features", ["nystrom", "fourier", "quasi_monte_carlo"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_posterior_is_the_exact_one_of_the_kernel_of_the_features(features, weighted):
+    X, y = problem()
+    weights = 0.5 + sample(150, 1)[:, 0] ** 2 if weighted else None
+    model = FeatureGaussianProcessRegressor(features=features, n_features=60, **GIVEN).fit(X, y, sample_weight=weights)
+    H, new = model.transformer_.transform(X), model.transformer_.transform(NEW)
+    left, left_new = (1 - (one**2).sum(axis=1) for one in (H, new))
+    if features != "nystrom":
+        assert np.abs(left).max() < 1e-12
+    noise, signal = GIVEN["noise_variance"], GIVEN["signal_variance"]
+    C = signal * (H @ H.T + np.diag(left)) + np.diag(noise * np.ones(150) if weights is None else noise / weights)
+    between = signal * new @ H.T
+    centred = y - np.average(y, weights=weights)
+    mean, covariance = model.predict(NEW, return_cov=True)
+    expected = signal * new @ new.T + np.diag(signal * left_new + noise) - between @ np.linalg.solve(C, between.T)
+    assert np.abs(mean - np.average(y, weights=weights) - between @ np.linalg.solve(C, centred)).max() < 1e-9
+    assert np.abs(covariance - expected).max() < 1e-10
+    assert np.abs(model.predict(NEW, return_std=True)[1] - np.sqrt(np.diag(expected))).max() < 1e-10
+    likelihood = scipy.stats.multivariate_normal.logpdf(centred, cov=C)
+    assert model.log_marginal_likelihood_value_ == pytest.approx(likelihood, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters", "theirs"),
+    [
+        ("gaussian", None, RBF(1.3)),
+        ("matern", {"nu": 2.5}, Matern(1.3, nu=2.5)),
+        ("laplace", None, Matern(1.3, nu=0.5)),
+        (kernels.Gaussian(1.3), None, RBF(1.3)),
+    ],
+)
+def test_with_a_landmark_at_every_point_it_is_the_exact_process(kernel, parameters, theirs):
+    X, y = problem()
+    given = GIVEN if isinstance(kernel, str) else {**GIVEN, "bandwidth": None}
+    model = FeatureGaussianProcessRegressor(kernel, kernel_params=parameters, **given).fit(X, y)
+    exact = GaussianProcessRegressor(ConstantKernel(2.0) * theirs + WhiteKernel(0.03), alpha=0, optimizer=None)
+    exact.fit(X, y - y.mean())
+    (mean, deviation), (their_mean, their_deviation) = (one.predict(NEW, return_std=True) for one in (model, exact))
+    # Their distances are differences of coordinates, ours products: square roots of them agree to half the digits.
+    assert np.abs(mean - y.mean() - their_mean).max() < 1e-6
+    assert np.abs(deviation - their_deviation).max() < 1e-6
+    assert model.log_marginal_likelihood_value_ == pytest.approx(exact.log_marginal_likelihood_value_, rel=1e-7)
+
+
+def test_the_chosen_bandwidth_and_variances_are_those_of_the_largest_likelihood():
+    X, y = problem()
+    model = FeatureGaussianProcessRegressor(random_state=0).fit(X, y)
+    theirs = GaussianProcessRegressor(ConstantKernel() * RBF() + WhiteKernel(0.1), alpha=0).fit(X, y - y.mean())
+    assert model.log_marginal_likelihood_value_ > theirs.log_marginal_likelihood_value_ - 0.05
+    fixed = {"signal_variance": 2.0, "noise_variance": 0.05, "bandwidth": 1.3}
+    for free, other_one in (("signal_variance", "noise_variance"), ("noise_variance", "signal_variance")):
+        model = FeatureGaussianProcessRegressor(random_state=0, **{**fixed, free: "auto"}).fit(X, y)
+        value = getattr(model, f"{free}_")[0]
+        for factor in (0.9, 1.1):
+            other = FeatureGaussianProcessRegressor(random_state=0, **{**fixed, free: factor * value}).fit(X, y)
+            assert other.log_marginal_likelihood_value_ < model.log_marginal_likelihood_value_
+        assert getattr(model, f"{other_one}_")[0] == pytest.approx(fixed[other_one], rel=1e-12)
+
+
+def test_pure_noise_is_not_explained_by_a_narrow_kernel():
+    model = FeatureGaussianProcessRegressor(random_state=0).fit(sample(300, 8), sample(300, 9)[:, 8])
+    mean, deviation = model.predict(sample(50, 8) + 0.1, return_std=True)
+    assert np.abs(mean - model.intercept_).max() < 0.1 and np.abs(deviation - 1).max() < 0.15
+
+
+def test_intervals_have_their_coverage_with_few_landmarks_and_many_rows():
+    X, y = problem(3000, noise=0.3)
+    model = FeatureGaussianProcessRegressor(n_features=100, random_state=0).fit(X[:2000], y[:2000])
+    mean, deviation = model.predict(X[2000:], return_std=True)
+    assert 0.87 < np.mean(np.abs(y[2000:] - mean) < 1.645 * deviation) < 0.93
+
+
+def test_far_from_the_data_the_variance_is_that_of_the_prior_on_landmarks_only():
+    X, y = problem(1000)
+    far = np.full((1, 3), 50.0)
+    for features, share in (("nystrom", 1.0), ("fourier", 0.5)):
+        model = FeatureGaussianProcessRegressor(features=features, n_features=100, **GIVEN).fit(X, y)
+        variance = model.predict(far, return_std=True)[1][0] ** 2 - GIVEN["noise_variance"]
+        assert variance == pytest.approx(2.0, rel=1e-6) if share == 1.0 else variance < share * 2.0
+
+
+def test_several_outputs_have_variances_of_their_own():
+    X, y = problem()
+    Y = np.stack([y, 10.0 * y], axis=1)
+    model = FeatureGaussianProcessRegressor(random_state=0).fit(X, Y)
+    assert model.noise_variance_[1] == pytest.approx(100.0 * model.noise_variance_[0])
+    mean, deviation = model.predict(NEW, return_std=True)
+    assert mean.shape == deviation.shape == (40, 2) and np.allclose(deviation[:, 1], 10.0 * deviation[:, 0])
+    assert model.predict(NEW, return_cov=True)[1].shape == (40, 40, 2)
+    assert model.sample_y(NEW, 3).shape == (40, 2, 3)
+
+
+def test_draws_have_the_mean_and_the_covariance_of_the_posterior():
+    X, y = problem()
+    model = FeatureGaussianProcessRegressor(n_features=40, **GIVEN).fit(X, y)
+    mean, covariance = model.predict(NEW[:10], return_cov=True)
+    drawn = model.sample_y(NEW[:10], 20_000, random_state=1)
+    # Standard errors are √(2 / 20,000) = 1 % of the variances.
+    assert np.abs(drawn.mean(axis=1) - mean).max() < 0.04 * np.sqrt(covariance.max())
+    assert np.abs(np.cov(drawn) - covariance).max() < 0.05 * covariance.max()
+    assert np.array_equal(drawn, model.sample_y(NEW[:10], 20_000, random_state=1))
+
+
+def test_float32_and_blocks_of_rows_change_rounding_only(monkeypatch):
+    X, y = problem()
+    whole = FeatureGaussianProcessRegressor(n_features=60, **GIVEN).fit(X, y)
+    monkeypatch.setattr(feature_least_squares, "BLOCK_NUMBERS", 60 * 7)
+    cut = FeatureGaussianProcessRegressor(n_features=60, **GIVEN).fit(X, y)
+    single = FeatureGaussianProcessRegressor(n_features=60, dtype="float32", **GIVEN).fit(X, y)
+    for mine, its, narrow in zip(*(one.predict(NEW, return_std=True) for one in (whole, cut, single)), strict=True):
+        assert np.abs(mine - its).max() < 1e-9 and np.abs(mine - narrow).max() < 1e-3
+
+
+def test_a_saved_model_has_the_same_variances_and_draws(tmp_path):
+    X, y = problem()
+    model = FeatureGaussianProcessRegressor("matern", kernel_params={"nu": 2.5}, random_state=0).fit(X, y)
+    shallows.save(model, tmp_path / "model.npz")
+    read = shallows.load(tmp_path / "model.npz", device="cpu")
+    assert all(map(np.array_equal, model.predict(NEW, return_std=True), read.predict(NEW, return_std=True)))
+    assert np.array_equal(model.sample_y(NEW, 2), read.sample_y(NEW, 2))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "says"),
+    [
+        ({"kernel": "polynomial"}, ShallowsError, r"'polynomial' is none\. Kernels that are: 'gaussian'"),
+        ({"kernel": "precomputed"}, ShallowsError, "'precomputed' is none"),
+        ({"kernel": lambda a, b: a @ b.T}, ShallowsError, "is none"),
+        ({"kernel": "gausian"}, UnknownNameError, "gaussian"),
+        ({"features": "binning"}, ShallowsError, "'nystrom', 'fourier', 'quasi_monte_carlo', got 'binning'"),
+        ({"noise_variance": 0.0}, ShallowsError, "noise_variance must be a positive number or 'auto', got 0"),
+        ({"signal_variance": "large"}, ShallowsError, "signal_variance must be .*'large'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_what_can(parameters, error, says):
+    with pytest.raises(error, match=says):
+        FeatureGaussianProcessRegressor(**parameters).fit(*problem(30))
+
+
+def test_standard_deviations_and_covariances_are_asked_for_one_at_a_time():
+    model = FeatureGaussianProcessRegressor(random_state=0).fit(*problem(30))
+    with pytest.raises(ShallowsError, match="At most one"):
+        model.predict(NEW, return_std=True, return_cov=True)
+    with pytest.raises(ShallowsError, match="n_samples must be a whole number of at least 1, got 0"):
+        model.sample_y(NEW, 0)
+
+
+def test_targets_and_covariances_that_are_too_large_are_told_so():
+    X, y = problem(30)
+    with pytest.raises(ShallowsError, match=r"targets are too large.*Scale y"):
+        FeatureGaussianProcessRegressor().fit(X, 1e200 * y)
+    model = FeatureGaussianProcessRegressor(random_state=0).fit(X, y)
+    with pytest.raises(ShallowsError, match="covariances of 3,000,000 points take"):
+        model.predict(np.zeros((3_000_000, 3), dtype=np.float32), return_cov=True)
+
+
+@pytest.mark.parametrize("y", [np.zeros(20), np.arange(20.0)])
+def test_equal_points_and_equal_targets_are_fitted(y):
+    model = FeatureGaussianProcessRegressor(random_state=0).fit(np.ones((20, 3)), y)
+    mean, deviation = model.predict(np.ones((2, 3)), return_std=True)
+    assert np.allclose(mean, y.mean()) and np.isfinite(deviation).all()
+    assert deviation[0] == pytest.approx(y.std(), rel=0.1, abs=1e-9)
