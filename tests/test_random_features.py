@@ -266,7 +266,6 @@ def test_the_origin_of_the_data_is_kept():
         ({"kernel": "exponential", "bandwidth": 0.01}, "overflows on the training points"),
         ({"kernel": "exponential", "bandwidth": 0.01, "regularisation": 0.1}, "largest value of the kernel"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_is_told(options, message):
     with pytest.raises(ShallowsError, match=message):
