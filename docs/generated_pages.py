@@ -341,11 +341,11 @@ def methods_page(project: Path) -> str:
         lines += heading(kind, "-")
         body = []
         for one in rows:
-            here = "\n".join(f"``shallows.{name}``" for name in one.get("here", ()))
-            words = [f"not here: {literal(one['why_not'])}"] if "why_not" in one else []
-            words += [f"numbers quoted in ``{one['reported']}``"] if "reported" in one else []
-            body.append((literal(one["name"]), one["named_by"], here, "; ".join(words)))
-        lines += table(["method", "named by", "here", "what is not, and why"], [25, 15, 35, 25], body)
+            words = [f"``shallows.{name}``" for name in one.get("here", ())]
+            words += [f"Not here: {literal(one['why_not'])}."] if "why_not" in one else []
+            words += [f"Numbers are quoted in ``{one['reported']}``."] if "reported" in one else []
+            body.append((literal(one["name"]), one["named_by"], "\n\n".join(words)))
+        lines += table(["method", "named by", "where it is, or why it is not"], [25, 15, 60], body)
     return "\n".join(lines)
 
 
