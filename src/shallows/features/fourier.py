@@ -344,10 +344,9 @@ def block_of(n_frequencies: int, budget: int | None) -> dict[str, int]:
 
 def _without_frequencies(kernel: Any) -> str:
     """What an error says of a kernel that has no random Fourier features."""
-    known = [name for name, one in kernels.KERNELS.items() if one.frequencies is not kernels.Kernel.frequencies]
     return (
         f"The kernel {getattr(kernel, 'name', kernel)!r} has no spectral draws, so it has no random Fourier features. "
-        f"Kernels that have them: {', '.join(map(repr, known))}."
+        f"Kernels that have them: {kernels.names_that_define('frequencies')}."
     )
 
 

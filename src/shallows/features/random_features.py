@@ -76,19 +76,14 @@ class RandomFeatures:
 
 def check_draws_features(kernel: Any) -> None:
     """Refuse a kernel, or the name or function of one, that has no random features, and say what takes it."""
-    if not _draws_features(kernels.kind(kernel)):
+    ways = "frequencies", "random_features"
+    if not kernels.kind(kernel).defines(*ways):
         name = getattr(kernel, "name", getattr(kernel, "__name__", kernel))
-        known = [one for one, cls in kernels.KERNELS.items() if _draws_features(cls)]
         raise ShallowsError(
             f"The kernel {name!r} draws no random features, of which the function of doubly stochastic gradients is "
-            f"made. Kernels that do: {', '.join(map(repr, known))}. KernelSGD and EigenPro take every kernel, and so "
-            "does FeatureEigenPro with features='nystrom'."
+            f"made. Kernels that do: {kernels.names_that_define(*ways)}. KernelSGD and EigenPro take every kernel, and "
+            "so does FeatureEigenPro with features='nystrom'."
         )
-
-
-def _draws_features(kind: Kernel | type[Kernel]) -> bool:
-    cls = kind if isinstance(kind, type) else type(kind)
-    return any(getattr(cls, name) is not getattr(Kernel, name) for name in ("frequencies", "random_features"))
 
 
 def stream_of(

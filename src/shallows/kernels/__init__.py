@@ -67,6 +67,7 @@ __all__ = [
     "make",
     "matrix",
     "median_bandwidth",
+    "names_that_define",
     "set_diagonal",
     "translated",
     "values",
@@ -115,6 +116,11 @@ def kind(name: Any) -> type[Kernel] | Kernel:
     if not isinstance(name, str):
         raise UnknownNameError("kernel", name, KERNELS)
     return KERNELS[name]
+
+
+def names_that_define(*methods: str) -> str:
+    """The names of the kernels that have one of some methods, in quotes, for messages; see `Kernel.defines`."""
+    return ", ".join(repr(name) for name, one in KERNELS.items() if one.defines(*methods))
 
 
 def check_own_parameters(

@@ -52,15 +52,15 @@ class Kernel:
         """Names of the parameters that the constructor takes beside the bandwidth."""
         return tuple(f.name for f in fields(cls) if f.name != "bandwidth")
 
+    @classmethod
+    def defines(cls, *methods: str) -> bool:
+        """Whether the kernel has one of some methods that not every kernel has, such as "frequencies"."""
+        return any(getattr(cls, name) is not getattr(Kernel, name) for name in methods)
+
     @property
     def has_frequencies(self) -> bool:
         """Whether `frequencies` has a law to draw from."""
-        return type(self).frequencies is not Kernel.frequencies
-
-    @property
-    def has_random_features(self) -> bool:
-        """Whether `random_features` draws any."""
-        return type(self).random_features is not Kernel.random_features
+        return self.defines("frequencies")
 
     @classmethod
     def check_inputs(cls, n_features: int) -> None:

@@ -144,12 +144,10 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
         check_choice(self, features=tuple(MAPS))
         check_whole(self, "n_features")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        kind = kernels.kind(self.kernel)
-        if (kind if isinstance(kind, type) else type(kind)).frequencies is Kernel.frequencies:
-            known = [name for name, one in kernels.KERNELS.items() if one.frequencies is not Kernel.frequencies]
+        if not kernels.kind(self.kernel).defines("frequencies"):
             raise ShallowsError(
                 f"The variance of f is that of a kernel with k(x, x) = 1 of the difference of two points, and "
-                f"{self.kernel!r} is none. Kernels that are: {', '.join(map(repr, known))}."
+                f"{self.kernel!r} is none. Kernels that are: {kernels.names_that_define('frequencies')}."
             )
 
     # --------------------------------------------------------------------------------------- the fit
