@@ -18,9 +18,12 @@ def test_memory_grows_as_the_kernel_matrix_where_it_is_kept_and_not_with_outputs
     assert abs(grown("outputs", "bytes", method="exact", sizes=[1, 8], n_points=800, n_inputs=10)) < 0.2
 
 
-@pytest.mark.parametrize("method", [*training_cost.METHODS, *training_cost.DEFAULTS])
-def test_each_method_is_timed_beside_its_first_size(method):
-    found = training_cost.training_cost(method=method, sizes=[300, 600], n_inputs=5, rounds=1)
+@pytest.mark.parametrize(
+    ("method", "defaults"),
+    [(one, False) for one in training_cost.METHODS] + [(one, True) for one in training_cost.DEFAULTS],
+)
+def test_each_method_is_timed_beside_its_first_size(method, defaults):
+    found = training_cost.training_cost(method=method, defaults=defaults, sizes=[300, 600], n_inputs=5, rounds=1)
     assert found.index == [300, 600] and found.curve["training"][0] == 1.0
     assert all(value > 0 for values in found.curve.values() for value in values)
 

@@ -53,10 +53,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "exact": partial(KernelRidgeRegressor, regularisation=1e-3, solver=CHOLESKY_SOLVER.name),
 }
 DEFAULTS: dict[str, Callable[..., Any]] = {
-    "default_centres": EigenProCentresRegressor,
-    "default_features": FeatureRidgeRegressor,
-    "default_feature_eigenpro": FeatureEigenProRegressor,
-    "default_doubly_stochastic": DoublyStochasticRegressor,
+    "centres": EigenProCentresRegressor,
+    "doubly_stochastic": DoublyStochasticRegressor,
+    "features": FeatureRidgeRegressor,
+    "feature_eigenpro": FeatureEigenProRegressor,
 }
 
 
@@ -64,6 +64,7 @@ def training_cost(
     data: Any = None,
     *,
     method: str = "eigenpro",
+    defaults: bool = False,
     along: str = "n",
     sizes: Sequence[int] = (1000, 2000, 4000),
     n_points: int = 2000,
@@ -76,20 +77,19 @@ def training_cost(
     Points are normal numbers, and targets linear functions of them; where they are not varied there are `n_points` of
     `n_inputs` numbers and one output. "eigenpro" takes an epoch with all points as centres, "centres" with 300 of them;
     "doubly_stochastic" an epoch with a block of features a batch; "features" is ridge regression on 300 random
-    features, and "exact" exact kernel ridge regression. Those of `DEFAULTS` are fitted with nothing set, to targets
-    with noise, of the variance of the linear function. All sizes take turns in each round, and the shortest time of
-    each counts.
+    features, and "exact" exact kernel ridge regression. With ``defaults`` it is a whole fit of one of `DEFAULTS` with
+    nothing set. All sizes take turns in each round, and the shortest time of each counts.
 
     Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the most that NumPy and
     Python held at a time beyond what was there before the fit.
     """
-    UnknownNameError.check("method", method, {**METHODS, **DEFAULTS})
+    UnknownNameError.check("method", method, DEFAULTS if defaults else METHODS)
     UnknownNameError.check("axis", along, ("n", "d", "outputs"))
     seconds: dict[int, list[float]] = {size: [] for size in sizes}
     held = {}
     for turn, size in in_turn(sizes, rounds):
         given = {"n": n_points, "d": n_inputs, "outputs": 1, along: size}
-        model, x, y = _problem(method, random_state, **given)
+        model, x, y = _problem(method, defaults, random_state, **given)
         if turn == 0:  # which loads and compiles what is loaded and compiled once
             held[size] = most_bytes(model.fit, x, y)
         else:
@@ -99,15 +99,18 @@ def training_cost(
         "training": [min(seconds[size]) / first for size in sizes],
         "bytes": [float(held[size]) for size in sizes],
     }
-    return AnalysisResult(list(sizes), curve, effective={"method": method, "along": along, "rounds": rounds})
+    return AnalysisResult(
+        list(sizes), curve, effective={"method": method, "defaults": defaults, "along": along, "rounds": rounds}
+    )
 
 
-def _problem(method: str, seed: int, n: int, d: int, outputs: int) -> tuple[Any, np.ndarray, np.ndarray]:
+def _problem(
+    method: str, defaults: bool, seed: int, n: int, d: int, outputs: int
+) -> tuple[Any, np.ndarray, np.ndarray]:
     x = streams.normal(seed, "training cost points", n, (n, d)).astype(np.float32)
     y = (x @ streams.normal(seed, "training cost targets", d, (d, outputs)) / math.sqrt(d)).astype(np.float32)
-    if method in DEFAULTS:
+    if defaults:
         model = DEFAULTS[method](random_state=seed, device="cpu")
-        y += streams.normal(seed, "training cost noise", n, y.shape)
     else:
         model = METHODS[method](bandwidth=math.sqrt(2.0 * d), random_state=seed, device="cpu", dtype="float32")
     return model, x, y[:, 0] if outputs == 1 else y
