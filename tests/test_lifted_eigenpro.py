@@ -100,14 +100,14 @@ def test_a_whole_matrix_gives_the_products_of_the_formula(tile):
     x, a = sample(N), sample(N, 2, 1)
     K = naive_kernel("laplace", 1.5, x, x)
     matrix = WholeGram(kernels.Laplace(1.5), kernels.augmented(x), budget=PLENTY, tile=tile)
-    product, columns = matrix.rows(5, 33).dot(a, head=20)
+    product, columns = matrix.rows(slice(5, 33)).dot(a, head=20)
     for found, expected in (
         (matrix.values, K),
         (matrix.dot(a), K @ a),
         (product, K[5:33] @ a),
         (columns.values(), K[5:33, :20]),
         (matrix.columns_dot(5, 33, a[:28]), K[:, 5:33] @ a[:28]),
-        (matrix.energy(5, 33, a[:28])[0], np.sum(a[:28] * (K[5:33, 5:33] @ a[:28]), axis=0)),
+        (matrix.energy(slice(5, 33), a[:28])[0], np.sum(a[:28] * (K[5:33, 5:33] @ a[:28]), axis=0)),
     ):
         # Distances by a product lose half of the digits where points are close.
         assert found == pytest.approx(expected, abs=1e-6)

@@ -148,6 +148,8 @@ class DistributedFit:
                 "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
                 "max_epochs in place of max_seconds."
             )
+        if getattr(self, "shuffle", False):
+            raise ShallowsError("Processes divide the rows of batches that stay the same; take shuffle=False.")
         if getattr(self, "warm_start", False):
             raise ShallowsError(
                 "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."

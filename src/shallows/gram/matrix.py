@@ -149,18 +149,15 @@ class Gram:
 
     # --------------------------------------------------------------------------------------- products
 
-    def rows(self, start: int, stop: int) -> Rows:
-        """Rows ``start`` to ``stop`` of the matrix, for products."""
-        return Rows(self, start, stop)
+    def rows(self, batch: slice) -> Rows:
+        """Consecutive rows of the matrix, for products."""
+        return Rows(self, batch.start, batch.stop)
 
-    def energy(self, start: int, stop: int, a: Array) -> Array:
-        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S from ``start`` to ``stop``.
-
-        Of shape (1, c).
-        """
-        xp = arrays.namespace(a)
+    def energy(self, batch: slice, a: Array) -> Array:
+        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of consecutive rows; shape (1, c)."""
+        xp, start = arrays.namespace(a), batch.start
         total = xp.zeros((1, a.shape[1]), dtype=a.dtype)
-        pieces = Rows(self, start, stop).pieces
+        pieces = Rows(self, start, batch.stop).pieces
         for k, rows in enumerate(pieces):
             for columns in pieces[k:]:
                 j = columns.start // self.tile

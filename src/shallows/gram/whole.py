@@ -52,18 +52,18 @@ class WholeGram(Gram):
                 self.values[rows, columns] = made
                 told.advance()
 
-    def rows(self, start: int, stop: int) -> WholeRows:
-        """Rows ``start`` to ``stop`` of the matrix, for products."""
-        if not 0 <= start <= stop <= self.n:
-            raise IndexError(f"rows {start}:{stop} of a matrix of {self.n}")
-        return WholeRows(self.values[start:stop, :])
+    def rows(self, batch: slice) -> WholeRows:
+        """Consecutive rows of the matrix, for products."""
+        if not 0 <= batch.start <= batch.stop <= self.n:
+            raise IndexError(f"rows {batch.start}:{batch.stop} of a matrix of {self.n}")
+        return WholeRows(self.values[batch, :])
 
-    def energy(self, start: int, stop: int, a: Array) -> Array:
-        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S from ``start`` to ``stop``.
+    def energy(self, batch: slice, a: Array) -> Array:
+        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of consecutive rows.
 
         Of shape (1, c): the diagonal of a product of c² numbers, which is a launch less than a sum of products.
         """
-        return diagonal_of_product(a, self.values[start:stop, start:stop] @ a)[None, :]
+        return diagonal_of_product(a, self.values[batch, batch] @ a)[None, :]
 
     def dot(self, a: Array) -> Array:
         """``K @ a`` for ``a`` of shape (n, c)."""
@@ -75,7 +75,7 @@ class WholeGram(Gram):
 
 
 class WholeRows:
-    """Some consecutive rows of a `WholeGram`.
+    """Some rows of a kernel matrix, in one array.
 
     ``values`` (m, n).
     """

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .. import arrays, streams
 from ..errors import ShallowsError
 
@@ -15,20 +17,25 @@ class Batches:
     """Contiguous batches of rows that were shuffled once, in an order that is new every epoch.
 
     Without replacement: every row is seen once an epoch. The order is a function of the seed and the epoch, so that a
-    run can go on from any place.
+    run can go on from any place. With ``shuffle`` the rows of each batch are drawn anew in every epoch, as the numbers
+    of the rows in ascending order, and the last batch of an epoch is the one that may be smaller.
     """
 
     n: int
     size: int
     seed: int
+    shuffle: bool = False
     names_rows: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return -(-self.n // self.size)
 
-    def of_epoch(self, epoch: int) -> list[slice]:
+    def of_epoch(self, epoch: int) -> list[Any]:
         """The batches of an epoch, in their order."""
         slices = list(arrays.blocks(self.n, self.size))
+        if self.shuffle:
+            order = streams.permutation(self.seed, "rows", epoch, self.n)
+            return [np.sort(order[rows]) for rows in slices]
         return [slices[i] for i in streams.permutation(self.seed, "batches", epoch, len(slices))]
 
 

@@ -93,17 +93,18 @@ class SquareLossMonitor(Monitor):
 
     def __init__(self, problem: Any, state: Any):
         super().__init__(problem, state)
-        self._cumulated = cumulated_square_losses(problem)
+        self._losses = square_losses(problem)
+        self._total = float(self._losses.sum())
 
     def _read(self, state: Any) -> tuple[float, float]:
         return state.loss, 0.0  # What it is held against is known by the batch.
 
-    def _usual(self, reference: float, batch: slice) -> float:
-        share = (batch.stop - batch.start) / (len(self._cumulated) - 1)
-        return self._cumulated[batch.stop] - self._cumulated[batch.start] + self._cumulated[-1] * share
+    def _usual(self, reference: float, batch: slice | np.ndarray) -> float:
+        here = self._losses[batch]
+        return float(here.sum()) + self._total * len(here) / len(self._losses)
 
     def _reference_of_epoch(self) -> float:
-        return self._cumulated[-1]
+        return self._total
 
 
 def monitor_of(problem: Any, state: Any) -> Monitor:
@@ -112,10 +113,10 @@ def monitor_of(problem: Any, state: Any) -> Monitor:
     return (SquareLossMonitor if least_squares else Monitor)(problem, state)
 
 
-def cumulated_square_losses(problem: Any) -> np.ndarray:
-    """Square losses of the zero function summed from the first row on, shape (n + 1,)."""
+def square_losses(problem: Any) -> np.ndarray:
+    """Weighted square losses of the zero function at each row, shape (n,)."""
     targets = arrays.to_numpy(problem.targets).astype(np.float64, copy=False)
     rows = np.einsum("ij,ij->i", targets, targets)
     if problem.weights is not None:
         rows = rows * arrays.to_numpy(problem.weights)[:, 0]
-    return np.concatenate([[0.0], np.cumsum(rows)])
+    return rows

@@ -80,6 +80,7 @@ class EigenProMethod:
         n_subsample: int | None = None,
         eigensystem: str = "subsample",
         batch_size: int | None = None,
+        shuffle: bool = False,
         step_size: float | None = None,
         step_rule: str | Mapping[str, Any] | StepRule = "certified",
         damping: float = 1.0,
@@ -222,6 +223,8 @@ class EigenProMethod:
         return plan_of_steps(self, kernel, p, batch_size, n, ridge)
 
     def _make_problem(self, fit: EigenProFit, budget: int) -> KernelProblem:
+        if self.shuffle:
+            return replace(super()._make_problem(fit, budget), regularisation=fit.choices.regularisation)
         plan, points, targets, p = fit.plan, fit.points, fit.targets, fit.plan.preconditioner
         solver = self._make_solver(fit)
         if isinstance(solver, ConjugateResiduals):
@@ -276,6 +279,8 @@ class EigenProMethod:
         step_size = float(fit.plan.step_size)
         if fit.lifted is not None:
             return replace(fit.lifted, step_size=step_size)
+        if self.shuffle:
+            return EigenPro(step_size, fit.plan.cycle)
         return solver_for(step_size, fit.plan.cycle, fit.plan.batch_size, fit.n_outputs)
 
 
@@ -327,6 +332,10 @@ class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
         batches, of at least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come
         nearer to the training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where
         targets are noisy, let ``early_stopping`` end the training.
+    shuffle : bool, default=False
+        Draw the rows of each batch anew in every epoch, as scikit-learn's `SGDClassifier` and the authors' release do.
+        False shuffles the rows once, and the same batches come in a new order in every epoch: consecutive rows of the
+        kernel matrix are read faster, and training comes closer to its targets.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.
@@ -473,6 +482,10 @@ class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
         batches, of at least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come
         nearer to the training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where
         targets are noisy, let ``early_stopping`` end the training.
+    shuffle : bool, default=False
+        Draw the rows of each batch anew in every epoch, as scikit-learn's `SGDClassifier` and the authors' release do.
+        False shuffles the rows once, and the same batches come in a new order in every epoch: consecutive rows of the
+        kernel matrix are read faster, and training comes closer to its targets.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.

@@ -236,7 +236,7 @@ class KernelLeastSquares(TrainedEstimator):
         fit.end_phase("kernel_matrix")
 
     def _batches(self, fit: LeastSquaresFit) -> Any:
-        return training.Batches(fit.n, fit.plan.batch_size, fit.seed)
+        return training.Batches(fit.n, fit.plan.batch_size, fit.seed, getattr(self, "shuffle", False))
 
     def _stopping(self, fit: LeastSquaresFit) -> training.Stopping:
         stopping = super()._stopping(fit)
@@ -308,12 +308,16 @@ class KernelLeastSquares(TrainedEstimator):
 
     def _make_problem(self, fit: LeastSquaresFit, budget: int) -> Any:
         """Make ``fit.gram`` and of it the solver's problem, with what the other arrays leave of the budget."""
-        fit.gram = gram.Gram(fit.plan.kernel, fit.points, budget=budget)
-        return KernelProblem(fit.gram, fit.targets, fit.weights, fit.plan.preconditioner)
+        plan, points = fit.plan, fit.points
+        if getattr(self, "shuffle", False):
+            fit.gram = gram.ShuffledGram(plan.kernel, points, budget=budget, batch_size=plan.batch_size)
+        else:
+            fit.gram = gram.Gram(plan.kernel, points, budget=budget)
+        return KernelProblem(fit.gram, fit.targets, fit.weights, plan.preconditioner)
 
     def _make_evaluation_cache(self, fit: LeastSquaresFit) -> EvaluationCache | None:
         """Make the cache for kernel values of points of evaluation, in the memory that the kernel matrix leaves."""
-        if not isinstance(fit.gram, gram.Gram) or fit.data.matrix is not None:
+        if not isinstance(fit.gram, (gram.Gram, gram.ShuffledGram)) or fit.data.matrix is not None:
             return None
         itemsize = arrays.itemsize(fit.gram.points)
         return EvaluationCache(fit.gram.n, itemsize, fit.gram.spare_bytes - BLOCKS_BYTES)

@@ -35,13 +35,13 @@ class AveragedRichardson:
 
     def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
         """One batch."""
-        values, _ = problem.gram.rows(batch.start, batch.stop).dot(state.iterate)
+        values, _ = problem.gram.rows(batch).dot(state.iterate)
         gradient, state.loss = residual(problem, values, batch)
         factor, share = self.cycle.at(state.n_steps)
         step_size = state.step_size * factor
         if share:
             fitting = dots(gradient, values - problem.targets[batch, :])
-            step_size = bounded_step(step_size, fitting, problem.gram.energy(batch.start, batch.stop, gradient))
+            step_size = bounded_step(step_size, fitting, problem.gram.energy(batch, gradient))
         state.move(batch, -step_size * gradient)
         state.advance(share)
         return state

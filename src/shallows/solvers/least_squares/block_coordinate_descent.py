@@ -55,7 +55,7 @@ class BlockCoordinateDescent:
         """One block. The loss of the state is that of the zero function while the coefficients are zero."""
         gram, targets, a = problem.gram, problem.targets[batch, :], state.coefficients
         xp = arrays.namespace(targets)
-        values, _ = gram.rows(batch.start, batch.stop).dot(a)
+        values, _ = gram.rows(batch).dot(a)
         ridge = self.regularisation * problem.inverse_weights(batch)
         residual = targets - values - ridge * a[batch, :]
         weighted = residual if problem.weights is None else problem.weights[batch, :] * residual

@@ -54,7 +54,7 @@ class EigenPro:
         """One batch."""
         preconditioner = problem.preconditioner
         m = preconditioner.n_subsample
-        values, columns = problem.gram.rows(batch.start, batch.stop).dot(state.iterate, head=m)
+        values, columns = problem.gram.rows(batch).dot(state.iterate, head=m)
         difference = values - problem.targets[batch, :]
         diagonal = 0.0
         if problem.regularisation:
@@ -67,7 +67,7 @@ class EigenPro:
         step_size = state.step_size * factor
         if share:
             fitting = dots(gradient, difference)
-            energy = problem.gram.energy(batch.start, batch.stop, gradient) - preconditioner.energy(projected)
+            energy = problem.gram.energy(batch, gradient) - preconditioner.energy(projected)
             if problem.regularisation:
                 energy = energy + dots(gradient, diagonal * gradient)
             step_size = bounded_step(step_size, fitting, energy)

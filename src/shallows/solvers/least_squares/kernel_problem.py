@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ... import arrays
 from ...arrays import Array
-from ...gram import Gram
+from ...gram import Gram, ShuffledGram
 from ...spectrum import Preconditioner
 
 
@@ -14,7 +14,9 @@ from ...spectrum import Preconditioner
 class KernelProblem:
     """Weighted least squares in the space of a kernel: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(xⱼ, ·)."""
 
-    gram: Gram  # Kernel matrix of the n training points; those of the preconditioner's subsample come first
+    gram: (
+        Gram | ShuffledGram
+    )  # Kernel matrix of the n training points; those of the preconditioner's subsample come first
     targets: Array  # (n, c)
     # (n, 1) or (n, c): Sample weights, for all outputs alike or for each; none means one each. A weight of zero takes
     # a row out.

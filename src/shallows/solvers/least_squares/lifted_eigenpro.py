@@ -236,7 +236,7 @@ class LiftedEigenPro:
         """One batch."""
         xp, n = arrays.namespace(state.iterate), problem.gram.n
         points, flattened = state.iterate[:n, :], state.iterate[n:, :]
-        values, _ = problem.gram.rows(batch.start, batch.stop).dot(points)
+        values, _ = problem.gram.rows(batch).dot(points)
         difference, gradient, ridged = (xp.empty_like(values) for _ in range(3))
         ridge = 0.0 if problem.ridge is None else problem.ridge[batch, :]
         weight = 1.0 if problem.weights is None else problem.weights[batch, :]
@@ -250,7 +250,7 @@ class LiftedEigenPro:
         factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
         step = state.step_size * factor
         if share:
-            energy = problem.gram.energy(batch.start, batch.stop, gradient)[0, :]
+            energy = problem.gram.energy(batch, gradient)[0, :]
             of_ridge = 0.0 if problem.ridge is None else diagonal_of_product(gradient, ridged)
             bound = (arrays.diagonal(products), energy, of_ridge, diagonal_of_product(projected, projected), step)
             over_scale = 1.0 / state.scale

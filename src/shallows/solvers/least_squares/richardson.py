@@ -30,7 +30,7 @@ class Richardson:
 
     def step(self, problem: KernelProblem, state: KernelState, batch: slice) -> KernelState:
         """One batch."""
-        values, _ = problem.gram.rows(batch.start, batch.stop).dot(state.coefficients)
+        values, _ = problem.gram.rows(batch).dot(state.coefficients)
         gradient, state.loss = residual(problem, values, batch)
         state.coefficients[batch, :] -= state.step_size * gradient
         return state

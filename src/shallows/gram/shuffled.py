@@ -1,0 +1,100 @@
+"""A kernel matrix of whole rows, for batches of rows that are drawn anew in every epoch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import arrays, kernels
+from ..arrays import Array
+from ..kernels import Kernel
+from ..kernels.compiled import compiled_kernel
+from ..utils import progress
+from .tiles import tile_edge
+from .whole import WholeRows
+
+_ROWS_AT_ONCE = 16
+"""Rows that are copied at once on a CPU: their copy fits into memory that was used just before."""
+
+
+class ShuffledGram:
+    """The kernel matrix K of n points, of which any rows make a batch.
+
+    `Gram` keeps square tiles, of which scattered rows would take a little of each. Here whole rows are kept: as many of
+    the first ones as fit. The others are made when a batch asks for them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented points (`kernels.augmented`).
+    budget : int
+        Bytes that the kept rows and one batch may take. A batch is made under any budget.
+    batch_size : int
+        The most rows of a batch.
+
+    Attributes
+    ----------
+    kept_fraction : float
+        Share of the rows that are kept.
+    spare_bytes : int
+        What they and the batch leave of the budget.
+    """
+
+    def __init__(self, kernel: Kernel, points: Array, *, budget: int, batch_size: int):
+        xp = arrays.namespace(points)
+        self.kernel, self.points, self.n = kernel, points, points.shape[0]
+        self._filled_by = compiled_kernel(kernel, points, self.n * self.n)
+        self._on_cpu = arrays.device_of(points).kind == "cpu"
+        self._spans = list(arrays.blocks(self.n, tile_edge(points, budget) if self._on_cpu else self.n))
+        self._n_workers = min(arrays.workers_for(points), len(self._spans))
+        bytes_of_row = self.n * arrays.itemsize(points)
+        n_kept = min(self.n, max(0, int(budget) // bytes_of_row - batch_size))
+        self.kept_fraction = n_kept / self.n
+        self.spare_bytes = max(0, int(budget) - (n_kept + batch_size) * bytes_of_row)
+        self._batch = xp.empty((min(batch_size, self.n), self.n), dtype=points.dtype)
+        self._kept = xp.empty((n_kept, self.n), dtype=points.dtype)
+        parts = list(arrays.blocks(n_kept, 1024))
+        told = progress.part("kernel matrix", len(parts))
+        for part in parts:
+            self._make(np.arange(part.start, part.stop), self._kept[part, :])
+            told.advance()
+
+    def _make(self, batch: np.ndarray, out: Array) -> None:
+        """Write some rows of K into ``out``, shape (m, n)."""
+        if not len(batch):
+            return
+        points = arrays.take_rows(self.points, batch)
+        left = kernels.left_factor(self._filled_by, points)
+
+        def work(worker: int) -> None:
+            for span in self._spans[worker :: self._n_workers]:
+                kernels.fill(self._filled_by, left, self.points[span, :], out[:, span])
+
+        arrays.in_threads(work, self._n_workers)
+        xp = arrays.namespace(out)
+        out[xp.arange(len(batch)), xp.asarray(batch)] = self.kernel.diagonal(points[:, :-2])
+
+    def rows(self, batch: np.ndarray) -> WholeRows:
+        """The rows of these numbers, which ascend, for products; they hold until the next call."""
+        out, n_kept = self._batch[: len(batch), :], self._kept.shape[0]
+        first = int(np.searchsorted(batch, n_kept))
+        parts = list(arrays.blocks(first, _ROWS_AT_ONCE if self._on_cpu else max(first, 1)))
+
+        def work(worker: int) -> None:
+            for part in parts[worker :: self._n_workers]:
+                out[part, :] = arrays.take_rows(self._kept, batch[part])
+
+        arrays.in_threads(work, self._n_workers)
+        self._make(batch[first:], out[first:, :])
+        return WholeRows(out)
+
+    def energy(self, batch: np.ndarray, a: Array) -> Array:
+        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of a batch; shape (1, c)."""
+        block = kernels.matrix(self.kernel, arrays.take_rows(self.points, batch))
+        return arrays.namespace(a).sum(a * (block @ a), axis=0)[None, :]
+
+    def dot(self, a: Array) -> Array:
+        """``K @ a`` for ``a`` of shape (n, c)."""
+        parts = arrays.blocks(self.n, self._batch.shape[0])
+        products = [self.rows(np.arange(part.start, part.stop)).dot(a)[0] for part in parts]
+        return arrays.namespace(a).concat(products, axis=0)

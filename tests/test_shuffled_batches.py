@@ -1,0 +1,123 @@
+"""Batches whose rows are drawn anew in every epoch: their order, the rows of the kernel matrix, and whole trainings."""
+
+import numpy as np
+import pytest
+
+from shallows import (
+    EigenProClassifier,
+    EigenProRegressor,
+    KernelSGDClassifier,
+    KernelSGDRegressor,
+    arrays,
+    gram,
+    kernels,
+    streams,
+    training,
+)
+from shallows.errors import ShallowsError
+
+N, SIZE, SEED = 53, 16, 5
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(N, 3)), rng.normal(size=(N, 2))
+
+
+def batches_of(epoch):
+    order = streams.permutation(SEED, "rows", epoch, N)
+    return [np.sort(order[start : start + SIZE]) for start in range(0, N, SIZE)]
+
+
+def test_every_epoch_has_each_row_once_in_batches_of_its_own():
+    made = training.Batches(N, SIZE, SEED, shuffle=True)
+    first, second = made.of_epoch(0), made.of_epoch(1)
+    for batches in (first, second, made.of_epoch(0)):
+        assert [len(batch) for batch in batches] == [16, 16, 16, 5]
+        assert sorted(np.concatenate(batches)) == list(range(N))
+        assert all((np.diff(batch) > 0).all() for batch in batches)
+    assert not any(np.array_equal(*pair) for pair in zip(first, second, strict=True))
+    assert all(np.array_equal(*pair) for pair in zip(first, made.of_epoch(0), strict=True))
+
+
+@pytest.mark.parametrize("n_kept", [0, 20, N])
+@pytest.mark.parametrize("kernel", [kernels.make("laplace", 2.0), kernels.make("polynomial", degree=2)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_with_scattered_rows_under_any_budget(data, monkeypatch, n_kept, kernel, dtype):
+    monkeypatch.setattr("shallows.gram.shuffled.tile_edge", lambda *_: 11)
+    points = kernels.augmented(data[0].astype(dtype))
+    size = np.dtype(dtype).itemsize
+    matrix = gram.ShuffledGram(kernel, points, budget=(n_kept + SIZE) * N * size + 7, batch_size=SIZE)
+    assert (matrix.kept_fraction, matrix.spare_bytes) == (n_kept / N, 7)
+    K, a = kernel(data[0], data[0]), np.random.default_rng(1).normal(size=(N, 4)).astype(dtype)
+    np.fill_diagonal(K, kernel.diagonal(data[0]))
+    close = {"rtol": 1e-4 if dtype == "float32" else 1e-10, "atol": (1e-5 if dtype == "float32" else 1e-11) * K.max()}
+    np.testing.assert_allclose(matrix.dot(a), K @ a, **close)
+    for batch in batches_of(0):
+        product, columns = matrix.rows(batch).dot(a, head=9)
+        np.testing.assert_allclose(product, K[batch] @ a, **close)
+        np.testing.assert_allclose(columns.values(), K[batch, :9], **close)
+        part = a[: len(batch)]
+        np.testing.assert_allclose(
+            matrix.energy(batch, part)[0], np.sum(part * (K[np.ix_(batch, batch)] @ part), axis=0), **close
+        )
+        if kernel.of_distance:
+            assert (matrix.rows(batch).values[np.arange(len(batch)), batch] == 1.0).all()
+
+
+@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, EigenProRegressor])
+def test_two_epochs_are_the_printed_steps_on_these_batches(data, Estimator):
+    X, Y = data
+    flattens = Estimator is EigenProRegressor
+    own = {"rank": 5, "n_subsample": 30, "regularisation": 0.0} if flattens else {}
+    model = Estimator(
+        "gaussian", bandwidth=2.0, batch_size=SIZE, shuffle=True, step_size=0.05, max_epochs=2, tol=0.0,
+        calibration=None, dtype="float64", random_state=SEED, **own,
+    ).fit(X, Y)  # fmt: skip
+    x, y = X[model.support_], (Y - Y.mean(axis=0))[model.support_]
+    K, a = kernels.make("gaussian", 2.0)(x, x), np.zeros_like(y)
+    values, V = np.linalg.eigh(K[:30, :30])
+    values, V = values[::-1][:6], V[:, ::-1][:, :5]
+    for batch in batches_of(0) + batches_of(1):
+        g = K[batch] @ a - y[batch]
+        a[batch] -= 0.05 * g
+        if flattens:
+            D = np.diag((1 - values[5] / values[:5]) / values[:5])
+            a[:30] += 0.05 * V @ (D @ (V.T @ (K[batch][:, :30].T @ g)))
+    np.testing.assert_allclose(model.predict(x) - Y.mean(axis=0), K @ a, rtol=1e-8, atol=1e-10)
+    assert model.effective_params_["kept_fraction"] == 1.0
+
+
+def test_weighted_rows_and_averaged_steps_learn_and_a_warm_start_has_the_batches_that_follow():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    weights = np.where(y, 1.0, 0.5)
+    made = {"shuffle": True, "batch_size": 64, "tol": 0.0, "random_state": 0}
+    averaged = KernelSGDClassifier(**made, max_epochs=12)
+    assert averaged.fit(X, y, sample_weight=weights).score(X, y) > 0.9
+    once = KernelSGDClassifier(**made, max_epochs=12, step_rule="constant").fit(X, y, sample_weight=weights)
+    again = KernelSGDClassifier(**made, max_epochs=5, step_rule="constant", warm_start=True)
+    again.fit(X, y, sample_weight=weights).set_params(max_epochs=7).fit(X, y, sample_weight=weights)
+    assert np.array_equal(again.dual_coef_, once.dual_coef_)
+
+
+def test_several_processes_refuse_it():
+    from shallows import distributed
+
+    with pytest.raises(ShallowsError, match="shuffle=False"):
+        distributed.fit(EigenProClassifier(shuffle=True), np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not arrays.gpu_is_available(), reason="there is no GPU that CuPy can use")
+@pytest.mark.parametrize("n_kept", [0, 20, N])
+def test_a_card_has_the_same_products(data, n_kept):
+    kernel, points = kernels.make("gaussian", 2.0), kernels.augmented(data[0].astype("float32"))
+    there = arrays.to_device(points, arrays.Device("gpu", 0))
+    a = np.random.default_rng(1).normal(size=(N, 4)).astype("float32")
+    matrix = gram.ShuffledGram(kernel, there, budget=(n_kept + SIZE) * N * 4, batch_size=SIZE)
+    batch = batches_of(0)[1]
+    product, _ = matrix.rows(batch).dot(arrays.like(a, there))
+    np.testing.assert_allclose(arrays.to_numpy(product), kernel(data[0], data[0])[batch] @ a, rtol=1e-4, atol=1e-5)
