@@ -9,11 +9,8 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..kernels.compiled import compiled_kernel
 from ..utils import progress
+from .matrix import Columns
 from .tiles import tile_edge
-from .whole import WholeRows
-
-_ROWS_AT_ONCE = 16
-"""Rows that are copied at once on a CPU: their copy fits into memory that was used just before."""
 
 
 class ShuffledGram:
@@ -74,19 +71,21 @@ class ShuffledGram:
         xp = arrays.namespace(out)
         out[xp.arange(len(batch)), xp.asarray(batch)] = self.kernel.diagonal(points[:, :-2])
 
-    def rows(self, batch: np.ndarray) -> WholeRows:
+    def rows(self, batch: np.ndarray) -> ShuffledRows:
         """The rows of these numbers, which ascend, for products; they hold until the next call."""
         out, n_kept = self._batch[: len(batch), :], self._kept.shape[0]
         first = int(np.searchsorted(batch, n_kept))
-        parts = list(arrays.blocks(first, _ROWS_AT_ONCE if self._on_cpu else max(first, 1)))
+        if not self._on_cpu:
+            out[:first, :] = arrays.take_rows(self._kept, batch[:first])
+        else:
+            # Row by row: a copy of all of them would be memory that was not used before.
+            def copy(worker: int) -> None:
+                for place in range(worker, first, self._n_workers):
+                    out[place, :] = self._kept[int(batch[place]), :]
 
-        def work(worker: int) -> None:
-            for part in parts[worker :: self._n_workers]:
-                out[part, :] = arrays.take_rows(self._kept, batch[part])
-
-        arrays.in_threads(work, self._n_workers)
+            arrays.in_threads(copy, self._n_workers)
         self._make(batch[first:], out[first:, :])
-        return WholeRows(out)
+        return ShuffledRows(out, self._n_workers)
 
     def energy(self, batch: np.ndarray, a: Array) -> Array:
         """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of a batch; shape (1, c)."""
@@ -98,3 +97,20 @@ class ShuffledGram:
         parts = arrays.blocks(self.n, self._batch.shape[0])
         products = [self.rows(np.arange(part.start, part.stop)).dot(a)[0] for part in parts]
         return arrays.namespace(a).concat(products, axis=0)
+
+
+class ShuffledRows:
+    """Some rows of a `ShuffledGram`.
+
+    ``values`` (m, n). ``n_workers``: threads of a product.
+    """
+
+    def __init__(self, values: Array, n_workers: int):
+        self.values, self._n_workers = values, n_workers
+
+    def dot(self, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
+        """``K[rows] @ a`` and the first columns ``K[rows, :head]``, see `Rows.dot`."""
+        parts = list(arrays.blocks(self.values.shape[0], -(-self.values.shape[0] // self._n_workers)))
+        products = arrays.in_threads(lambda w: arrays.thin_product(self.values[parts[w], :], a), len(parts))
+        product = products[0] if len(parts) == 1 else arrays.namespace(a).concat(products, axis=0)
+        return product, Columns.of(self.values[:, :head]) if head else None

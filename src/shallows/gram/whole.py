@@ -75,7 +75,7 @@ class WholeGram(Gram):
 
 
 class WholeRows:
-    """Some rows of a kernel matrix, in one array.
+    """Some consecutive rows of a `WholeGram`.
 
     ``values`` (m, n).
     """
