@@ -17,6 +17,7 @@ OURS = {
     "eigenpro_choice",
     "eigenpro_choice_noise",
     "dsg_choice",
+    "dsg_choice_one_pass",
     "kpca_digits",
     "lecture_choice_features",
     "lecture_choice_tables",
