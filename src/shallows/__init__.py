@@ -30,6 +30,7 @@ _PUBLIC = LazyTable(
         "EigenProCentresRegressor": ".estimators",
         "EigenProClassifier": ".estimators",
         "EigenProRegressor": ".estimators",
+        "ExtremeLearningMachineAutoencoder": ".estimators",
         "ExtremeLearningMachineClassifier": ".estimators",
         "ExtremeLearningMachineRegressor": ".estimators",
         "Fastfood": ".estimators",

@@ -100,6 +100,7 @@ ESTIMATORS = LazyTable(
         "EigenProCentresRegressor": ".least_squares.eigenpro_centres",
         "EigenProClassifier": ".least_squares.eigenpro",
         "EigenProRegressor": ".least_squares.eigenpro",
+        "ExtremeLearningMachineAutoencoder": ".closed_forms.extreme_learning_machine_autoencoder",
         "ExtremeLearningMachineClassifier": ".closed_forms.extreme_learning_machine",
         "ExtremeLearningMachineRegressor": ".closed_forms.extreme_learning_machine",
         "Fastfood": ".feature_maps.fastfood",

@@ -6,6 +6,9 @@ from .budgeted.budgeted_svm import BudgetedSVMClassifier as BudgetedSVMClassifie
 from .budgeted.low_rank_svm import LowRankLinearizedSVMClassifier as LowRankLinearizedSVMClassifier
 from .closed_forms.extreme_learning_machine import ExtremeLearningMachineClassifier as ExtremeLearningMachineClassifier
 from .closed_forms.extreme_learning_machine import ExtremeLearningMachineRegressor as ExtremeLearningMachineRegressor
+from .closed_forms.extreme_learning_machine_autoencoder import (
+    ExtremeLearningMachineAutoencoder as ExtremeLearningMachineAutoencoder,
+)
 from .closed_forms.feature_gaussian_process import FeatureGaussianProcessRegressor as FeatureGaussianProcessRegressor
 from .closed_forms.feature_ridge import FeatureRidgeClassifier as FeatureRidgeClassifier
 from .closed_forms.feature_ridge import FeatureRidgeRegressor as FeatureRidgeRegressor

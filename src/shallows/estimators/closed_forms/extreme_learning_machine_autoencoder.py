@@ -1,0 +1,120 @@
+"""The autoencoder of extreme learning machines, as a transformer to be stacked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import arrays, features
+from ...errors import UnknownNameError
+from ...features.given_units import GivenUnits, orthogonal_units
+from ...features.hidden_units import OF_PRODUCTS
+from ...kernels import Kernel
+from ..constructors import stores_parameters
+from ..feature_maps.base import STRIP_BYTES, FeatureMapTransformer
+from ..parameter_checks import check_positive, check_whole
+from .normal_equations import solve_by_features, solve_by_rows
+
+
+class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
+    """A layer of a multilayer extreme learning machine: hidden units whose weights reconstruct the inputs.
+
+    An extreme learning machine with orthogonal random weights, x ↦ h(x) = g(Ax + b), learns to return its inputs:
+    β = (HᵀH + I/C)⁻¹ HᵀX. The features are g(βx), or βx where there are as many units as inputs. Several of them in a
+    pipeline, and ridge regression or an `ExtremeLearningMachineClassifier` at its end, are the multilayer machine; no
+    layer is trained further.
+
+    Parameters
+    ----------
+    activation : {"sigmoid", "tanh", "hard_limit", "cosine"}, default="sigmoid"
+        g.
+    n_units : int, default=1000
+        Units of the layer.
+    C : float, default=1.0
+        Weight of the squared errors: minimised is ½ ‖β‖² + (C/2) Σᵢ ‖xᵢ − βᵀh(xᵢ)‖².
+    bandwidth : float, "median" or None, optional
+        σ, in the units of the inputs, of which x are the centred ones times √d/σ for d inputs. None and "median" take
+        the median distance between points of a subsample.
+    random_state : int, RandomState or None, default=None
+        Decides the random weights and the subsample. The same int gives the same features.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where the features are computed; "auto" takes a GPU where CuPy finds one. They are returned as a NumPy array.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means that of the training points.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    feature_map_ : shallows.features.given_units.GivenUnits
+        The map, for centred points.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the seed, the precision and the device.
+
+    References
+    ----------
+    L. L. C. Kasun, H. Zhou, G.-B. Huang and C. M. Vong (2013), "Representational learning with extreme learning machine
+    for big data", IEEE Intelligent Systems 28.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import ExtremeLearningMachineAutoencoder, ExtremeLearningMachineClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> layers = [ExtremeLearningMachineAutoencoder(n_units=64, random_state=0) for _ in range(2)]
+    >>> model = make_pipeline(*layers, ExtremeLearningMachineClassifier(random_state=0))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    # For the median rule and for centred points; units have no kernel.
+    kernel, kernel_params = "gaussian", None
+
+    @stores_parameters
+    def __init__(
+        self,
+        activation: str = "sigmoid",
+        *,
+        n_units: int = 1000,
+        C: float = 1.0,
+        bandwidth: float | str | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+    ): ...
+
+    @property
+    def n_features(self) -> int:
+        """Checked as the number of units."""
+        return self.n_units
+
+    def _check_parameters(self) -> None:
+        UnknownNameError.check("activation", self.activation, OF_PRODUCTS)
+        check_whole(self, "n_units")
+        check_positive(self, "C")
+        super()._check_parameters()
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+        (n, d), L, scale = X.shape, self.n_units, kernel.bandwidth / math.sqrt(X.shape[1])
+        size = min(n, L)
+        needed, remedy = 24 * size * size + 24 * L * d, "Take fewer units, or give more memory."
+        arrays.check_room(f"Weights of {L:,} units and a system of {size:,} equations take", needed, budget, remedy)
+        hidden = orthogonal_units(self.activation, d, L, scale, seed).to(device)
+        at_a_time = max(1, STRIP_BYTES // (L * self._dtype.itemsize))
+
+        def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            for _, x, _ in self._centring.new_points(X, device, self._dtype):
+                for rows in arrays.blocks(x.shape[0], at_a_time):
+                    yield arrays.to_numpy(hidden.map(x[rows])), arrays.to_numpy(x[rows]) / scale
+
+        if n >= L:
+            beta = solve_by_features(blocks(), 1.0 / self.C)
+        else:
+            beta = solve_by_rows(*(np.concatenate(parts) for parts in zip(*blocks(), strict=True)), 1.0 / self.C)
+        return GivenUnits(None if d == L else self.activation, (beta / scale).astype(self._dtype))
