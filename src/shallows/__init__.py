@@ -60,6 +60,7 @@ _PUBLIC = LazyTable(
         "RegularisedRiskClassifier": ".estimators",
         "RegularisedRiskRegressor": ".estimators",
         "SemiRandomFeatures": ".estimators",
+        "SparseRandomFeatures": ".estimators",
         "TensorSketch": ".estimators",
         "load": ".saving",
         "save": ".saving",

@@ -130,6 +130,7 @@ ESTIMATORS = LazyTable(
         "RegularisedRiskClassifier": ".regularised.regularised_risk",
         "RegularisedRiskRegressor": ".regularised.regularised_risk",
         "SemiRandomFeatures": ".feature_maps.semi_random_features",
+        "SparseRandomFeatures": ".feature_maps.sparse_random_features",
         "TensorSketch": ".feature_maps.tensor_sketch",
     },
 )

@@ -30,6 +30,7 @@ from .feature_maps.quasi_monte_carlo_features import QuasiMonteCarloFeatures as 
 from .feature_maps.random_binning import RandomBinning as RandomBinning
 from .feature_maps.rbf_network import RBFNetwork as RBFNetwork
 from .feature_maps.semi_random_features import SemiRandomFeatures as SemiRandomFeatures
+from .feature_maps.sparse_random_features import SparseRandomFeatures as SparseRandomFeatures
 from .feature_maps.tensor_sketch import TensorSketch as TensorSketch
 from .least_squares.eigenpro import EigenProClassifier as EigenProClassifier
 from .least_squares.eigenpro import EigenProRegressor as EigenProRegressor

@@ -1,0 +1,198 @@
+"""Sparse random features: blocks of random cosines of which those with a weight are kept, as a transformer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import MultiTaskLasso
+from sklearn.preprocessing import LabelBinarizer, StandardScaler
+from sklearn.utils.validation import validate_data
+
+from ... import arrays, features, training
+from ...errors import ShallowsError
+from ...features.fourier import FourierFeatures
+from ...features.given_units import GivenUnits
+from ...kernels import Kernel
+from ..array_inputs import on_host
+from ..base import native
+from ..constructors import stores_parameters
+from ..label_checks import refuse_missing_labels
+from ..parameter_checks import check_positive, check_whole
+from .base import STRIP_BYTES, FeatureMapTransformer
+
+TOLERANCE, PASSES, LAST_PASSES = 1e-4, 50, 1000
+"""A minimum is found at this duality gap, as a share of the explained variance, or after so many passes of a step."""
+
+
+class SparseRandomFeatures(FeatureMapTransformer):
+    """Random Fourier features that the targets choose: fewer of them for the same error.
+
+    Each step adds a block of random cosines cos(ωᵀx + b) to those that are there, minimises ½ of the mean squared error
+    plus λ Σⱼ ‖wⱼ‖ over the weights w of all of them, and drops those whose weight is zero. With many steps this tends
+    to the minimum over all frequencies of the kernel. With one output the penalty is that of ℓ₁; with several a feature
+    is kept or dropped for all. Ridge regression on the kept features has the error of three times as many random ones
+    on digits (odd or even) and on Adult, and of more than four times on cpu_act, less than that of as many Nyström
+    features; with ten classes of digits it has that of fewer than twice as many, more than Nyström's.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        Shift-invariant: "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product".
+    regularisation : float, default=0.01
+        λ, for targets of variance one; of classes each has a column of targets, two have one. Larger values keep fewer
+        features.
+    bandwidth : float, "median" or None, optional
+        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 2.5}``.
+    block_size : int, default=200
+        Features that a step adds.
+    n_iter : int, default=15
+        Steps.
+    random_state : int, RandomState or None, default=None
+        Decides the frequencies and the subsample. The same int gives the same features.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        Where the features are computed; "auto" takes a GPU where CuPy finds one. They are returned as a NumPy array.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means that of the training points.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    coef_ : ndarray, shape (n_outputs, n_features_out)
+        Weights of the features at the minimum, for targets of mean zero and variance one.
+    feature_map_ : shallows.features.given_units.GivenUnits
+        The map, for centred points.
+    effective_params_ : dict
+        What the program chose where a parameter left it open, with the seed, the precision and the device.
+
+    References
+    ----------
+    I. E.-H. Yen, T.-W. Lin, S.-D. Lin, P. Ravikumar and I. Dhillon (2014), "Sparse random features algorithm as
+    coordinate descent in Hilbert space", NIPS 27.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import SparseRandomFeatures
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(SparseRandomFeatures(n_iter=5, random_state=0), RidgeClassifier(alpha=0.1))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        regularisation: float = 0.01,
+        bandwidth: float | str | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        block_size: int = 200,
+        n_iter: int = 15,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+    ): ...
+
+    @property
+    def n_features(self) -> int:
+        """Checked as the size of a block."""
+        return self.block_size
+
+    def _check_parameters(self) -> None:
+        check_whole(self, "block_size", "n_iter")
+        check_positive(self, "regularisation")
+        super()._check_parameters()
+
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose the features.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+            Values, of a float type, or labels.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, or no table of numbers.
+        ShallowsError
+            A parameter out of its range, a kernel without random frequencies, or no feature that is kept.
+        """
+        self._check_parameters()
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = on_host(y)
+        refuse_missing_labels(y)
+        _, y = validate_data(self, native(X), y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
+        self._targets = _coded(y)
+        try:
+            return super().fit(X)
+        finally:
+            vars(self).pop("_targets", None)
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+        T, (n, d), R = self._targets, X.shape, self.block_size
+        drawn, like = FourierFeatures(kernel, d, R, seed, form="cosine", cache_bytes=0), np.empty(0, self._dtype)
+        kept = GivenUnits("cosine", np.empty((0, d), self._dtype), np.empty(0, self._dtype))
+        gram, moments, W = np.empty((0, 0)), np.empty((0, T.shape[1])), np.empty((0, T.shape[1]))
+        for step in range(self.n_iter):
+            k = len(W)
+            needed, remedy = 32 * (k + R) ** 2 + 8 * R * d, "Take smaller blocks or a larger regularisation."
+            arrays.check_room(f"Steps with block_size={R:,} and {k:,} kept features take", needed, budget, remedy)
+            frequencies = np.concatenate([kept.weights, drawn.frequencies(step, like)])
+            kept = GivenUnits("cosine", frequencies, np.concatenate([kept.offsets, drawn.phases(step, like)]))
+            there, sums, right = kept.to(device), np.zeros((R, k + R)), np.zeros((R, T.shape[1]))
+            for rows, x, _ in self._centring.new_points(X, device, self._dtype):
+                for some in arrays.blocks(x.shape[0], max(1, STRIP_BYTES // ((k + R) * self._dtype.itemsize))):
+                    Z = arrays.to_numpy(there.map(x[some]))
+                    sums += Z[:, k:].T @ Z
+                    right += Z[:, k:].T @ T[rows.start + some.start : rows.start + some.stop]
+            gram = np.concatenate([np.hstack([gram, sums[:, :k].T / n]), sums / n])
+            moments = np.concatenate([moments, right / n])
+            start, passes = np.concatenate([W, np.zeros_like(right)]), PASSES if step + 1 < self.n_iter else LAST_PASSES
+            W = sparse_weights(gram, moments, self.regularisation, start, passes)
+            used = np.flatnonzero(W.any(axis=1))
+            kept, W = GivenUnits("cosine", kept.weights[used], kept.offsets[used]), W[used]
+            gram, moments = gram[np.ix_(used, used)], moments[used]
+        if not len(W):
+            raise ShallowsError(f"No feature is worth regularisation={self.regularisation!r}: take a smaller one.")
+        self.coef_ = np.ascontiguousarray(W.T)
+        return kept
+
+
+def _coded(y: np.ndarray) -> np.ndarray:
+    """Values, or signs of classes, as columns of mean zero and variance one."""
+    T = (y if y.dtype.kind == "f" else LabelBinarizer(neg_label=-1).fit_transform(y)).reshape(len(y), -1)
+    return StandardScaler().fit_transform(T.astype(np.float64))
+
+
+def sparse_weights(gram: np.ndarray, moments: np.ndarray, penalty: float, start: np.ndarray, passes: int) -> np.ndarray:
+    """The W with the least ½ tr WᵀGW − tr MᵀW + λ Σⱼ ‖wⱼ‖, by coordinate descent over its rows; shape (p, c)."""
+    values, U = np.linalg.eigh(gram)
+    used = values > 1e-7 * values[-1]  # the rounding of float32
+    root = np.sqrt(values[used])[:, None]
+    # With AᵀA = G and AᵀB = M it is the minimum of ½ ‖AW − B‖² + λ Σⱼ ‖wⱼ‖, of which scikit-learn takes the mean.
+    A, B = root * U[:, used].T, (U[:, used].T @ moments) / root
+    lasso = MultiTaskLasso(penalty / len(A), fit_intercept=False, max_iter=passes, tol=TOLERANCE, warm_start=True)
+    lasso.coef_ = np.asfortranarray(start.T)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the next step goes on
+        return lasso.fit(A, B).coef_.T
