@@ -103,7 +103,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         (n, d), L, scale = X.shape, self.n_units, kernel.bandwidth / math.sqrt(X.shape[1])
         size = min(n, L)
-        needed, remedy = 24 * size * size + 24 * L * d, "Take fewer units, or give more memory."
+        needed, remedy = 24 * (size * size + L * d) + 12 * n * L * (n < L), "Take fewer units, or give more memory."
         arrays.check_room(f"Weights of {L:,} units and a system of {size:,} equations take", needed, budget, remedy)
         hidden = orthogonal_units(self.activation, d, L, scale, seed).to(device)
         at_a_time = max(1, STRIP_BYTES // (L * self._dtype.itemsize))
