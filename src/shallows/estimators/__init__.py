@@ -107,6 +107,7 @@ ESTIMATORS = LazyTable(
         "FeatureEigenProClassifier": ".least_squares.feature_eigenpro",
         "FeatureEigenProRegressor": ".least_squares.feature_eigenpro",
         "FeatureGaussianProcessRegressor": ".closed_forms.feature_gaussian_process",
+        "FeatureKernelPCA": ".components.feature_kernel_pca",
         "FeatureRidgeClassifier": ".closed_forms.feature_ridge",
         "FeatureRidgeRegressor": ".closed_forms.feature_ridge",
         "FourierFeatures": ".feature_maps.fourier_features",

@@ -1,0 +1,290 @@
+"""Kernel PCA on a fixed number of explicit features, by one of four rules that take the data batch by batch."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ... import arrays, training
+from ...errors import ShallowsError
+from ...features.design import Design
+from ...solvers.examples import Examples
+from ...solvers.feature_components import SOLVERS
+from ...solvers.feature_components.problem import (
+    FeatureComponentPlan,
+    FeatureComponentProblem,
+    FeatureComponentState,
+    sample_components,
+)
+from ...solvers.solver_parameters import complete
+from ..base import native
+from ..constructors import stores_parameters
+from ..feature_maps.fourier_features import FourierFeatures
+from ..feature_maps.nystroem_features import NystroemFeatures
+from ..parameter_checks import check_choice
+from ..snapshot import ComponentSnapshot
+from ..streaming.batches import Batch
+from . import component_plan
+from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
+
+MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures}
+
+SAMPLE = 2000
+"""Rows whose components a training starts from."""
+
+
+class FeatureKernelPCA(ComponentEstimator):
+    """Kernel PCA on explicit features of a kernel, for data that the kernel matrix of does not fit into memory.
+
+    The components are the directions of most variance of a fixed number of features: Nyström features of any kernel, or
+    random Fourier features. They are found from batches of rows by Oja's rule or one of three others, from the
+    components of 2,000 rows on, and data may stream past (`partial_fit`). The features bound what is found: with all
+    points as landmarks it is kernel PCA itself. `DoublyStochasticKernelPCA` has no such bound, since its functions gain
+    features.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        k.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values. "fourier" takes those of the difference of two points.
+    bandwidth : float, "median" or None, default=None
+        σ, in the units of the inputs. "median" and None take the median distance of a subsample (of the first rows of a
+        stream).
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+    features : {"nystrom", "fourier"}, default="nystrom"
+        The map. "nystrom" has sampled training points as landmarks, of a stream among its first rows.
+    n_features : int, default=1000
+        D, the number of features; of landmarks at most one for each training point.
+    center : bool, default=True
+        Whether the features are centred, as `sklearn.decomposition.KernelPCA` does.
+    solver : {"oja", "vr", "power", "msg"}, default="oja"
+        How the components are found.
+
+        - "oja": Oja's rule, a step along the covariance of a batch, and orthogonalisation. The error falls as one over
+          the rows seen.
+        - "vr": VR-PCA, the same with a product of the whole covariance now and then, by which the noise of a batch
+          vanishes near the solution. The error falls by a factor an epoch. Not for streams.
+        - "power": the noisy power method, a power iteration on the covariance of a block of rows.
+        - "msg": matrix stochastic gradient, steps in the space of matrices between 0 and the identity, whose rank is
+          bounded. It needs no gap between the eigenvalues.
+    solver_params : dict, optional
+        Parameters of the solver, by name.
+
+        - "oja": ``step_size`` η₁ (None: half of the inverse of the largest eigenvalue) and ``decrease`` ρ in the steps
+          η₁ / (1 + ρ (t − 1)) (None: such that they tend to c/t with c twice the inverse of the gap after the last
+          component).
+        - "vr": ``step_size`` (None: that of the papers, at most twice the inverse of the largest eigenvalue), and
+          ``period`` (1.0), the passes between two products with the whole covariance, each of which costs a pass that
+          is not counted.
+        - "power": ``rows`` (None: all of a fit, and of a stream as many as it begins with), the rows of a block.
+        - "msg": ``step_size`` η₁ in the steps η₁/√t (None: half of the inverse of the largest eigenvalue), and ``rank``
+          (None: k + 1), the budget, which is more than k.
+    batch_size : int, optional
+        The rows of a step. None takes so many that the smallest component stands out of the noise, from 256 to 8,192
+        ("msg": at most 64). The batches of a stream are used as they come, if they have as many; arrays that are handed
+        to `partial_fit` are cut into slices of 2,048 rows.
+    n_iter, max_epochs : int, optional
+        The most steps and the most passes over the data. If both are None, three passes ("power": ten) and at least 200
+        steps.
+    max_seconds : float, optional
+        The most seconds of training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: features and the order of the rows. The same int gives the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free. Features of the
+        training rows are kept where they fit, and else made for each batch.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means float32.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray, shape (n_components,)
+        Of the covariance of the features, descending. Those of the kernel matrix divided by the number of points are
+        near; `sklearn.decomposition.KernelPCA` has them without the division.
+    dual_coef_ : ndarray, shape (n_features_out, n_components)
+        Orthonormal coefficients of the features.
+    transformer_ : FeatureMapTransformer
+        The fitted features.
+    bandwidth_ : float or None
+    n_iter_ : int
+        Steps.
+    losses_ : list of float
+        The share of the features' variance that the components held, for each epoch.
+    effective_params_ : dict
+        What was chosen and estimated.
+
+    References
+    ----------
+    oja: E. Oja (1982), "A simplified neuron model as a principal component analyzer", Journal of Mathematical
+    Biology 15. vr: O. Shamir (2015), "A stochastic PCA and SVD algorithm with an exponential convergence rate", ICML
+    32. power: M. Hardt and E. Price (2014), "The noisy power method: a meta algorithm with applications", NIPS 27. msg:
+    R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import FeatureKernelPCA
+    >>> X = load_digits().data
+    >>> model = FeatureKernelPCA(10, solver="vr", n_features=300, random_state=0)
+    >>> model.fit_transform(X).shape
+    (1797, 10)
+    """
+
+    step_size = None  # Solvers that have one have it among their parameters.
+
+    @stores_parameters
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: float | str | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        features: str = "nystrom",
+        n_features: int = 1000,
+        center: bool = True,
+        solver: str = "oja",
+        solver_params: Mapping[str, Any] | None = None,
+        batch_size: int | None = None,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
+
+    # ------------------------------------------------------------------------------------ the parts of a fit
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self, features=tuple(MAPS), solver=tuple(SOLVERS))
+        complete(SOLVERS, self.solver, self.solver_params)
+
+    def _validated_views(self, *views: Any, first: bool, least: int = 2) -> Batch:
+        least = least if self.center else 1  # Deviations from a mean need two rows.
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
+        return (validate_data(self, native(views[0]), reset=first, **options),)
+
+    def _prepare(self, fit: ComponentFit) -> None:
+        [X], device, k = fit.views, fit.device, self.n_components
+        self._dtype, self._seed_, fit.order = fit.dtype, fit.seed, self._order_of(fit)
+        options = {name: getattr(self, name) for name in ("bandwidth", "kernel_params", "n_features", "device")}
+        options |= {"random_state": fit.seed, "memory": self.memory, "dtype": fit.dtype.name}
+        self.transformer_ = MAPS[self.features](self.kernel, **options).fit(X)
+        self.bandwidth_ = self.transformer_.bandwidth_
+        blocks, fit.points = self.transformer_._blocks.to(device), self._points(X, fit.order, device)
+        needed = 8 * blocks.n_features * (min(fit.n, SAMPLE) + 8 * (k + 1) + min(fit.n, SAMPLE, blocks.n_features))
+        what = f"The covariance of {blocks.n_features:,} features (n_features) takes"
+        arrays.check_room(what, needed, fit.budget, "Take fewer, or give more memory.")
+        design = Design(blocks, fit.points, budget=max(0, fit.room - needed) // 2)
+        problem = FeatureComponentProblem(blocks, k, None, design, bool(self.center))
+        first = problem.features(slice(0, min(fit.n, SAMPLE)))
+        start, values, variance = sample_components(first, k, fit.seed, centred=problem.centred)
+        method, most = SOLVERS[self.solver], component_plan.default_batch_size(fit.n, values, variance, k)
+        size = self.batch_size_ = self._batch_size(fit.n, min(most, method.most_rows))
+        chosen = complete(SOLVERS, self.solver, self.solver_params)
+        fit.solver = method.make(FeatureComponentPlan(fit.n, size, values, variance, k), **chosen)
+        fit.problem = dataclasses.replace(problem, start=start)
+        self._solver = fit.solver
+        self._problem = dataclasses.replace(problem, blocks=self.transformer_._blocks, design=None)
+        self.effective_params_ = {
+            **self.transformer_.effective_params_,
+            "features": self.features,
+            "solver": self.solver,
+            **dataclasses.asdict(fit.solver),
+            "batch_size": size,
+            "start_eigenvalues": values[:k].tolist(),
+            **fit.report(),
+        }
+
+    def _points(self, X: Any, rows: np.ndarray, device: arrays.Device) -> Any:
+        found = self.transformer_._centring.training_points(X, rows, device, self._dtype)[:, :-2]
+        return found if device.kind == "cpu" else arrays.contiguous(found)
+
+    def _default_steps(self, n: int, n_batches: int) -> int:
+        return max(200, SOLVERS[self.solver].n_passes * n_batches)
+
+    def _forget_start(self) -> None:
+        pass  # What the model keeps of the problem has none.
+
+    def _finish_fit(self, fit: ComponentFit, state: FeatureComponentState) -> None:
+        """The moment over training points, where the steps had those of their batches."""
+        total, n = state.moment * 0.0, min(MOMENT_ROWS, fit.n)
+        for Z in fit.problem.passes_over(state.mean, n):
+            H = Z @ state.coefficients[:, : self.n_components]
+            total = total + H.T @ H
+        state.moment = total / n
+
+    # ---------------------------------------------------------------------------------------- streams
+
+    def _learn_stream(self, source: Iterator[Batch], *given: Any) -> Any:
+        if not SOLVERS[self.solver].streams:
+            others = " or ".join(repr(name) for name in SOLVERS if SOLVERS[name].streams)
+            raise ShallowsError(
+                f"solver={self.solver!r} goes over all rows again and again, and a stream shows them once: take "
+                f"solver={others} for partial_fit."
+            )
+        return super()._learn_stream(source, *given)
+
+    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
+        return Examples(self._points(rows[0], np.arange(rows[0].shape[0]), device))
+
+    # ---------------------------------------------------------------------------------- the functions
+
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        state = run.state
+        self.n_iter_, self.n_epochs_, self.losses_ = state.n_steps, run.epoch, run.losses
+        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.effective_params_ = self.effective_params_ | {"n_steps": state.n_steps, "stopped_by": run.stopped_by}
+        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
+        self.eigenvalues_ = np.clip(np.linalg.eigvalsh(_moment(state))[::-1], 0.0, None)
+
+    def _directions(self, state: FeatureComponentState) -> np.ndarray:
+        """The components' coefficients, turned within their span to the eigenvectors, shape (D, k)."""
+        turn = signed(np.linalg.eigh(_moment(state))[1][:, ::-1])
+        return arrays.to_numpy(state.coefficients)[:, : self.n_components] @ turn.astype(self._dtype)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Orthonormal coefficients of the features, shape (n_features_out, n_components)."""
+        if not hasattr(self, "_state"):
+            raise AttributeError("dual_coef_ is there after fit.")
+        return self._directions(self._state)
+
+    def _project(self, views: Any, state: FeatureComponentState, device: arrays.Device) -> list[np.ndarray]:
+        [X], out = views, np.empty((views[0].shape[0], self.n_components), dtype=self._dtype)
+        blocks, W = self.transformer_._blocks.to(device), self._directions(state)
+        shift = arrays.to_numpy(state.mean) @ W
+        with device.active():
+            W = arrays.to_device(W, device, self._dtype)
+            for rows, x, _ in self.transformer_._centring.new_points(X, device, self._dtype):
+                out[rows] = arrays.to_numpy(blocks.dot(x, W)) - shift
+        return [out]
+
+    def _make_snapshot(self, state: FeatureComponentState, epoch: int) -> FeatureComponentSnapshot:
+        return FeatureComponentSnapshot(self, state, epoch)
+
+
+class FeatureComponentSnapshot(ComponentSnapshot):
+    """A model of components of features in the middle of its training."""
+
+    def _components(self, X: Any) -> np.ndarray:
+        return self.estimator._project((np.asarray(X),), self.state, self.state.device)[0]
+
+
+def _moment(state: FeatureComponentState) -> np.ndarray:
+    return arrays.to_numpy(state.moment).astype(np.float64)

@@ -1,0 +1,171 @@
+"""Problem and state of the components of explicit features, and what a solver of them says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import Array, Device
+from ...errors import TooFewDirectionsError
+from ...features.design import Blocks, Design
+from ...spectrum.eigensystems import eigensystem
+from ..array_state import ArrayState
+from ..components.moments import share_of_batch
+from ..examples import Examples
+from ..solver_parameters import Parameter
+
+ROWS = 4096  # rows at a time of a pass over all of them
+
+RESOLUTION = 100.0
+"""Eigenvalues below so many units in the last place of E‖z(x)‖² are not told from zero by rounding."""
+
+SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moment, if it has examples enough
+
+FIRST_STEP = 0.5
+"""A step that a solver chooses is at most this share of 1/λ₁, the inverse of the largest eigenvalue."""
+
+
+@dataclass(frozen=True)
+class FeatureComponentProblem:
+    """The k orthonormal directions w that hold most of E[(wᵀz(x))²], or of the variance of wᵀz(x)."""
+
+    blocks: Blocks  # z, with dense rows
+    n_components: int  # k
+    start: Array | None  # (D, k): orthonormal columns that a training starts from; None where one goes on
+    design: Design | None = None  # The features of a training set, whose rows batches are; None for a stream
+    centred: bool = True  # Whether features count as their deviation from their mean
+
+    def features(self, batch: slice | Examples) -> Array:
+        """The features of a batch, shape (m, D), not centred."""
+        if isinstance(batch, Examples):
+            blocks = self.blocks.to(arrays.device_of(batch.points))
+            parts = [blocks.block(batch.points, k) for k in range(len(blocks.spans))]
+        else:
+            parts = [self.design.block(batch, k) for k in range(len(self.design.spans))]
+        return parts[0] if len(parts) == 1 else arrays.namespace(parts[0]).concat(parts, axis=1)
+
+    def passes_over(self, mean: Array, most: int | None = None) -> Iterator[Array]:
+        """Yield the features of all rows of the training set, or of the first ones, less a mean."""
+        for rows in arrays.blocks(min(self.design.n, most or self.design.n), ROWS):
+            yield self.features(rows) - mean
+
+
+@dataclass
+class FeatureComponentState(ArrayState):
+    """Where a training of components of features stands; the first k columns of the coefficients are the components."""
+
+    coefficients: Array  # (D, r), r ≥ k: orthonormal columns
+    mean: Array  # (D,): of the features of all examples so far, or of the training set; 0 if they are not centred
+    moment: Array  # (k, k): running mean of hhᵀ, with the values h of the components
+    n_rows: int = 0  # Examples that the mean is of
+    n_steps: int = 0
+    held: float = 0.0  # Mean of ‖h‖² over the last batch
+    variance: float = 1.0  # Mean of ‖z‖² over the last batch, centred
+
+    @classmethod
+    def at(cls, problem: FeatureComponentProblem, **more: Any) -> Self:
+        """The start that a problem tells, with the mean of its training set."""
+        W, k = problem.start, problem.n_components
+        xp = arrays.namespace(W)
+        state = cls(W, xp.zeros_like(W[:, 0]), xp.zeros((k, k), dtype=W.dtype), **more)
+        if problem.centred and problem.design is not None:
+            total = xp.zeros_like(state.mean)
+            for Z in problem.passes_over(state.mean):
+                total += xp.sum(Z, axis=0)
+            state.mean, state.n_rows = total / problem.design.n, problem.design.n
+        return state
+
+    @property
+    def device(self) -> Device:
+        """Where the coefficients lie."""
+        return arrays.device_of(self.coefficients)
+
+    def take(self, problem: FeatureComponentProblem, batch: slice | Examples) -> tuple[Array, Array]:
+        """Features Z (m, D) of a batch, centred if that is asked for, and the components' values H = ZW (m, k).
+
+        Examples of a stream change the mean before they are centred. The running moment takes in the values.
+        """
+        Z, k = problem.features(batch), problem.n_components
+        xp, m = arrays.namespace(Z), Z.shape[0]
+        if problem.centred:
+            if isinstance(batch, Examples):
+                self.n_rows += m
+                self.mean = self.mean + (xp.mean(Z, axis=0) - self.mean) * (m / self.n_rows)
+            Z = Z - self.mean
+        H = Z @ self.coefficients[:, :k]
+        share = share_of_batch(m, k, SHARE_OF_A_BATCH) if self.n_steps else 1.0
+        self.moment = self.moment + (H.T @ H / m - self.moment) * share
+        self.held, self.variance = (float(xp.sum(values * values)) / m for values in (H, Z))
+        return Z, H
+
+    def advance(self, W: Array | None = None) -> Self:
+        """Count a step, which made other coefficients or, as where examples are gathered, none."""
+        if W is not None:
+            k = self.moment.shape[0]
+            turn = self.coefficients[:, :k].T @ W[:, :k]
+            self.moment, self.coefficients = turn.T @ self.moment @ turn, W
+        self.n_steps += 1
+        return self
+
+    def monitored(self) -> tuple[float, float]:
+        """The variance that the components held of the last batch, against all that it has."""
+        return self.held, self.variance
+
+    def to(self, device: Device) -> Self:
+        """The same state on a device."""
+        held = {one.name: getattr(self, one.name) for one in fields(self)}
+        moved = {name: arrays.to_device(value, device) for name, value in held.items() if getattr(value, "ndim", 0)}
+        return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class FeatureComponentPlan:
+    """What a solver chooses its steps from."""
+
+    n_rows: int  # Of the training set, or of the rows that a stream begins with
+    batch_size: int
+    eigenvalues: np.ndarray  # (at most k + 1,): of a sample's covariance, descending
+    variance: float  # Its trace
+    n_components: int
+
+    @property
+    def longest_step(self) -> float:
+        """`FIRST_STEP` / λ₁."""
+        return FIRST_STEP / float(self.eigenvalues[0])
+
+
+@dataclass(frozen=True)
+class FeatureComponentSolver:
+    """A solver of components of features, as an entry of `shallows.solvers.feature_components.SOLVERS`."""
+
+    make: Callable[..., Any]  # ``make(plan, **parameters)`` gives the solver
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    n_passes: int = 3  # over the training set where the user sets no limit
+    most_rows: int = 8192  # of a step where the user sets no number
+    streams: bool = True  # False where passes over a training set are needed
+
+
+def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) -> tuple[Array, np.ndarray, float]:
+    """Components of a sample's features (m, D): directions (D, k), at most k + 1 eigenvalues, and the sum of all."""
+    xp, (m, width) = arrays.namespace(Z), Z.shape
+    scale = float(xp.sum(Z * Z)) / m
+    if centred:
+        Z = Z - xp.mean(Z, axis=0)
+    by_rows = m < width
+    matrix = (Z @ Z.T if by_rows else Z.T @ Z) / m
+    values, vectors = eigensystem(matrix, min(n_components + 1, matrix.shape[0]), seed=seed)
+    values = arrays.to_numpy(values).astype(np.float64)
+    rank = int(np.sum(values > RESOLUTION * float(xp.finfo(Z.dtype).eps) * scale))
+    if rank < n_components:
+        raise TooFewDirectionsError(
+            f"n_components={n_components} is more than there are: {width} features of {m} points (n_samples = {m}) "
+            f"span {rank} direction{'' if rank == 1 else 's'}. Take fewer components, or more features or points."
+        )
+    vectors = vectors[:, :n_components]
+    if by_rows:
+        vectors = Z.T @ (vectors / arrays.like(np.sqrt(m * values[:n_components]), Z, Z.dtype))
+    return arrays.contiguous(vectors), values, float(xp.sum(Z * Z)) / m
