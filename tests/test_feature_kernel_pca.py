@@ -142,7 +142,7 @@ def test_observers_see_components_in_the_middle_of_the_training():
     ("options", "match"),
     [
         ({"solver": "gha"}, "solver must be one of"),
-        ({"features": "binning"}, "features must be one of 'nystrom', 'fourier'"),
+        ({"features": "binning"}, "features must be one of 'fourier', 'nystrom'"),
         ({"solver_params": {"rank": 5}}, "rank is a parameter of solver='msg', not of solver='oja'"),
         ({"solver": "vr", "solver_params": {"step_size": -1.0}}, "step_size must be a positive number"),
         ({"solver": "power", "solver_params": {"rows": 0}}, "rows must be a whole number"),

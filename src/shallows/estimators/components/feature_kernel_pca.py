@@ -21,17 +21,21 @@ from ...solvers.feature_components.problem import (
     sample_components,
 )
 from ...solvers.solver_parameters import complete
+from ...utils.lazy_tables import LazyTable
 from ..base import native
 from ..constructors import stores_parameters
-from ..feature_maps.fourier_features import FourierFeatures
-from ..feature_maps.nystroem_features import NystroemFeatures
 from ..parameter_checks import check_choice
 from ..snapshot import ComponentSnapshot
 from ..streaming.batches import Batch
 from . import component_plan
 from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
 
-MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures}
+MAPS = LazyTable(
+    "feature map",
+    "shallows.estimators.feature_maps",
+    {"fourier": ".fourier_features:FourierFeatures", "nystrom": ".nystroem_features:NystroemFeatures"},
+)
+"""The transformers by the names of their maps."""
 
 SAMPLE = 2000
 """Rows whose components a training starts from."""
@@ -54,8 +58,8 @@ class FeatureKernelPCA(ComponentEstimator):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values. "fourier" takes those of the difference of two points.
     bandwidth : float, "median" or None, default=None
-        σ, in the units of the inputs. "median" and None take the median distance of a subsample (of the first rows of a
-        stream).
+        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first batch
+        of a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     features : {"nystrom", "fourier"}, default="nystrom"
@@ -96,7 +100,8 @@ class FeatureKernelPCA(ComponentEstimator):
     max_seconds : float, optional
         The most seconds of training.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: features and the order of the rows. The same int gives the same model.
+        Decides everything that is drawn: random features, the order of the rows and of the blocks. The same int gives
+        the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
