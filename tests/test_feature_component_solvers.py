@@ -173,6 +173,15 @@ def test_examples_of_a_stream_are_centred_by_the_mean_of_all_so_far():
     assert np.abs(state.coefficients - gram_schmidt(W + 2.0 * Z.T @ Z / 60 @ W)).max() < 1e-12
 
 
+def test_the_moment_turns_with_the_coefficients():
+    x = points(N)
+    problem, (Z, *_) = problem_on(x), exact(x, True)
+    state = FeatureOja(2.0).init(problem)
+    state.take(problem, slice(0, 60))
+    turned = problem.start @ np.array([[0.6, -0.8], [0.8, 0.6]])
+    assert state.advance(turned).moment == pytest.approx(turned.T @ Z[:60].T @ Z[:60] @ turned / 60, abs=1e-12)
+
+
 # ------------------------------------------------------------------------------------------------- the ends
 
 
