@@ -17,8 +17,8 @@ from shallows.solvers.feature_components.msg import MatrixStochasticGradient, ca
 from shallows.solvers.feature_components.noisy_power import NoisyPowerMethod
 from shallows.solvers.feature_components.oja import FeatureOja
 from shallows.solvers.feature_components.problem import (
-    FeatureComponentPlan,
-    FeatureComponentProblem,
+    FeaturePCAPlan,
+    FeaturePCAProblem,
     sample_components,
 )
 from shallows.solvers.feature_components.vr_pca import VRPCA
@@ -50,7 +50,7 @@ def problem_on(x, centred=True, seed=3, library=np, kept=True):
     blocks, start = Blocks(Cosines()), np.linalg.qr(streams.normal(seed, "start", 0, (40, K)))[0]
     x = library.asarray(x)
     design = Design(blocks, x, budget=2**30 if kept else 0)
-    return FeatureComponentProblem(blocks, K, library.asarray(start), design, centred)
+    return FeaturePCAProblem(blocks, K, library.asarray(start), design, centred)
 
 
 def exact(x, centred):
@@ -273,14 +273,14 @@ def test_the_start_is_the_exact_solution_of_a_sample(n, centred):
 
 
 def test_more_components_than_features_or_directions_are_refused_with_their_number():
-    with pytest.raises(ShallowsError, match=r"n_components=41 is more than there are: 40 features of 120 points"):
+    with pytest.raises(ShallowsError, match="n_components=41 is more than there are features, 40 of 120 points"):
         sample_components(Cosines().map(points(120)), 41, 0, centred=True)
     with pytest.raises(ShallowsError, match=r"n_samples = 120\) span 2 directions"):
         sample_components(Cosines().map(np.repeat(points(3), 40, axis=0)), 3, 0, centred=True)
 
 
 def test_what_a_solver_chooses_follows_from_the_eigenvalues_of_a_sample():
-    plan = FeatureComponentPlan(10_000, 100, np.array([0.5, 0.25, 0.05]), 1.0, 2)
+    plan = FeaturePCAPlan(10_000, 100, np.array([0.5, 0.25, 0.05]), 1.0, 2)
     assert SOLVERS["oja"].make(plan, None, None) == FeatureOja(1.0, 0.25 / 3.0)  # the gap is 0.8, and 2/0.8 below 3
     assert SOLVERS["vr"].make(plan, None, 1.0) == VRPCA(1.0, 1.0)  # 100 / √10,000
     assert SOLVERS["power"].make(plan, None) == NoisyPowerMethod(10_000)

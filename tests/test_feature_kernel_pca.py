@@ -98,7 +98,7 @@ def test_a_stream_gives_the_components_of_its_law(solver, a_short_beginning, a_s
 
 
 def test_a_solver_that_needs_passes_is_refused_for_streams_and_keeps_its_model():
-    with pytest.raises(ShallowsError, match=r"solver='vr' goes over all rows again and again.*'oja'"):
+    with pytest.raises(ShallowsError, match=r"solver='vr' goes over all rows again and again.*Take solver='oja'"):
         brief("vr").partial_fit(points(100))
     model = brief("vr").fit(points(100))
     before = model.transform(points())
@@ -159,8 +159,22 @@ def test_parameters_out_of_range_are_told_with_their_value(options, match):
 
 
 def test_more_components_than_features_are_refused():
-    with pytest.raises(ShallowsError, match=r"n_components=5 is more than there are: 4 features of 50 points"):
+    with pytest.raises(ShallowsError, match="n_components=5 is more than there are features, 4 of 50 points"):
         FeatureKernelPCA(5, bandwidth=2.0, n_features=4, random_state=0).fit(points(50))
+
+
+@pytest.mark.parametrize("solver", ["oja", "vr", "msg"])
+@pytest.mark.parametrize("step_size", [1e60, 1e300])
+def test_the_longest_steps_do_no_harm(solver, step_size):
+    model = brief(solver, n_iter=5, dtype="float32", solver_params={"step_size": step_size}).fit(points(300))
+    assert np.abs(model.dual_coef_.T @ model.dual_coef_ - np.eye(2)).max() < 1e-5
+
+
+def test_features_whose_squares_leave_the_numbers_are_refused_in_words():
+    options = {"kernel": "linear", "bandwidth": None, "center": False, "dtype": "float32"}
+    for solver in SOLVERS:
+        with pytest.raises(ShallowsError, match=r"Scale|too large"):
+            brief(solver, **options).fit(1e25 * points(300))
 
 
 def test_one_row_or_what_is_no_number_is_refused(a_short_beginning):

@@ -14,18 +14,12 @@ from ...errors import ShallowsError
 from ...features.design import Design
 from ...solvers.examples import Examples
 from ...solvers.feature_components import SOLVERS
-from ...solvers.feature_components.problem import (
-    FeatureComponentPlan,
-    FeatureComponentProblem,
-    FeatureComponentState,
-    sample_components,
-)
+from ...solvers.feature_components.problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCAState, sample_components
 from ...solvers.solver_parameters import complete
 from ...utils.lazy_tables import LazyTable
 from ..base import native
 from ..constructors import stores_parameters
 from ..parameter_checks import check_choice
-from ..snapshot import ComponentSnapshot
 from ..streaming.batches import Batch
 from . import component_plan
 from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
@@ -37,18 +31,16 @@ MAPS = LazyTable(
 )
 """The transformers by the names of their maps."""
 
-SAMPLE = 2000
-"""Rows whose components a training starts from."""
+SAMPLE = 2000  # rows whose components a training starts from
 
 
 class FeatureKernelPCA(ComponentEstimator):
     """Kernel PCA on explicit features of a kernel, for data that the kernel matrix of does not fit into memory.
 
-    The components are the directions of most variance of a fixed number of features: Nyström features of any kernel, or
-    random Fourier features. They are found from batches of rows by Oja's rule or one of three others, from the
-    components of 2,000 rows on, and data may stream past (`partial_fit`). The features bound what is found: with all
-    points as landmarks it is kernel PCA itself. `DoublyStochasticKernelPCA` has no such bound, since its functions gain
-    features.
+    The components are the directions of most variance of Nyström features of any kernel, or of random Fourier features.
+    They are found batch by batch by one of four rules, from the components of 2,000 rows on; data may stream past
+    (`partial_fit`). With all points as landmarks it is kernel PCA itself, and with fewer the features bound what is
+    found. The functions of `DoublyStochasticKernelPCA` gain features, and have no such bound.
 
     Parameters
     ----------
@@ -71,25 +63,20 @@ class FeatureKernelPCA(ComponentEstimator):
     solver : {"oja", "vr", "power", "msg"}, default="oja"
         How the components are found.
 
-        - "oja": Oja's rule, a step along the covariance of a batch, and orthogonalisation. The error falls as one over
-          the rows seen.
-        - "vr": VR-PCA, the same with a product of the whole covariance now and then, by which the noise of a batch
-          vanishes near the solution. The error falls by a factor an epoch. Not for streams.
+        - "oja": Oja's rule, whose error falls as one over the rows seen.
+        - "vr": VR-PCA, the same with a product of the whole covariance now and then, so that the noise of a batch
+          vanishes near the solution and the error falls by a factor an epoch. Not for streams.
         - "power": the noisy power method, a power iteration on the covariance of a block of rows.
-        - "msg": matrix stochastic gradient, steps in the space of matrices between 0 and the identity, whose rank is
-          bounded. It needs no gap between the eigenvalues.
+        - "msg": matrix stochastic gradient, steps among matrices between 0 and the identity, of bounded rank.
     solver_params : dict, optional
         Parameters of the solver, by name.
 
-        - "oja": ``step_size`` η₁ (None: half of the inverse of the largest eigenvalue) and ``decrease`` ρ in the steps
-          η₁ / (1 + ρ (t − 1)) (None: such that they tend to c/t with c twice the inverse of the gap after the last
-          component).
-        - "vr": ``step_size`` (None: that of the papers, at most twice the inverse of the largest eigenvalue), and
-          ``period`` (1.0), the passes between two products with the whole covariance, each of which costs a pass that
-          is not counted.
-        - "power": ``rows`` (None: all of a fit, and of a stream as many as it begins with), the rows of a block.
-        - "msg": ``step_size`` η₁ in the steps η₁/√t (None: half of the inverse of the largest eigenvalue), and ``rank``
-          (None: k + 1), the budget, which is more than k.
+        - "oja": ``step_size`` η₁ (None: half of 1/λ₁, with the largest eigenvalue) and ``decrease`` ρ in the steps
+          η₁ / (1 + ρ (t − 1)) (None: they tend to c/t with c twice the inverse of the gap after the last component).
+        - "vr": ``step_size`` (None: that of the papers, at most 2/λ₁), and ``period`` (1.0), the passes between two
+          products with the whole covariance, each of which costs a pass that is not counted.
+        - "power": ``rows`` of a block (None: all of a fit, and of a stream as many as it begins with).
+        - "msg": ``step_size`` η₁ in the steps η₁/√t (None: half of 1/λ₁), and ``rank`` (None: k + 1), more than k.
     batch_size : int, optional
         The rows of a step. None takes so many that the smallest component stands out of the noise, from 256 to 8,192
         ("msg": at most 64). The batches of a stream are used as they come, if they have as many; arrays that are handed
@@ -122,8 +109,6 @@ class FeatureKernelPCA(ComponentEstimator):
     transformer_ : FeatureMapTransformer
         The fitted features.
     bandwidth_ : float or None
-    n_iter_ : int
-        Steps.
     losses_ : list of float
         The share of the features' variance that the components held, for each epoch.
     effective_params_ : dict
@@ -135,15 +120,6 @@ class FeatureKernelPCA(ComponentEstimator):
     Biology 15. vr: O. Shamir (2015), "A stochastic PCA and SVD algorithm with an exponential convergence rate", ICML
     32. power: M. Hardt and E. Price (2014), "The noisy power method: a meta algorithm with applications", NIPS 27. msg:
     R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from shallows import FeatureKernelPCA
-    >>> X = load_digits().data
-    >>> model = FeatureKernelPCA(10, solver="vr", n_features=300, random_state=0)
-    >>> model.fit_transform(X).shape
-    (1797, 10)
     """
 
     step_size = None  # Solvers that have one have it among their parameters.
@@ -196,15 +172,14 @@ class FeatureKernelPCA(ComponentEstimator):
         what = f"The covariance of {blocks.n_features:,} features (n_features) takes"
         arrays.check_room(what, needed, fit.budget, "Take fewer, or give more memory.")
         design = Design(blocks, fit.points, budget=max(0, fit.room - needed) // 2)
-        problem = FeatureComponentProblem(blocks, k, None, design, bool(self.center))
+        problem = FeaturePCAProblem(blocks, k, None, design, bool(self.center))
         first = problem.features(slice(0, min(fit.n, SAMPLE)))
         start, values, variance = sample_components(first, k, fit.seed, centred=problem.centred)
         method, most = SOLVERS[self.solver], component_plan.default_batch_size(fit.n, values, variance, k)
         size = self.batch_size_ = self._batch_size(fit.n, min(most, method.most_rows))
         chosen = complete(SOLVERS, self.solver, self.solver_params)
-        fit.solver = method.make(FeatureComponentPlan(fit.n, size, values, variance, k), **chosen)
+        fit.solver = self._solver = method.make(FeaturePCAPlan(fit.n, size, values, variance, k), **chosen)
         fit.problem = dataclasses.replace(problem, start=start)
-        self._solver = fit.solver
         self._problem = dataclasses.replace(problem, blocks=self.transformer_._blocks, design=None)
         self.effective_params_ = {
             **self.transformer_.effective_params_,
@@ -226,7 +201,7 @@ class FeatureKernelPCA(ComponentEstimator):
     def _forget_start(self) -> None:
         pass  # What the model keeps of the problem has none.
 
-    def _finish_fit(self, fit: ComponentFit, state: FeatureComponentState) -> None:
+    def _finish_fit(self, fit: ComponentFit, state: FeaturePCAState) -> None:
         """The moment over training points, where the steps had those of their batches."""
         total, n = state.moment * 0.0, min(MOMENT_ROWS, fit.n)
         for Z in fit.problem.passes_over(state.mean, n):
@@ -238,11 +213,8 @@ class FeatureKernelPCA(ComponentEstimator):
 
     def _learn_stream(self, source: Iterator[Batch], *given: Any) -> Any:
         if not SOLVERS[self.solver].streams:
-            others = " or ".join(repr(name) for name in SOLVERS if SOLVERS[name].streams)
-            raise ShallowsError(
-                f"solver={self.solver!r} goes over all rows again and again, and a stream shows them once: take "
-                f"solver={others} for partial_fit."
-            )
+            told = f"solver={self.solver!r} goes over all rows again and again, and a stream shows them once."
+            raise ShallowsError(f"{told} Take solver='oja', or another one, for partial_fit.")
         return super()._learn_stream(source, *given)
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
@@ -256,40 +228,25 @@ class FeatureKernelPCA(ComponentEstimator):
         self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
         self.effective_params_ = self.effective_params_ | {"n_steps": state.n_steps, "stopped_by": run.stopped_by}
         self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
-        self.eigenvalues_ = np.clip(np.linalg.eigvalsh(_moment(state))[::-1], 0.0, None)
+        self.eigenvalues_ = self._eigenpairs(state)[0]
 
-    def _directions(self, state: FeatureComponentState) -> np.ndarray:
-        """The components' coefficients, turned within their span to the eigenvectors, shape (D, k)."""
-        turn = signed(np.linalg.eigh(_moment(state))[1][:, ::-1])
-        return arrays.to_numpy(state.coefficients)[:, : self.n_components] @ turn.astype(self._dtype)
+    def _eigenpairs(self, state: FeaturePCAState) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues, and the components' coefficients (D, k) turned within their span to the eigenvectors."""
+        values, vectors = np.linalg.eigh(arrays.to_numpy(state.moment).astype(np.float64))
+        W, turn = arrays.to_numpy(state.coefficients)[:, : self.n_components], signed(vectors[:, ::-1])
+        return np.clip(values[::-1], 0.0, None), W @ turn.astype(self._dtype)
 
     @property
     def dual_coef_(self) -> np.ndarray:
         """Orthonormal coefficients of the features, shape (n_features_out, n_components)."""
-        if not hasattr(self, "_state"):
-            raise AttributeError("dual_coef_ is there after fit.")
-        return self._directions(self._state)
+        return self._eigenpairs(self._state)[1]
 
-    def _project(self, views: Any, state: FeatureComponentState, device: arrays.Device) -> list[np.ndarray]:
+    def _project(self, views: Any, state: FeaturePCAState, device: arrays.Device) -> list[np.ndarray]:
         [X], out = views, np.empty((views[0].shape[0], self.n_components), dtype=self._dtype)
-        blocks, W = self.transformer_._blocks.to(device), self._directions(state)
+        blocks, W = self.transformer_._blocks.to(device), self._eigenpairs(state)[1]
         shift = arrays.to_numpy(state.mean) @ W
         with device.active():
             W = arrays.to_device(W, device, self._dtype)
             for rows, x, _ in self.transformer_._centring.new_points(X, device, self._dtype):
                 out[rows] = arrays.to_numpy(blocks.dot(x, W)) - shift
         return [out]
-
-    def _make_snapshot(self, state: FeatureComponentState, epoch: int) -> FeatureComponentSnapshot:
-        return FeatureComponentSnapshot(self, state, epoch)
-
-
-class FeatureComponentSnapshot(ComponentSnapshot):
-    """A model of components of features in the middle of its training."""
-
-    def _components(self, X: Any) -> np.ndarray:
-        return self.estimator._project((np.asarray(X),), self.state, self.state.device)[0]
-
-
-def _moment(state: FeatureComponentState) -> np.ndarray:
-    return arrays.to_numpy(state.moment).astype(np.float64)

@@ -2,7 +2,7 @@
 
 With features of a kernel it is kernel PCA of the kernel that they stand for, approximately. `problem` has the features
 and the state that all solvers share. Each algorithm has a module: `oja`, `noisy_power`, `vr_pca` and `msg`. `SOLVERS`
-has them by name, each as a `FeatureComponentSolver`.
+has them by name, each as a `FeaturePCASolver`.
 """
 
 from ...utils.lazy_tables import LazyTable

@@ -12,12 +12,12 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ..examples import Examples
 from ..solver_parameters import count, positive
-from .problem import FeatureComponentPlan, FeatureComponentProblem, FeatureComponentSolver, FeatureComponentState
+from .problem import FIRST_STEP, FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
 
 
 @dataclass
-class MSGState(FeatureComponentState):
-    """A `FeatureComponentState` whose coefficients are the eigenvectors of M, the largest eigenvalue first."""
+class MSGState(FeaturePCAState):
+    """A `FeaturePCAState` whose coefficients are the eigenvectors of M, the largest eigenvalue first."""
 
     eigenvalues: Array | None = None  # (r,): of M, from 0 to 1, with the sum k
 
@@ -38,21 +38,23 @@ class MatrixStochasticGradient:
     step_size: float  # η₁, in units of one over an eigenvalue
     rank: int  # More than k: in a matrix of rank k no new direction comes up
 
-    def init(self, problem: FeatureComponentProblem) -> MSGState:
+    def init(self, problem: FeaturePCAProblem) -> MSGState:
         """The projection onto the start that the problem tells."""
         return MSGState.at(problem, eigenvalues=arrays.namespace(problem.start).ones_like(problem.start[0, :]))
 
-    def step(self, problem: FeatureComponentProblem, state: MSGState, batch: slice | Examples) -> MSGState:
+    def step(self, problem: FeaturePCAProblem, state: MSGState, batch: slice | Examples) -> MSGState:
         """One batch."""
         Z, _ = state.take(problem, batch)
         xp, eta = arrays.namespace(Z), self.step_size / math.sqrt(state.n_steps + 1)
         # M + ηA_S = LLᵀ, of which the smaller of LᵀL and LLᵀ is decomposed; in float64, since roots of rounding remain.
-        L = xp.concat([state.coefficients * xp.sqrt(state.eigenvalues), Z.T * math.sqrt(eta / Z.shape[0])], axis=1)
-        L = arrays.astype(L, xp.float64)
+        U, Z64 = (arrays.astype(part, xp.float64) for part in (state.coefficients, Z))
+        L = xp.concat([U * xp.sqrt(state.eigenvalues), Z64.T * math.sqrt(eta / Z.shape[0])], axis=1)
         wide = L.shape[1] > L.shape[0]
-        if not bool(xp.all(xp.isfinite(L))):
-            return state  # The loop sees it by what the state offers.
-        values, U = xp.linalg.eigh(L @ L.T if wide else L.T @ L)
+        small = L @ L.T if wide else L.T @ L
+        if not bool(xp.all(xp.isfinite(small))):
+            state.held = math.nan  # By which the loop sees it
+            return state
+        values, U = xp.linalg.eigh(small)
         values, U = xp.flip(values)[: self.rank], xp.flip(U, axis=1)[:, : self.rank]
         if not wide:
             U = L @ (U / xp.sqrt(xp.maximum(values, xp.asarray(1e-300))))
@@ -70,12 +72,12 @@ def capped_eigenvalues(values: np.ndarray, total: int) -> np.ndarray:
     return np.clip(values + np.interp(total, sums, places), 0.0, 1.0)
 
 
-def _make(plan: FeatureComponentPlan, step_size: float | None, rank: int | None) -> MatrixStochasticGradient:
+def _make(plan: FeaturePCAPlan, step_size: float | None, rank: int | None) -> MatrixStochasticGradient:
     rank = rank or plan.n_components + 1
     if rank <= plan.n_components:
         raise ShallowsError(f"rank must be more than n_components={plan.n_components}, got {rank!r}.")
-    return MatrixStochasticGradient(float(step_size or plan.longest_step), int(rank))
+    return MatrixStochasticGradient(float(step_size or FIRST_STEP / float(plan.eigenvalues[0])), int(rank))
 
 
 # A step of m rows costs (rank + m)² products for each feature.
-MSG_SOLVER = FeatureComponentSolver(_make, {"step_size": positive(), "rank": count()}, most_rows=64)
+MSG_SOLVER = FeaturePCASolver(_make, {"step_size": positive(), "rank": count()}, most_rows=64)

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import arrays
-from ...arrays import Array
 from ...spectrum.eigensystems import orthonormal
 from ..examples import Examples
 from ..solver_parameters import count
-from .problem import FeatureComponentPlan, FeatureComponentProblem, FeatureComponentSolver, FeatureComponentState
+from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
 
 
 @dataclass
-class PowerState(FeatureComponentState):
-    """A `FeatureComponentState` with the block that is gathered."""
+class PowerState(FeaturePCAState):
+    """A `FeaturePCAState` with the block that is gathered."""
 
     product: Any = None  # (D, k): Σ z zᵀ W over the examples of the block so far
     n_gathered: int = 0  # Examples of the block so far
@@ -36,11 +35,11 @@ class NoisyPowerMethod:
 
     rows: int  # Examples of a block, at least
 
-    def init(self, problem: FeatureComponentProblem) -> PowerState:
+    def init(self, problem: FeaturePCAProblem) -> PowerState:
         """The start that the problem tells."""
-        return PowerState.at(problem, product=self._nothing(problem.start))
+        return PowerState.at(problem, product=arrays.namespace(problem.start).zeros_like(problem.start))
 
-    def step(self, problem: FeatureComponentProblem, state: PowerState, batch: slice | Examples) -> PowerState:
+    def step(self, problem: FeaturePCAProblem, state: PowerState, batch: slice | Examples) -> PowerState:
         """One batch; after the last of a block, an iteration."""
         Z, H = state.take(problem, batch)
         state.product = state.product + Z.T @ H
@@ -48,16 +47,12 @@ class NoisyPowerMethod:
         if state.n_gathered < self.rows:
             return state.advance()
         W = orthonormal(state.product / state.n_gathered)
-        state.product, state.n_gathered = self._nothing(W), 0
+        state.product, state.n_gathered = arrays.namespace(W).zeros_like(W), 0
         return state.advance(W)
 
-    @staticmethod
-    def _nothing(W: Array) -> Array:
-        return arrays.namespace(W).zeros_like(W)
 
-
-def _make(plan: FeatureComponentPlan, rows: int | None) -> NoisyPowerMethod:
+def _make(plan: FeaturePCAPlan, rows: int | None) -> NoisyPowerMethod:
     return NoisyPowerMethod(rows or plan.n_rows)
 
 
-POWER_SOLVER = FeatureComponentSolver(_make, {"rows": count()}, n_passes=10)
+POWER_SOLVER = FeaturePCASolver(_make, {"rows": count()}, n_passes=10)

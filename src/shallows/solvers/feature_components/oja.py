@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from ...spectrum.eigensystems import orthonormal
 from ..examples import Examples
 from ..solver_parameters import positive
-from .problem import FeatureComponentPlan, FeatureComponentProblem, FeatureComponentSolver, FeatureComponentState
+from .problem import FIRST_STEP, FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
 
-SHORTEST, LONGEST = 3.0, 50.0
-"""Bounds of c λ_k in the steps c/t that are tended to."""
+SHORTEST, LONGEST = 3.0, 50.0  # bounds of c λ_k in the steps c/t that are tended to
 
 
 @dataclass(frozen=True)
@@ -28,21 +27,21 @@ class FeatureOja:
     step_size: float  # η₁, in units of one over an eigenvalue
     decrease: float = 0.0  # ρ ≥ 0
 
-    def init(self, problem: FeatureComponentProblem) -> FeatureComponentState:
+    def init(self, problem: FeaturePCAProblem) -> FeaturePCAState:
         """The start that the problem tells."""
-        return FeatureComponentState.at(problem)
+        return FeaturePCAState.at(problem)
 
-    def step(
-        self, problem: FeatureComponentProblem, state: FeatureComponentState, batch: slice | Examples
-    ) -> FeatureComponentState:
+    def step(self, problem: FeaturePCAProblem, state: FeaturePCAState, batch: slice | Examples) -> FeaturePCAState:
         """One batch."""
         Z, H = state.take(problem, batch)
         eta = self.step_size / (1.0 + self.decrease * state.n_steps)
-        return state.advance(orthonormal(state.coefficients + Z.T @ H * (eta / Z.shape[0])))
+        # In units of 1 + η, in which no step overflows: the columns are made of unit length anyway.
+        moved = state.coefficients * (1.0 / (1.0 + eta)) + Z.T @ H * (eta / (1.0 + eta) / Z.shape[0])
+        return state.advance(orthonormal(moved))
 
 
-def _make(plan: FeatureComponentPlan, step_size: float | None, decrease: float | None) -> FeatureOja:
-    step = step_size or plan.longest_step
+def _make(plan: FeaturePCAPlan, step_size: float | None, decrease: float | None) -> FeatureOja:
+    step = step_size or FIRST_STEP / float(plan.eigenvalues[0])
     if decrease is None:
         # c is twice the inverse of the gap: with the inverse itself the error falls as fast as 1/t allows, and below
         # half of that not as 1/t at all.
@@ -52,4 +51,4 @@ def _make(plan: FeatureComponentPlan, step_size: float | None, decrease: float |
     return FeatureOja(float(step), float(decrease))
 
 
-OJA_SOLVER = FeatureComponentSolver(_make, {"step_size": positive(), "decrease": positive()})
+OJA_SOLVER = FeaturePCASolver(_make, {"step_size": positive(), "decrease": positive()})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -12,25 +14,19 @@ from ... import arrays
 from ...arrays import Array, Device
 from ...errors import TooFewDirectionsError
 from ...features.design import Blocks, Design
-from ...spectrum.eigensystems import eigensystem
 from ..array_state import ArrayState
 from ..components.moments import share_of_batch
+from ..components.warm_start import random_feature_components
 from ..examples import Examples
 from ..solver_parameters import Parameter
 
 ROWS = 4096  # rows at a time of a pass over all of them
-
-RESOLUTION = 100.0
-"""Eigenvalues below so many units in the last place of E‖z(x)‖² are not told from zero by rounding."""
-
 SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moment, if it has examples enough
-
-FIRST_STEP = 0.5
-"""A step that a solver chooses is at most this share of 1/λ₁, the inverse of the largest eigenvalue."""
+FIRST_STEP = 0.5  # in units of 1/λ₁, the inverse of the largest eigenvalue
 
 
 @dataclass(frozen=True)
-class FeatureComponentProblem:
+class FeaturePCAProblem:
     """The k orthonormal directions w that hold most of E[(wᵀz(x))²], or of the variance of wᵀz(x)."""
 
     blocks: Blocks  # z, with dense rows
@@ -55,7 +51,7 @@ class FeatureComponentProblem:
 
 
 @dataclass
-class FeatureComponentState(ArrayState):
+class FeaturePCAState(ArrayState):
     """Where a training of components of features stands; the first k columns of the coefficients are the components."""
 
     coefficients: Array  # (D, r), r ≥ k: orthonormal columns
@@ -67,7 +63,7 @@ class FeatureComponentState(ArrayState):
     variance: float = 1.0  # Mean of ‖z‖² over the last batch, centred
 
     @classmethod
-    def at(cls, problem: FeatureComponentProblem, **more: Any) -> Self:
+    def at(cls, problem: FeaturePCAProblem, **more: Any) -> Self:
         """The start that a problem tells, with the mean of its training set."""
         W, k = problem.start, problem.n_components
         xp = arrays.namespace(W)
@@ -84,7 +80,7 @@ class FeatureComponentState(ArrayState):
         """Where the coefficients lie."""
         return arrays.device_of(self.coefficients)
 
-    def take(self, problem: FeatureComponentProblem, batch: slice | Examples) -> tuple[Array, Array]:
+    def take(self, problem: FeaturePCAProblem, batch: slice | Examples) -> tuple[Array, Array]:
         """Features Z (m, D) of a batch, centred if that is asked for, and the components' values H = ZW (m, k).
 
         Examples of a stream change the mean before they are centred. The running moment takes in the values.
@@ -123,7 +119,7 @@ class FeatureComponentState(ArrayState):
 
 
 @dataclass(frozen=True)
-class FeatureComponentPlan:
+class FeaturePCAPlan:
     """What a solver chooses its steps from."""
 
     n_rows: int  # Of the training set, or of the rows that a stream begins with
@@ -132,14 +128,9 @@ class FeatureComponentPlan:
     variance: float  # Its trace
     n_components: int
 
-    @property
-    def longest_step(self) -> float:
-        """`FIRST_STEP` / λ₁."""
-        return FIRST_STEP / float(self.eigenvalues[0])
-
 
 @dataclass(frozen=True)
-class FeatureComponentSolver:
+class FeaturePCASolver:
     """A solver of components of features, as an entry of `shallows.solvers.feature_components.SOLVERS`."""
 
     make: Callable[..., Any]  # ``make(plan, **parameters)`` gives the solver
@@ -151,21 +142,12 @@ class FeatureComponentSolver:
 
 def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) -> tuple[Array, np.ndarray, float]:
     """Components of a sample's features (m, D): directions (D, k), at most k + 1 eigenvalues, and the sum of all."""
-    xp, (m, width) = arrays.namespace(Z), Z.shape
-    scale = float(xp.sum(Z * Z)) / m
-    if centred:
-        Z = Z - xp.mean(Z, axis=0)
-    by_rows = m < width
-    matrix = (Z @ Z.T if by_rows else Z.T @ Z) / m
-    values, vectors = eigensystem(matrix, min(n_components + 1, matrix.shape[0]), seed=seed)
-    values = arrays.to_numpy(values).astype(np.float64)
-    rank = int(np.sum(values > RESOLUTION * float(xp.finfo(Z.dtype).eps) * scale))
-    if rank < n_components:
+    if n_components > Z.shape[1]:
         raise TooFewDirectionsError(
-            f"n_components={n_components} is more than there are: {width} features of {m} points (n_samples = {m}) "
-            f"span {rank} direction{'' if rank == 1 else 's'}. Take fewer components, or more features or points."
+            f"n_components={n_components} is more than there are features, {Z.shape[1]} of {Z.shape[0]} points "
+            f"(n_samples = {Z.shape[0]}). Take fewer components, or more features or points."
         )
-    vectors = vectors[:, :n_components]
-    if by_rows:
-        vectors = Z.T @ (vectors / arrays.like(np.sqrt(m * values[:n_components]), Z, Z.dtype))
-    return arrays.contiguous(vectors), values, float(xp.sum(Z * Z)) / m
+    made = SimpleNamespace(map=lambda features, n_blocks: features, block_size=1)
+    scale = max(float(arrays.namespace(Z).sum(Z * Z)) / Z.shape[0], 1e-30)  # as if k(x, x) were 1
+    found = random_feature_components(made, Z / math.sqrt(scale), n_components, centred=centred, seed=seed)
+    return found.coefficients[0, :, :], found.eigenvalues * scale, found.variance * scale

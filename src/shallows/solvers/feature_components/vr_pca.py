@@ -9,15 +9,14 @@ from ... import arrays
 from ...arrays import Array
 from ..examples import Examples
 from ..solver_parameters import positive
-from .problem import FeatureComponentPlan, FeatureComponentProblem, FeatureComponentSolver, FeatureComponentState
+from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
 
-LONGEST = 2.0
-"""A step that is chosen is at most so many times 1/λ₁, the inverse of the largest eigenvalue."""
+LONGEST = 2.0  # the longest step that is chosen, in units of 1/λ₁
 
 
 @dataclass
-class VRState(FeatureComponentState):
-    """A `FeatureComponentState` with a snapshot."""
+class VRState(FeaturePCAState):
+    """A `FeaturePCAState` with a snapshot."""
 
     snapshot: Array | None = None  # (D, k): W̃
     product: Array | None = None  # (D, k): A W̃
@@ -32,29 +31,21 @@ class VRPCA:
     WᵀW̃ = USVᵀ. polar(W) = W (WᵀW)^{−½} are the nearest orthonormal columns. Near the solution W − W̃B vanishes, and the
     noise with it: the error falls by a factor an epoch, where that of Oja's rule falls as 1/t.
 
-    Parameters
-    ----------
-    step_size : float
-        η, for the mean over a batch.
-    period : float
-        Passes between snapshots; each costs a pass of its own.
-
     References
     ----------
     O. Shamir (2015), "A stochastic PCA and SVD algorithm with an exponential convergence rate", ICML 32. O. Shamir
     (2016), "Fast stochastic algorithms for SVD and PCA: convergence properties and convexity", ICML 33, Algorithm 2.
     """
 
-    step_size: float
-    period: float = 1.0
+    step_size: float  # η, for the mean over a batch
+    period: float = 1.0  # Passes between snapshots; each costs a pass of its own
 
-    def init(self, problem: FeatureComponentProblem) -> VRState:
+    def init(self, problem: FeaturePCAProblem) -> VRState:
         """The start that the problem tells."""
-        # The fields of a state are arrays from the start, as checkpoints ask; the first step writes them.
         W = problem.start
         return VRState.at(problem, snapshot=W, product=arrays.namespace(W).zeros_like(W))
 
-    def step(self, problem: FeatureComponentProblem, state: VRState, batch: slice | Examples) -> VRState:
+    def step(self, problem: FeaturePCAProblem, state: VRState, batch: slice | Examples) -> VRState:
         """One batch; before it, where one is due, a snapshot."""
         xp = arrays.namespace(state.coefficients)
         if state.left <= 0:
@@ -66,21 +57,21 @@ class VRPCA:
         W = state.coefficients
         Z, H = state.take(problem, batch)
         state.left -= Z.shape[0]
+        if not math.isfinite(state.held):
+            return state  # The loop sees it by what the state offers.
         U, _, Vt = xp.linalg.svd(W.T @ state.snapshot, full_matrices=False)
         B = (U @ Vt).T
         of_batch = Z.T @ (H - Z @ (state.snapshot @ B)) * (1.0 / Z.shape[0])
-        return state.advance(_polar(W + self.step_size * (of_batch + state.product @ B)))
+        # In units of 1 + η, in which no step overflows: the columns are made of unit length anyway.
+        share = self.step_size / (1.0 + self.step_size)
+        U, _, Vt = xp.linalg.svd(W * (1.0 - share) + (of_batch + state.product @ B) * share, full_matrices=False)
+        return state.advance(U @ Vt)
 
 
-def _polar(W: Array) -> Array:
-    U, _, Vt = arrays.namespace(W).linalg.svd(W, full_matrices=False)
-    return U @ Vt
-
-
-def _make(plan: FeatureComponentPlan, step_size: float | None, period: float) -> VRPCA:
+def _make(plan: FeaturePCAPlan, step_size: float | None, period: float) -> VRPCA:
     # The step of the papers, 1/(√n E‖z‖²) for single examples and epochs of n of them, goes as far in as many epochs.
     of_batch = plan.batch_size / (plan.variance * math.sqrt(plan.n_rows))
     return VRPCA(float(step_size or min(of_batch, LONGEST / float(plan.eigenvalues[0]))), float(period))
 
 
-VR_SOLVER = FeatureComponentSolver(_make, {"step_size": positive(), "period": positive(1.0)}, streams=False)
+VR_SOLVER = FeaturePCASolver(_make, {"step_size": positive(), "period": positive(1.0)}, streams=False)
