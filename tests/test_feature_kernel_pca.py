@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from component_example import points, sine_squared
+from pretended_gpu import pretended_gpu
 from shallows import FeatureKernelPCA
 from shallows.errors import ShallowsError
 from shallows.solvers.feature_components import SOLVERS
@@ -133,6 +134,20 @@ def test_observers_see_components_in_the_middle_of_the_training():
     curve = Curve([1, 20], lambda s: {"shape": s.transform(points()).shape[1]}, unit="iteration")
     brief("msg", n_iter=20).fit(points(300), observers=[curve])
     assert [row["shape"] for row in curve.rows] == [2, 2]
+
+
+@pytest.mark.filterwarnings("ignore:A CUDA function of this package cannot be used here")
+@pytest.mark.parametrize("features", ["nystrom", "fourier"])
+@pytest.mark.parametrize("solver", ["oja", "power", "msg"])
+def test_a_fit_and_a_stream_on_a_gpu_give_what_they_give_on_a_cpu(solver, features, monkeypatch, a_short_beginning):
+    # VR-PCA has a singular value decomposition, which the pretended library lacks.
+    def of(device):
+        model = brief(solver, features=features, n_iter=20, device=device).fit(points(700))
+        return model.partial_fit(points(600, seed=3)).transform(points(50, seed=5))
+
+    expected = of("cpu")
+    with pretended_gpu(monkeypatch):
+        assert of("gpu") == pytest.approx(expected, abs=1e-8)
 
 
 # --------------------------------------------------------------------------------------------------- what is refused
