@@ -21,7 +21,6 @@ from ..base import native
 from ..constructors import stores_parameters
 from ..parameter_checks import check_choice
 from ..streaming.batches import Batch
-from . import component_plan
 from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
 
 MAPS = LazyTable(
@@ -71,16 +70,15 @@ class FeatureKernelPCA(ComponentEstimator):
     solver_params : dict, optional
         Parameters of the solver, by name.
 
-        - "oja": ``step_size`` η₁ (None: half of 1/λ₁, with the largest eigenvalue) and ``decrease`` ρ in the steps
+        - "oja": ``step_size`` η₁ (None: half of 1/λ_k, of the last eigenvalue) and ``decrease`` ρ in the steps
           η₁ / (1 + ρ (t − 1)) (None: they tend to c/t with c twice the inverse of the gap after the last component).
-        - "vr": ``step_size`` (None: that of the papers, at most 2/λ₁), and ``period`` (1.0), the passes between two
-          products with the whole covariance, each of which costs a pass that is not counted.
+        - "vr": ``step_size`` (None: half of 1/λ_k), and ``period`` (1.0), the passes between two products with the
+          whole covariance, each of which costs a pass that is not counted.
         - "power": ``rows`` of a block (None: all of a fit, and of a stream as many as it begins with).
-        - "msg": ``step_size`` η₁ in the steps η₁/√t (None: half of 1/λ₁), and ``rank`` (None: k + 1), more than k.
+        - "msg": ``step_size`` η₁ in the steps η₁/√t (None: half of 1/λ_k), and ``rank`` (None: k + 1), more than k.
     batch_size : int, optional
-        The rows of a step. None takes so many that the smallest component stands out of the noise, from 256 to 8,192
-        ("msg": at most 64). The batches of a stream are used as they come, if they have as many; arrays that are handed
-        to `partial_fit` are cut into slices of 2,048 rows.
+        The rows of a step. None takes 256 ("msg": 64). The batches of a stream are used as they come, if they have as
+        many.
     n_iter, max_epochs : int, optional
         The most steps and the most passes over the data. If both are None, three passes ("power": ten) and at least 200
         steps.
@@ -174,11 +172,10 @@ class FeatureKernelPCA(ComponentEstimator):
         design = Design(blocks, fit.points, budget=max(0, fit.room - needed) // 2)
         problem = FeaturePCAProblem(blocks, k, None, design, bool(self.center))
         first = problem.features(slice(0, min(fit.n, SAMPLE)))
-        start, values, variance = sample_components(first, k, fit.seed, centred=problem.centred)
-        method, most = SOLVERS[self.solver], component_plan.default_batch_size(fit.n, values, variance, k)
-        size = self.batch_size_ = self._batch_size(fit.n, min(most, method.most_rows))
-        chosen = complete(SOLVERS, self.solver, self.solver_params)
-        fit.solver = self._solver = method.make(FeaturePCAPlan(fit.n, size, values, variance, k), **chosen)
+        start, values = sample_components(first, k, fit.seed, centred=problem.centred)
+        method, chosen = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
+        fit.solver = self._solver = method.make(FeaturePCAPlan(fit.n, values, k), **chosen)
+        self.batch_size_ = self._batch_size(fit.n, method.batch_size)
         fit.problem = dataclasses.replace(problem, start=start)
         self._problem = dataclasses.replace(problem, blocks=self.transformer_._blocks, design=None)
         self.effective_params_ = {
@@ -186,7 +183,7 @@ class FeatureKernelPCA(ComponentEstimator):
             "features": self.features,
             "solver": self.solver,
             **dataclasses.asdict(fit.solver),
-            "batch_size": size,
+            "batch_size": self.batch_size_,
             "start_eigenvalues": values[:k].tolist(),
             **fit.report(),
         }

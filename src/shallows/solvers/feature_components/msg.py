@@ -12,7 +12,7 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ..examples import Examples
 from ..solver_parameters import count, positive
-from .problem import FIRST_STEP, FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
+from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
 
 
 @dataclass
@@ -76,8 +76,8 @@ def _make(plan: FeaturePCAPlan, step_size: float | None, rank: int | None) -> Ma
     rank = rank or plan.n_components + 1
     if rank <= plan.n_components:
         raise ShallowsError(f"rank must be more than n_components={plan.n_components}, got {rank!r}.")
-    return MatrixStochasticGradient(float(step_size or FIRST_STEP / float(plan.eigenvalues[0])), int(rank))
+    return MatrixStochasticGradient(float(step_size or plan.step_size), int(rank))
 
 
 # A step of m rows costs (rank + m)² products for each feature.
-MSG_SOLVER = FeaturePCASolver(_make, {"step_size": positive(), "rank": count()}, most_rows=64)
+MSG_SOLVER = FeaturePCASolver(_make, {"step_size": positive(), "rank": count()}, batch_size=64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...spectrum.eigensystems import orthonormal
 from ..examples import Examples
 from ..solver_parameters import positive
-from .problem import FIRST_STEP, FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
+from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
 
 SHORTEST, LONGEST = 3.0, 50.0  # bounds of c λ_k in the steps c/t that are tended to
 
@@ -41,7 +41,7 @@ class FeatureOja:
 
 
 def _make(plan: FeaturePCAPlan, step_size: float | None, decrease: float | None) -> FeatureOja:
-    step = step_size or FIRST_STEP / float(plan.eigenvalues[0])
+    step = step_size or plan.step_size
     if decrease is None:
         # c is twice the inverse of the gap: with the inverse itself the error falls as fast as 1/t allows, and below
         # half of that not as 1/t at all.

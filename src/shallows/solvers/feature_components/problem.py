@@ -22,7 +22,7 @@ from ..solver_parameters import Parameter
 
 ROWS = 4096  # rows at a time of a pass over all of them
 SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moment, if it has examples enough
-FIRST_STEP = 0.5  # in units of 1/λ₁, the inverse of the largest eigenvalue
+FIRST_STEP = 0.5  # in units of 1/λ_k; orthonormal columns cannot grow, so that the largest eigenvalue sets no bound
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,13 @@ class FeaturePCAPlan:
     """What a solver chooses its steps from."""
 
     n_rows: int  # Of the training set, or of the rows that a stream begins with
-    batch_size: int
     eigenvalues: np.ndarray  # (at most k + 1,): of a sample's covariance, descending
-    variance: float  # Its trace
     n_components: int
+
+    @property
+    def step_size(self) -> float:
+        """`FIRST_STEP` / λ_k."""
+        return FIRST_STEP / float(self.eigenvalues[self.n_components - 1])
 
 
 @dataclass(frozen=True)
@@ -136,12 +139,12 @@ class FeaturePCASolver:
     make: Callable[..., Any]  # ``make(plan, **parameters)`` gives the solver
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     n_passes: int = 3  # over the training set where the user sets no limit
-    most_rows: int = 8192  # of a step where the user sets no number
+    batch_size: int = 256  # rows of a step where the user sets no number
     streams: bool = True  # False where passes over a training set are needed
 
 
-def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) -> tuple[Array, np.ndarray, float]:
-    """Components of a sample's features (m, D): directions (D, k), at most k + 1 eigenvalues, and the sum of all."""
+def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) -> tuple[Array, np.ndarray]:
+    """Components of a sample's features (m, D): directions, shape (D, k), and at most k + 1 eigenvalues."""
     if n_components > Z.shape[1]:
         raise TooFewDirectionsError(
             f"n_components={n_components} is more than there are features, {Z.shape[1]} of {Z.shape[0]} points "
@@ -150,4 +153,4 @@ def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) 
     made = SimpleNamespace(map=lambda features, n_blocks: features, block_size=1)
     scale = max(float(arrays.namespace(Z).sum(Z * Z)) / Z.shape[0], 1e-30)  # as if k(x, x) were 1
     found = random_feature_components(made, Z / math.sqrt(scale), n_components, centred=centred, seed=seed)
-    return found.coefficients[0, :, :], found.eigenvalues * scale, found.variance * scale
+    return found.coefficients[0, :, :], found.eigenvalues * scale
