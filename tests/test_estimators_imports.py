@@ -22,6 +22,7 @@ SOLVERS = {
     "EigenProCentresClassifier": {"least_squares.projected"},
     "EigenProClassifier": {"least_squares.eigenpro", "least_squares.conjugate_residuals"},
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
+    "FeatureKernelPCA": {"feature_components.problem", "feature_components"},
     "KernelRidgeClassifier": {"least_squares.ridge_solver"},
     "KernelSGDClassifier": {"least_squares.averaged_richardson"},
     "KernelSVMClassifier": {"support_vectors"},

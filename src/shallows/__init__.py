@@ -37,6 +37,7 @@ _PUBLIC = LazyTable(
         "FeatureEigenProClassifier": ".estimators",
         "FeatureEigenProRegressor": ".estimators",
         "FeatureGaussianProcessRegressor": ".estimators",
+        "FeatureKernelPCA": ".estimators",
         "FeatureRidgeClassifier": ".estimators",
         "FeatureRidgeRegressor": ".estimators",
         "FourierFeatures": ".estimators",

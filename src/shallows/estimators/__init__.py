@@ -17,7 +17,7 @@
     Any loss, for a function that gains random features step by step.
 `components`
     Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
-    inverse regression.
+    inverse regression; kernel PCA on a fixed number of features, by one of four rules.
 `closed_forms`
     Least squares on explicit features, solved at once or block by block: any feature map, extreme learning machines,
     kitchen sinks, Gaussian processes.
@@ -107,6 +107,7 @@ ESTIMATORS = LazyTable(
         "FeatureEigenProClassifier": ".least_squares.feature_eigenpro",
         "FeatureEigenProRegressor": ".least_squares.feature_eigenpro",
         "FeatureGaussianProcessRegressor": ".closed_forms.feature_gaussian_process",
+        "FeatureKernelPCA": ".components.feature_kernel_pca",
         "FeatureRidgeClassifier": ".closed_forms.feature_ridge",
         "FeatureRidgeRegressor": ".closed_forms.feature_ridge",
         "FourierFeatures": ".feature_maps.fourier_features",

@@ -14,6 +14,7 @@ from .closed_forms.feature_ridge import FeatureRidgeClassifier as FeatureRidgeCl
 from .closed_forms.feature_ridge import FeatureRidgeRegressor as FeatureRidgeRegressor
 from .closed_forms.kitchen_sinks import RandomKitchenSinksClassifier as RandomKitchenSinksClassifier
 from .closed_forms.kitchen_sinks import RandomKitchenSinksRegressor as RandomKitchenSinksRegressor
+from .components.feature_kernel_pca import FeatureKernelPCA as FeatureKernelPCA
 from .components.kernel_cca import DoublyStochasticKernelCCA as DoublyStochasticKernelCCA
 from .components.kernel_pca import DoublyStochasticKernelPCA as DoublyStochasticKernelPCA
 from .components.kernel_svd import DoublyStochasticKernelSVD as DoublyStochasticKernelSVD

@@ -1,0 +1,249 @@
+"""Kernel PCA on a fixed number of explicit features, by one of four rules that take the data batch by batch."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ... import arrays, training
+from ...errors import ShallowsError
+from ...features.design import Design
+from ...solvers.examples import Examples
+from ...solvers.feature_components import SOLVERS
+from ...solvers.feature_components.problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCAState, sample_components
+from ...solvers.solver_parameters import complete
+from ...utils.lazy_tables import LazyTable
+from ..base import native
+from ..constructors import stores_parameters
+from ..parameter_checks import check_choice
+from ..streaming.batches import Batch
+from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
+
+MAPS = LazyTable(
+    "feature map",
+    "shallows.estimators.feature_maps",
+    {"fourier": ".fourier_features:FourierFeatures", "nystrom": ".nystroem_features:NystroemFeatures"},
+)
+"""The transformers by the names of their maps."""
+
+SAMPLE = 2000  # rows whose components a training starts from
+
+
+class FeatureKernelPCA(ComponentEstimator):
+    """Kernel PCA on explicit features of a kernel, for data that the kernel matrix of does not fit into memory.
+
+    The components are the directions of most variance of Nyström features of any kernel, or of random Fourier features.
+    They are found batch by batch by one of four rules, from the components of 2,000 rows on; data may stream past
+    (`partial_fit`). With all points as landmarks it is kernel PCA itself, and with fewer the features bound what is
+    found. The functions of `DoublyStochasticKernelPCA` gain features, and have no such bound.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        k.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
+        points that returns the matrix of values. "fourier" takes those of the difference of two points.
+    bandwidth : float, "median" or None, default=None
+        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first batch
+        of a stream).
+    kernel_params : dict, optional
+        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+    features : {"nystrom", "fourier"}, default="nystrom"
+        The map. "nystrom" has sampled training points as landmarks, of a stream among its first rows.
+    n_features : int, default=1000
+        D, the number of features; of landmarks at most one for each training point.
+    center : bool, default=True
+        Whether the features are centred, as `sklearn.decomposition.KernelPCA` does.
+    solver : {"oja", "vr", "power", "msg"}, default="oja"
+        How the components are found.
+
+        - "oja": Oja's rule, whose error falls as one over the rows seen.
+        - "vr": VR-PCA, the same with a product of the whole covariance now and then, so that the noise of a batch
+          vanishes near the solution and the error falls by a factor an epoch. Not for streams.
+        - "power": the noisy power method, a power iteration on the covariance of a block of rows.
+        - "msg": matrix stochastic gradient, steps among matrices between 0 and the identity, of bounded rank.
+    solver_params : dict, optional
+        Parameters of the solver, by name.
+
+        - "oja": ``step_size`` η₁ (None: half of 1/λ_k, of the last eigenvalue) and ``decrease`` ρ in the steps
+          η₁ / (1 + ρ (t − 1)) (None: they tend to c/t with c twice the inverse of the gap after the last component).
+        - "vr": ``step_size`` (None: half of 1/λ_k), and ``period`` (1.0), the passes between two products with the
+          whole covariance, each of which costs a pass that is not counted.
+        - "power": ``rows`` of a block (None: all of a fit, and of a stream as many as it begins with).
+        - "msg": ``step_size`` η₁ in the steps η₁/√t (None: half of 1/λ_k), and ``rank`` (None: k + 1), more than k.
+    batch_size : int, optional
+        The rows of a step. None takes 256 ("msg": 64). The batches of a stream are used as they come, if they have as
+        many.
+    n_iter, max_epochs : int, optional
+        The most steps and the most passes over the data. If both are None, three passes ("power": ten) and at least 200
+        steps.
+    max_seconds : float, optional
+        The most seconds of training.
+    random_state : int, RandomState or None, default=None
+        Decides everything that is drawn: random features, the order of the rows and of the blocks. The same int gives
+        the same model.
+    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+        "auto" takes a GPU where CuPy finds one.
+    memory : int or str, optional
+        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free. Features of the
+        training rows are kept where they fit, and else made for each batch.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        "auto" means float32.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray, shape (n_components,)
+        Of the covariance of the features, descending. Those of the kernel matrix divided by the number of points are
+        near; `sklearn.decomposition.KernelPCA` has them without the division.
+    dual_coef_ : ndarray, shape (n_features_out, n_components)
+        Orthonormal coefficients of the features.
+    transformer_ : FeatureMapTransformer
+        The fitted features.
+    bandwidth_ : float or None
+    losses_ : list of float
+        The share of the features' variance that the components held, for each epoch.
+    effective_params_ : dict
+        What was chosen and estimated.
+
+    References
+    ----------
+    oja: E. Oja (1982), "A simplified neuron model as a principal component analyzer", Journal of Mathematical
+    Biology 15. vr: O. Shamir (2015), "A stochastic PCA and SVD algorithm with an exponential convergence rate", ICML
+    32. power: M. Hardt and E. Price (2014), "The noisy power method: a meta algorithm with applications", NIPS 27. msg:
+    R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
+    """
+
+    step_size = None  # Solvers that have one have it among their parameters.
+
+    @stores_parameters
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: float | str | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        features: str = "nystrom",
+        n_features: int = 1000,
+        center: bool = True,
+        solver: str = "oja",
+        solver_params: Mapping[str, Any] | None = None,
+        batch_size: int | None = None,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
+
+    # ------------------------------------------------------------------------------------ the parts of a fit
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self, features=tuple(MAPS), solver=tuple(SOLVERS))
+        complete(SOLVERS, self.solver, self.solver_params)
+
+    def _validated_views(self, *views: Any, first: bool, least: int = 2) -> Batch:
+        least = least if self.center else 1  # Deviations from a mean need two rows.
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
+        return (validate_data(self, native(views[0]), reset=first, **options),)
+
+    def _prepare(self, fit: ComponentFit) -> None:
+        [X], device, k = fit.views, fit.device, self.n_components
+        self._dtype, self._seed_, fit.order = fit.dtype, fit.seed, self._order_of(fit)
+        options = {name: getattr(self, name) for name in ("bandwidth", "kernel_params", "n_features", "device")}
+        options |= {"random_state": fit.seed, "memory": self.memory, "dtype": fit.dtype.name}
+        self.transformer_ = MAPS[self.features](self.kernel, **options).fit(X)
+        self.bandwidth_ = self.transformer_.bandwidth_
+        blocks, fit.points = self.transformer_._blocks.to(device), self._points(X, fit.order, device)
+        needed = 8 * blocks.n_features * (min(fit.n, SAMPLE) + 8 * (k + 1) + min(fit.n, SAMPLE, blocks.n_features))
+        what = f"The covariance of {blocks.n_features:,} features (n_features) takes"
+        arrays.check_room(what, needed, fit.budget, "Take fewer, or give more memory.")
+        design = Design(blocks, fit.points, budget=max(0, fit.room - needed) // 2)
+        problem = FeaturePCAProblem(blocks, k, None, design, bool(self.center))
+        first = problem.features(slice(0, min(fit.n, SAMPLE)))
+        start, values = sample_components(first, k, fit.seed, centred=problem.centred)
+        method, chosen = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
+        fit.solver = self._solver = method.make(FeaturePCAPlan(fit.n, values, k), **chosen)
+        self.batch_size_ = self._batch_size(fit.n, method.batch_size)
+        fit.problem = dataclasses.replace(problem, start=start)
+        self._problem = dataclasses.replace(problem, blocks=self.transformer_._blocks, design=None)
+        self.effective_params_ = {
+            **self.transformer_.effective_params_,
+            "features": self.features,
+            "solver": self.solver,
+            **dataclasses.asdict(fit.solver),
+            "batch_size": self.batch_size_,
+            "start_eigenvalues": values[:k].tolist(),
+            **fit.report(),
+        }
+
+    def _points(self, X: Any, rows: np.ndarray, device: arrays.Device) -> Any:
+        found = self.transformer_._centring.training_points(X, rows, device, self._dtype)[:, :-2]
+        return found if device.kind == "cpu" else arrays.contiguous(found)
+
+    def _default_steps(self, n: int, n_batches: int) -> int:
+        return max(200, SOLVERS[self.solver].n_passes * n_batches)
+
+    def _forget_start(self) -> None:
+        pass  # What the model keeps of the problem has none.
+
+    def _finish_fit(self, fit: ComponentFit, state: FeaturePCAState) -> None:
+        """The moment over training points, where the steps had those of their batches."""
+        total, n = state.moment * 0.0, min(MOMENT_ROWS, fit.n)
+        for Z in fit.problem.passes_over(state.mean, n):
+            H = Z @ state.coefficients[:, : self.n_components]
+            total = total + H.T @ H
+        state.moment = total / n
+
+    # ---------------------------------------------------------------------------------------- streams
+
+    def _learn_stream(self, source: Iterator[Batch], *given: Any) -> Any:
+        if not SOLVERS[self.solver].streams:
+            told = f"solver={self.solver!r} goes over all rows again and again, and a stream shows them once."
+            raise ShallowsError(f"{told} Take solver='oja', or another one, for partial_fit.")
+        return super()._learn_stream(source, *given)
+
+    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
+        return Examples(self._points(rows[0], np.arange(rows[0].shape[0]), device))
+
+    # ---------------------------------------------------------------------------------- the functions
+
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        state = run.state
+        self.n_iter_, self.n_epochs_, self.losses_ = state.n_steps, run.epoch, run.losses
+        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.effective_params_ = self.effective_params_ | {"n_steps": state.n_steps, "stopped_by": run.stopped_by}
+        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
+        self.eigenvalues_ = self._eigenpairs(state)[0]
+
+    def _eigenpairs(self, state: FeaturePCAState) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues, and the components' coefficients (D, k) turned within their span to the eigenvectors."""
+        values, vectors = np.linalg.eigh(arrays.to_numpy(state.moment).astype(np.float64))
+        W, turn = arrays.to_numpy(state.coefficients)[:, : self.n_components], signed(vectors[:, ::-1])
+        return np.clip(values[::-1], 0.0, None), W @ turn.astype(self._dtype)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Orthonormal coefficients of the features, shape (n_features_out, n_components)."""
+        return self._eigenpairs(self._state)[1]
+
+    def _project(self, views: Any, state: FeaturePCAState, device: arrays.Device) -> list[np.ndarray]:
+        [X], out = views, np.empty((views[0].shape[0], self.n_components), dtype=self._dtype)
+        blocks, W = self.transformer_._blocks.to(device), self._eigenpairs(state)[1]
+        shift = arrays.to_numpy(state.mean) @ W
+        with device.active():
+            W = arrays.to_device(W, device, self._dtype)
+            for rows, x, _ in self.transformer_._centring.new_points(X, device, self._dtype):
+                out[rows] = arrays.to_numpy(blocks.dot(x, W)) - shift
+        return [out]

@@ -1,0 +1,201 @@
+"""Kernel PCA on explicit features, as users meet it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.decomposition import KernelPCA
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import shallows
+from component_example import points, sine_squared
+from pretended_gpu import pretended_gpu
+from shallows import FeatureKernelPCA
+from shallows.errors import ShallowsError
+from shallows.solvers.feature_components import SOLVERS
+from shallows.training import Curve
+
+each = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def brief(solver="oja", **options):
+    options = {"bandwidth": 2.0, "n_features": 60, "random_state": 0, "dtype": "float64", **options}
+    return FeatureKernelPCA(2, solver=solver, **options)
+
+
+def endless(size=300, seed=0, spoilt=None):
+    for i in itertools.count():
+        x = points(size, seed + i)
+        if i == spoilt:
+            x[3, 1] = np.nan
+        yield x
+
+
+@pytest.fixture
+def a_short_beginning(monkeypatch):
+    """So few rows are enough to go on by steps."""
+    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 600)
+
+
+@pytest.fixture
+def a_small_sample(monkeypatch):
+    """So few rows are what a training starts from."""
+    monkeypatch.setattr("shallows.estimators.components.feature_kernel_pca.SAMPLE", 50)
+
+
+@parametrize_with_checks([FeatureKernelPCA(n_iter=20, random_state=0)])
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("features", ["nystrom", "fourier"])
+@pytest.mark.parametrize("center", [True, False])
+@each
+def test_components_are_the_top_eigenvectors_of_the_covariance_of_the_features(solver, center, features):
+    x = points(1500)
+    model = brief(solver, center=center, features=features).fit(x)
+    Z = model.transformer_.transform(x)
+    Z = Z - Z.mean(axis=0) * center
+    values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
+    values, vectors = values[::-1][:2], vectors[:, ::-1][:, :2]
+    assert sine_squared(vectors, model.dual_coef_) < (1e-9 if solver in ("vr", "power") else 5e-3)
+    assert model.eigenvalues_ == pytest.approx(values, rel=5e-3)
+    assert model.transform(x) == pytest.approx(Z @ model.dual_coef_, abs=1e-10)
+    assert np.abs(np.corrcoef(model.transform(x).T)[0, 1]) < (1e-8 if center else 1.0)
+    assert model.losses_[-1] == pytest.approx(values.sum() / np.mean((Z * Z).sum(axis=1)), rel=5e-3)
+
+
+@each
+def test_from_the_components_of_few_rows_training_comes_near_those_of_all(solver, a_small_sample):
+    x = points(1500)
+    model = brief(solver, max_epochs=20).fit(x)
+    Z = model.transformer_.transform(x)
+    Z = Z - Z.mean(axis=0)
+    vectors = np.linalg.eigh(Z.T @ Z)[1][:, -2:]
+    begun = brief("power", n_iter=1).fit(x)  # its block is not yet whole
+    assert sine_squared(vectors, begun.dual_coef_) > 5e-3
+    assert sine_squared(vectors, model.dual_coef_) < (1e-5 if solver in ("vr", "power") else 2e-3)
+
+
+def test_with_all_points_as_landmarks_it_is_kernel_pca():
+    x, new = points(300), points(100, seed=7)
+    model = brief("vr", n_features=300).fit(x)
+    exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(x)
+    assert model.eigenvalues_ * 300 == pytest.approx(exact.eigenvalues_, rel=1e-6)
+    assert np.abs(model.transform(new)) == pytest.approx(np.abs(exact.transform(new)), abs=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["oja", "power", "msg"])
+def test_a_stream_gives_the_components_of_its_law(solver, a_short_beginning, a_small_sample):
+    model = brief(solver).partial_fit(endless(), n_iter=60)
+    exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(points(2000, seed=999)).transform(points(400, seed=998))
+    found = model.transform(points(400, seed=998))
+    assert sine_squared(exact - exact.mean(axis=0), found - found.mean(axis=0)) < 0.02
+    # Turned by the running moment to the components themselves.
+    for ours, theirs in zip(found.T, exact.T, strict=True):
+        assert abs(np.corrcoef(ours, theirs)[0, 1]) > 0.98
+
+
+def test_a_solver_that_needs_passes_is_refused_for_streams_and_keeps_its_model():
+    with pytest.raises(ShallowsError, match=r"solver='vr' goes over all rows again and again.*Take solver='oja'"):
+        brief("vr").partial_fit(points(100))
+    model = brief("vr").fit(points(100))
+    before = model.transform(points())
+    with pytest.raises(ShallowsError, match="solver='vr'"):
+        model.partial_fit(points(100))
+    assert np.array_equal(model.transform(points()), before)
+
+
+@each
+def test_a_model_comes_back_from_a_file(solver, tmp_path):
+    model = brief(solver, n_iter=5).fit(points(300))
+    shallows.save(model, tmp_path / "model.npz")
+    loaded = shallows.load(tmp_path / "model.npz")
+    assert np.array_equal(loaded.transform(points()), model.transform(points()))
+    if SOLVERS[solver].streams:
+        for one in (model, loaded):
+            one.partial_fit(points(300, seed=4))
+        assert np.array_equal(loaded.transform(points()), model.transform(points()))
+
+
+def test_features_for_which_there_is_no_room_are_made_for_each_batch(monkeypatch):
+    x = points(400)
+    kept = brief("vr").fit(x)
+    monkeypatch.setattr(
+        "shallows.estimators.components.feature_kernel_pca.Design",
+        lambda blocks, x, budget: shallows.features.Design(blocks, x, budget=0),
+    )
+    assert brief("vr").fit(x).dual_coef_ == pytest.approx(kept.dual_coef_, abs=1e-9)
+
+
+def test_observers_see_components_in_the_middle_of_the_training():
+    curve = Curve([1, 20], lambda s: {"shape": s.transform(points()).shape[1]}, unit="iteration")
+    brief("msg", n_iter=20).fit(points(300), observers=[curve])
+    assert [row["shape"] for row in curve.rows] == [2, 2]
+
+
+@pytest.mark.filterwarnings("ignore:A CUDA function of this package cannot be used here")
+@pytest.mark.parametrize("features", ["nystrom", "fourier"])
+@pytest.mark.parametrize("solver", ["oja", "power", "msg"])
+def test_a_fit_and_a_stream_on_a_gpu_give_what_they_give_on_a_cpu(solver, features, monkeypatch, a_short_beginning):
+    # VR-PCA has a singular value decomposition, which the pretended library lacks.
+    def of(device):
+        model = brief(solver, features=features, n_iter=20, device=device).fit(points(700))
+        return model.partial_fit(points(600, seed=3)).transform(points(50, seed=5))
+
+    expected = of("cpu")
+    with pretended_gpu(monkeypatch):
+        assert of("gpu") == pytest.approx(expected, abs=1e-8)
+
+
+# --------------------------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"solver": "gha"}, "solver must be one of"),
+        ({"features": "binning"}, "features must be one of 'fourier', 'nystrom'"),
+        ({"solver_params": {"rank": 5}}, "rank is a parameter of solver='msg', not of solver='oja'"),
+        ({"solver": "vr", "solver_params": {"step_size": -1.0}}, "step_size must be a positive number"),
+        ({"solver": "power", "solver_params": {"rows": 0}}, "rows must be a whole number"),
+        ({"solver": "msg", "solver_params": {"rank": 2}}, "rank must be more than n_components=2"),
+        ({"n_features": 0}, "n_features must be a whole number"),
+        ({"kernel": "linear", "bandwidth": None, "features": "fourier"}, "has no random Fourier features"),
+        ({"kernel": "precomputed", "bandwidth": None}, "a kernel matrix shows none"),
+        ({"features": "fourier", "n_features": 10**9}, r"1,000,000,000 features \(n_features\) takes"),
+    ],
+)
+def test_parameters_out_of_range_are_told_with_their_value(options, match):
+    with pytest.raises(ShallowsError, match=match):
+        brief(**options).fit(points(50))
+
+
+def test_more_components_than_features_are_refused():
+    with pytest.raises(ShallowsError, match="n_components=5 is more than there are features, 4 of 50 points"):
+        FeatureKernelPCA(5, bandwidth=2.0, n_features=4, random_state=0).fit(points(50))
+
+
+@pytest.mark.parametrize("solver", ["oja", "vr", "msg"])
+@pytest.mark.parametrize("step_size", [1e60, 1e300])
+def test_the_longest_steps_do_no_harm(solver, step_size):
+    model = brief(solver, n_iter=5, dtype="float32", solver_params={"step_size": step_size}).fit(points(300))
+    assert np.abs(model.dual_coef_.T @ model.dual_coef_ - np.eye(2)).max() < 1e-5
+
+
+def test_features_whose_squares_leave_the_numbers_are_refused_in_words():
+    options = {"kernel": "linear", "bandwidth": None, "center": False, "dtype": "float32"}
+    for solver in SOLVERS:
+        with pytest.raises(ShallowsError, match=r"Scale|too large"):
+            brief(solver, **options).fit(1e25 * points(300))
+
+
+def test_one_row_or_what_is_no_number_is_refused(a_short_beginning):
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        brief().fit(points(1))
+    with pytest.raises(ValueError, match="NaN"):
+        brief().fit(np.full((20, 3), np.nan))
+    with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model is still that of the 3 before"):
+        brief().partial_fit(endless(spoilt=3))
