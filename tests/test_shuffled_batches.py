@@ -66,6 +66,12 @@ def test_products_with_scattered_rows_under_any_budget(data, monkeypatch, n_kept
             assert (matrix.rows(batch).values[np.arange(len(batch)), batch] == 1.0).all()
 
 
+def test_a_batch_that_the_budget_cannot_hold_is_refused(data):
+    kernel, points = kernels.make("laplace", 2.0), kernels.augmented(data[0])
+    with pytest.raises(ShallowsError, match=r"16 rows of 53 kernel values take .* smaller batch_size or shuffle=False"):
+        gram.ShuffledGram(kernel, points, budget=SIZE * N * 8 - 1, batch_size=SIZE)
+
+
 @pytest.mark.parametrize("Estimator", [KernelSGDRegressor, EigenProRegressor])
 def test_two_epochs_are_the_printed_steps_on_these_batches(data, Estimator):
     X, Y = data

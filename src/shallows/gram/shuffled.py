@@ -9,8 +9,8 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..kernels.compiled import compiled_kernel
 from ..utils import progress
-from .matrix import Columns
 from .tiles import tile_edge
+from .whole import WholeRows
 
 
 class ShuffledGram:
@@ -25,7 +25,7 @@ class ShuffledGram:
     points : array, shape (n, d + 2)
         Augmented points (`kernels.augmented`).
     budget : int
-        Bytes that the kept rows and one batch may take. A batch is made under any budget.
+        Bytes that the kept rows and one batch may take.
     batch_size : int
         The most rows of a batch.
 
@@ -35,6 +35,11 @@ class ShuffledGram:
         Share of the rows that are kept.
     spare_bytes : int
         What they and the batch leave of the budget.
+
+    Raises
+    ------
+    ShallowsError
+        If one batch takes more than the budget.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, batch_size: int):
@@ -44,11 +49,16 @@ class ShuffledGram:
         self._on_cpu = arrays.device_of(points).kind == "cpu"
         self._spans = list(arrays.blocks(self.n, tile_edge(points, budget) if self._on_cpu else self.n))
         self._n_workers = min(arrays.workers_for(points), len(self._spans))
-        bytes_of_row = self.n * arrays.itemsize(points)
-        n_kept = min(self.n, max(0, int(budget) // bytes_of_row - batch_size))
+        batch_size, bytes_of_row = min(batch_size, self.n), self.n * arrays.itemsize(points)
+        what, remedy = (
+            f"{batch_size:,} rows of {self.n:,} kernel values take",
+            "Take a smaller batch_size or shuffle=False.",
+        )
+        arrays.check_room(what, batch_size * bytes_of_row, budget, remedy)
+        n_kept = min(self.n, int(budget) // bytes_of_row - batch_size)
         self.kept_fraction = n_kept / self.n
-        self.spare_bytes = max(0, int(budget) - (n_kept + batch_size) * bytes_of_row)
-        self._batch = xp.empty((min(batch_size, self.n), self.n), dtype=points.dtype)
+        self.spare_bytes = int(budget) - (n_kept + batch_size) * bytes_of_row
+        self._batch = xp.empty((batch_size, self.n), dtype=points.dtype)
         self._kept = xp.empty((n_kept, self.n), dtype=points.dtype)
         parts = list(arrays.blocks(n_kept, 1024))
         told = progress.part("kernel matrix", len(parts))
@@ -71,7 +81,7 @@ class ShuffledGram:
         xp = arrays.namespace(out)
         out[xp.arange(len(batch)), xp.asarray(batch)] = self.kernel.diagonal(points[:, :-2])
 
-    def rows(self, batch: np.ndarray) -> ShuffledRows:
+    def rows(self, batch: np.ndarray) -> WholeRows:
         """The rows of these numbers, which ascend, for products; they hold until the next call."""
         out, n_kept = self._batch[: len(batch), :], self._kept.shape[0]
         first = int(np.searchsorted(batch, n_kept))
@@ -85,7 +95,7 @@ class ShuffledGram:
 
             arrays.in_threads(copy, self._n_workers)
         self._make(batch[first:], out[first:, :])
-        return ShuffledRows(out, self._n_workers)
+        return WholeRows(out, self._n_workers)
 
     def energy(self, batch: np.ndarray, a: Array) -> Array:
         """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of a batch; shape (1, c)."""
@@ -97,20 +107,3 @@ class ShuffledGram:
         parts = arrays.blocks(self.n, self._batch.shape[0])
         products = [self.rows(np.arange(part.start, part.stop)).dot(a)[0] for part in parts]
         return arrays.namespace(a).concat(products, axis=0)
-
-
-class ShuffledRows:
-    """Some rows of a `ShuffledGram`.
-
-    ``values`` (m, n). ``n_workers``: threads of a product.
-    """
-
-    def __init__(self, values: Array, n_workers: int):
-        self.values, self._n_workers = values, n_workers
-
-    def dot(self, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
-        """``K[rows] @ a`` and the first columns ``K[rows, :head]``, see `Rows.dot`."""
-        parts = list(arrays.blocks(self.values.shape[0], -(-self.values.shape[0] // self._n_workers)))
-        products = arrays.in_threads(lambda w: arrays.thin_product(self.values[parts[w], :], a), len(parts))
-        product = products[0] if len(parts) == 1 else arrays.namespace(a).concat(products, axis=0)
-        return product, Columns.of(self.values[:, :head]) if head else None

@@ -75,17 +75,20 @@ class WholeGram(Gram):
 
 
 class WholeRows:
-    """Some consecutive rows of a `WholeGram`.
+    """Some rows of a kernel matrix in one array.
 
-    ``values`` (m, n).
+    ``values`` (m, n). ``n_workers``: threads of a product.
     """
 
-    def __init__(self, values: Array):
-        self.values = values
+    def __init__(self, values: Array, n_workers: int = 1):
+        self.values, self._n_workers = values, n_workers
 
     def dot(self, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
         """``K[rows] @ a`` and the first columns ``K[rows, :head]``, see `Rows.dot`."""
-        return self.values @ a, Columns.of(self.values[:, :head]) if head else None
+        parts = list(arrays.blocks(self.values.shape[0], -(-self.values.shape[0] // self._n_workers)))
+        products = arrays.in_threads(lambda w: arrays.thin_product(self.values[parts[w], :], a), len(parts))
+        product = products[0] if len(parts) == 1 else arrays.namespace(a).concat(products, axis=0)
+        return product, Columns.of(self.values[:, :head]) if head else None
 
 
 def diagonal_of_product(a: Array, b: Array) -> Array:
