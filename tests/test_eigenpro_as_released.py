@@ -74,6 +74,25 @@ def test_the_steps_are_those_of_the_printed_algorithm(data, batch_size):
     assert min(off) < 1e-10 * np.abs(found).max()
 
 
+def test_batches_that_are_drawn_anew_and_a_fit_that_goes_on_take_the_same_steps(data):
+    X, Y = data
+    made = RELEASED | {"batch_size": 25, "shuffle": True, "warm_start": True}
+    once, twice = (EigenProRegressor(**made, max_epochs=2).fit(X, Y), EigenProRegressor(**made, max_epochs=1).fit(X, Y))
+    twice.fit(X, Y)
+    assert once.effective_params_["solver"] == "FullLengthEigenPro"
+    x, y = X[once.support_], (Y - Y.mean(axis=0))[once.support_]
+    K, a = kernels.make("gaussian", 2.0)(x, x), np.zeros_like(y)
+    s, following, V = released(K, 3)
+    D = np.diag((1 - np.sqrt(following / s)) / s)
+    for order in (streams.permutation(3, "rows", epoch, N) for epoch in range(2)):
+        for batch in (order[:25], order[25:50], order[50:]):
+            g = K[batch] @ a - y[batch]
+            a[batch] -= once.step_size_ * g
+            a += once.step_size_ * V @ (D @ (V.T @ (K[batch].T @ g)))
+    for model in (once, twice):
+        np.testing.assert_allclose(model.predict(x) - Y.mean(axis=0), K @ a, rtol=1e-8, atol=1e-10)
+
+
 def test_a_sketch_of_all_columns_gives_the_exact_singular_vectors(data, monkeypatch):
     monkeypatch.setattr(randomised_rows, "BLOCK", 7)
     kernel, points = kernels.make("gaussian", 1.5), kernels.augmented(data[0])

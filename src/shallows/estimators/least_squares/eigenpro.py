@@ -18,6 +18,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares import device_form, step_rules
 from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
 from ...solvers.least_squares.eigenpro import EigenPro
+from ...solvers.least_squares.full_length_eigenpro import FullLengthEigenPro, with_functions
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...solvers.least_squares.lifted_eigenpro import LiftedEigenPro
 from ...solvers.least_squares.selection import solver_for
@@ -223,10 +224,12 @@ class EigenProMethod:
         return plan_of_steps(self, kernel, p, batch_size, n, ridge)
 
     def _make_problem(self, fit: EigenProFit, budget: int) -> KernelProblem:
-        if self.shuffle:
-            return replace(super()._make_problem(fit, budget), regularisation=fit.choices.regularisation)
         plan, points, targets, p = fit.plan, fit.points, fit.targets, fit.plan.preconditioner
         solver = self._make_solver(fit)
+        if isinstance(solver, FullLengthEigenPro):
+            return with_functions(super()._make_problem(fit, budget - 2 * p.vectors.nbytes))
+        if self.shuffle:
+            return replace(super()._make_problem(fit, budget), regularisation=fit.choices.regularisation)
         if isinstance(solver, ConjugateResiduals):
             budget -= solver.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
             beside = 0
@@ -275,10 +278,13 @@ class EigenProMethod:
             return n
         return int(min(n, max(16, p.critical_batch_size() / 2)))
 
-    def _make_solver(self, fit: EigenProFit) -> EigenPro | ConjugateResiduals | LiftedEigenPro:
+    def _make_solver(self, fit: EigenProFit) -> EigenPro | ConjugateResiduals | LiftedEigenPro | FullLengthEigenPro:
         step_size = float(fit.plan.step_size)
         if fit.lifted is not None:
             return replace(fit.lifted, step_size=step_size)
+        plain = not (fit.choices.regularisation or fit.plan.cycle) and self.precision == "full"
+        if self.eigensystem == "rsvd" and plain and (self.shuffle or fit.device.kind == "cpu"):
+            return FullLengthEigenPro(step_size)
         if self.shuffle:
             return EigenPro(step_size, fit.plan.cycle)
         return solver_for(step_size, fit.plan.cycle, fit.plan.batch_size, fit.n_outputs)
