@@ -164,7 +164,7 @@ def test_every_supplied_dataset_says_what_to_do(tmp_path, name):
     assert entry.licence in str(told.value)
     for file in entry.files:
         assert f"- {file.name}" in str(told.value)
-    assert supplied_files.not_run(entry).startswith("supply ")
+    assert supplied_files.not_run(entry, tmp_path / name).startswith("supply ")
 
 
 @pytest.mark.parametrize("name", ["timit", "hint_s", "hint_m", "imagenet_features"])

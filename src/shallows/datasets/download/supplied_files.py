@@ -14,14 +14,14 @@ from shallows.utils.lazy_numpy import np
 _BLOCK_BYTES = 16 << 20
 
 
-def how_to_supply(dataset: Dataset, folder: Path | str | None = None) -> str:
-    """Say which files of what form a user has to put into `folder`, by default ``data/raw/<dataset>``."""
+def how_to_supply(dataset: Dataset, folder: Path) -> str:
+    """Say which files of what form a user has to put into a folder."""
     if not dataset.files:
         return (
             f"Nothing is known of the form of '{dataset.name}': {dataset.notes} "
             "Data of your own of this kind can be compared: see docs/own_data.md."
         )
-    lines = [f"Put into {_place(dataset, folder)}:"]
+    lines = [f"Put into {folder}:"]
     for number, form in enumerate(dataset.all_forms):
         if number:
             lines.append("or, instead:")
@@ -29,13 +29,13 @@ def how_to_supply(dataset: Dataset, folder: Path | str | None = None) -> str:
     return "\n".join(lines)
 
 
-def not_run(dataset: Dataset, folder: Path | str | None = None) -> str:
-    """Return the reason, in a line, of a table's row whose data nobody has supplied; `folder` as in `how_to_supply`."""
+def not_run(dataset: Dataset, folder: Path) -> str:
+    """Return the reason, in a line, of a table's row whose data nobody has put into the folder."""
     if not dataset.files:
         return f"supply {dataset.title}: nothing is known of its form"
     names = " or ".join(", ".join(file.name for file in form.files) for form in dataset.all_forms)
     return (
-        f"supply {names} in {_place(dataset, folder)}; 'shallows data describe {dataset.name}' tells their form. "
+        f"supply {names} in {folder}; 'shallows data describe {dataset.name}' tells their form. "
         f"Licence: {dataset.licence}"
     )
 
@@ -47,10 +47,6 @@ def is_there(dataset: Dataset, folder: Path, mirror: str | Path | None = None) -
         for form in dataset.all_forms
         if form.files
     )
-
-
-def _place(dataset: Dataset, folder: Path | str | None) -> Path:
-    return Path("data/raw") / dataset.name if folder is None else Path(folder)
 
 
 def _form_in_words(dataset: Dataset, form: Form, file: File) -> str:

@@ -44,8 +44,7 @@ class Contents:
 
     n_features: int
     n: dict[str, int] = field(default_factory=dict)
-    low: float | None = None
-    high: float | None = None
+    range: tuple[float, float] | None = None
     classes: dict[Any, int] = field(default_factory=Counter)
     target_range: tuple[float, float] | None = None
     images: list[Any] = field(default_factory=list)
@@ -77,19 +76,19 @@ def _add(contents: Contents, dataset: Dataset, block: Block) -> None:
     values = x.data if hasattr(x, "indptr") else x
     if values.dtype.kind in "iufb" and values.size:
         zero = [0.0] if values.size < x.shape[0] * x.shape[1] else []
-        low, high = min([float(values.min()), *zero]), max([float(values.max()), *zero])
-        contents.low = low if contents.low is None else min(contents.low, low)
-        contents.high = high if contents.high is None else max(contents.high, high)
+        contents.range = _range([values.min(), values.max(), *zero, *(contents.range or ())])
     if dataset.task == "classification":
         contents.classes.update(y.tolist())
     else:
-        low, high = float(y.min()), float(y.max())
-        before = contents.target_range or (low, high)
-        contents.target_range = (min(before[0], low), max(before[1], high))
+        contents.target_range = _range([y.min(), y.max(), *(contents.target_range or ())])
     wanted = SHEET_ROWS * SHEET_ROWS - len(contents.images)
     if dataset.picture and wanted > 0:
         rows = x[:wanted]
         contents.images.extend(rows.toarray() if hasattr(rows, "toarray") else rows)
+
+
+def _range(values: list[Any]) -> tuple[float, float]:
+    return float(min(values)), float(max(values))
 
 
 def describe(dataset: Dataset, root: Path, contents: Contents | None = None) -> Iterator[str]:
@@ -103,8 +102,8 @@ def describe(dataset: Dataset, root: Path, contents: Contents | None = None) -> 
     )
     if contents is not None:
         yield f"  found      n = {' + '.join(map(count, contents.n.values()))}, d = {contents.n_features:,}"
-        if contents.low is not None:
-            yield f"  features   from {contents.low:g} to {contents.high:g}"
+        if contents.range is not None:
+            yield "  features   from {:g} to {:g}".format(*contents.range)
         if contents.target_range is not None:
             yield "  target     from {:g} to {:g}".format(*contents.target_range)
         if contents.classes:

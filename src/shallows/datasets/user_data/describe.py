@@ -73,7 +73,7 @@ def describe(request: Request) -> dict[str, Any]:
     paragraph = _paragraph(request, summary, form, task, n_classes)
     return {
         "schema_version": 1,
-        "request": _plain(request.as_data()),
+        "request": request.as_data(),
         "told": paragraph,
         "scaling": scaling,
         "missing": summary.missing,
@@ -252,9 +252,3 @@ def _advice_on_words(summary: Summary) -> str:
         f" If {words} is a value, list the words that do stand for a missing one: na_values='?,null' for these two, "
         "na_values='[]' for none but an empty cell."
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return list(value) if isinstance(value, tuple) else value

@@ -131,8 +131,6 @@ class TargetSummary:
     values: Counter[Any] | None = field(default_factory=Counter)
     text: bool = False
     whole: bool = True
-    low: float = np.inf
-    high: float = -np.inf
 
     MOST = 10_000
 
@@ -142,8 +140,7 @@ class TargetSummary:
         self.n_rows += len(y)
         if y.dtype.kind in "OUS" or str(y.dtype).startswith("str"):
             self.text, self.whole = True, False
-        elif len(y):
-            self.low, self.high = min(self.low, float(y.min())), max(self.high, float(y.max()))
+        else:
             self.whole = self.whole and bool((np.floor(y) == y).all())
         if self.values is not None and self.width == 1:
             self.values.update(y.tolist())

@@ -119,8 +119,8 @@ def _fit_file(
         stamp = Path(place) / "verified.json"
 
         def described() -> dict[str, Any]:
-            asked = request.resolve({"dataset": str(file), **options})
-            return json.loads(json.dumps(describe.write(asked, stamp), default=str))
+            describe.write(request.resolve({"dataset": str(file), **options}), stamp)
+            return json.loads(stamp.read_text(encoding="utf-8"))
 
         description = described() if processes is None else processes.on_first(described)
         estimator = estimator_of(method, description["entry"]["task"], parameters)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+
+from shallows.datasets.user_data.summary import some_of
 
 from .results import Interval, MethodResult, Results
 from .scores import reported
@@ -61,7 +62,8 @@ def sentence(results: Results, found: Recommendation | None) -> str:
         if n_equals == 1:
             text += "; no other method is within one standard error of it"
         else:
-            text += f"; none of those within one standard error of it ({_listed(found.equals[1:])}) is much faster"
+            others = some_of([one.label for one in found.equals[1:]], 3)
+            text += f"; none of those within one standard error of it ({others}) is much faster"
     else:
         unit = "points" if classes else "of the target's variance"
         gap = f"{found.behind.mean:.2g} {unit}, standard error {found.behind.standard_error:.2g}"
@@ -87,11 +89,6 @@ def error(results: Results, one: MethodResult) -> str:
     if results.task == "classification":
         return f"{value:.3g} % errors"
     return f"R² {reported(results.task, value):.3g}"
-
-
-def _listed(methods: Sequence[MethodResult], most: int = 3) -> str:
-    names = ", ".join(one.label for one in methods[:most])
-    return names + (f" and {len(methods) - most} more" if len(methods) > most else "")
 
 
 def seconds(value: float) -> str:
