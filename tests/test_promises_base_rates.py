@@ -113,13 +113,13 @@ def test_weights_change_the_frequencies(name, loss):
     assert not made(name, loss, max_epochs=2, fit_intercept=False).fit(X, y).intercept_.any()
 
 
-@pytest.mark.parametrize(("shares", "rows"), list(zip(SHARES, (300, 20), strict=True)))
+@pytest.mark.parametrize(("shares", "rows"), list(zip(SHARES, (150, 20), strict=True)))
 def test_a_stream_of_noise_comes_to_the_frequencies(shares, rows, tmp_path):
-    X, y = of_shares(SHARES[shares], 1200, 0)
+    X, y = of_shares(SHARES[shares], 600, 0)
     model, rates = DoublyStochasticClassifier(n_iter=20, random_state=0), np.bincount(y) / len(y)
     for start in range(0, len(y), rows):
         model.partial_fit(X[start : start + rows], y[start : start + rows], classes=np.arange(len(rates)))
-        if start == 600:
+        if start == 300:
             shallows.save(model, tmp_path / "model.npz")
             model = shallows.load(tmp_path / "model.npz")
     errors = np.sqrt(rates * (1.0 - rates) / len(y))

@@ -24,11 +24,17 @@ slow_by_row = [pytest.param(sizes, marks=pytest.mark.slow) if max(sizes) == 1 el
 each_size = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 
 
+def set_first_rows(monkeypatch, n):
+    for name in ("streamed_fit.FIRST_ROWS", "first_rows.ENOUGH"):
+        monkeypatch.setattr(f"shallows.estimators.streaming.{name}", n)
+
+
 @pytest.fixture(autouse=True)
 def short_beginnings(monkeypatch):
-    """So few rows are enough to begin with."""
-    for name in ("streamed_fit.FIRST_ROWS", "first_rows.ENOUGH"):
-        monkeypatch.setattr(f"shallows.estimators.streaming.{name}", 80)
+    """So few rows, and features of the first solution, are enough to begin with."""
+    set_first_rows(monkeypatch, 80)
+    for name in ("two_view_estimator", "component_plan"):
+        monkeypatch.setattr(f"shallows.estimators.components.{name}.START_WIDTH", 128)
     monkeypatch.setattr("shallows.estimators.streaming.first_rows.OTHER_CLASSES", 10)
 
 
@@ -62,10 +68,13 @@ def batches(name, given, sizes):
 
 @each_size
 @each
-def test_a_stream_goes_on_from_a_file_as_if_it_had_not_been_saved(name, options, sizes, tmp_path):
+def test_a_stream_goes_on_from_a_file_as_if_it_had_not_been_saved(name, options, sizes, tmp_path, monkeypatch):
     # Ten rows are enough for a step.
     kept, saved = (unfitted(name, batch_size=10, **options) for _ in range(2))
-    given, every = parts(name, 130 if max(sizes) < 500 else 700), 13 if max(sizes) == 1 else 1
+    n, every = {1: (75, 13), 60: (130, 1), 500: (700, 1)}[max(sizes)]
+    if n == 75:  # One by one, fewer are enough to begin with.
+        set_first_rows(monkeypatch, 40)
+    given = parts(name, n)
     for number, (batch, known) in enumerate(batches(name, given, sizes)):
         kept.partial_fit(*batch, **known)
         saved.partial_fit(*batch, **known)

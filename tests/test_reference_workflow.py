@@ -1,5 +1,6 @@
 """Reference results of runs that Snakemake made: collected, drawn and compared in a copy of the project."""
 
+import contextlib
 import csv
 import json
 import re
@@ -8,6 +9,7 @@ import sys
 
 import pytest
 
+from shallows.experiments.planning.plan import Plan
 from shallows.reference.__main__ import main
 from workflow_runs import copy_project, environment, snakemake
 
@@ -29,10 +31,17 @@ def project(tmp_path_factory):
     return root
 
 
+@pytest.fixture(scope="module")
+def plan(project):
+    with contextlib.chdir(project):
+        return Plan.load(".")
+
+
 @pytest.fixture
-def reference(project, monkeypatch, capsys):
+def reference(project, plan, monkeypatch, capsys):
     """Gives the status of a command in the project, and what it printed; the code is the same as that of the copy."""
     monkeypatch.chdir(project)
+    monkeypatch.setattr(Plan, "load", lambda root: plan)
 
     def run(*arguments):
         status = main(arguments)

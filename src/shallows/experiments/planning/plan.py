@@ -255,9 +255,15 @@ class Plan:
         """Sizes of prepared data, as known before it is prepared."""
         from shallows.datasets import shape_after
 
-        entry = self.catalogue[dataset]
-        shape = shape_after(entry, self.configuration.steps_of(variant))
-        return costs.Size(*shape, entry.n_classes or entry.n_targets)
+        if (dataset, variant) not in self._sizes:
+            entry = self.catalogue[dataset]
+            shape = shape_after(entry, self.configuration.steps_of(variant))
+            self._sizes[dataset, variant] = costs.Size(*shape, entry.n_classes or entry.n_targets)
+        return self._sizes[dataset, variant]
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[str, str], costs.Size]:
+        return {}  # of the few data that thousands of runs share
 
     def cost_of_preparation(self, dataset: str, variant: str) -> costs.Cost:
         """What preparing a dataset takes, from its size before its steps and after them."""
