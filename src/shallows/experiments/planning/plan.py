@@ -139,9 +139,9 @@ class Plan:
                         targets=tuple(dict.fromkeys((*before.targets, target))),
                     )
         runs = {}
-        for run in merged.values():
+        for name, run in merged.items():
             model, cost = self.unscaled_cost(run)
-            runs[run.id] = replace(run, cost=costs.scaled(cost, run.method, model))
+            runs[name] = replace(run, cost=costs.scaled(cost, run.method, model))
         return runs, series
 
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
