@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import pytest
 
+from own_plan import own_configuration
+from shallows import datasets
 from shallows.experiments.planning.placement import Placement
 from shallows.experiments.planning.plan import Plan
 
 
 @functools.cache
 def placement(device, **settings):
-    plan = Plan.load(".", {"device": device, **settings})
+    own = own_configuration()
+    plan = Plan(replace(own, settings={**own.settings, "device": device, **settings}), datasets.catalogue())
     return plan, Placement(plan)
 
 
