@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from shallows.errors import ShallowsError, UnknownNameError
 
-from .dataset_leaderboard.board import FOLDER, Leaderboards
+from .dataset_leaderboard import FOLDER, Leaderboards
 from .planning.configuration import SCALES, ConfigurationError
 from .planning.plan import Plan
 from .user_data.comparison import Comparison
