@@ -5,7 +5,6 @@ Read by every job before anything else, so it imports nothing heavy.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,17 +45,6 @@ class Job:
     out: Path  # folder of record.json and curve.csv
     checkpoints: Path  # folder for what a killed run leaves, shared by all runs
     preconditioner: Path | None = None  # the artifact, where the method takes one
-
-    @property
-    def key(self) -> str:
-        """Hash of all that its numbers depend on."""
-        data = json.loads((self.prepared / "prepared.json").read_text(encoding="utf-8"))
-        return key_of(self.spec, data["sha256"])
-
-    @property
-    def folder(self) -> Path:
-        """Where it keeps its checkpoints until it is finished."""
-        return self.checkpoints / f"{self.spec['id']}-{self.key}"
 
 
 def name_of(spec: Mapping[str, Any]) -> str:
