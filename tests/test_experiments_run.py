@@ -192,16 +192,16 @@ def test_a_spectrum_is_that_of_the_kernel_with_its_parameters(job):
     assert first[0] == pytest.approx(first[1], rel=1e-5)
 
 
-def test_gathering_refuses_a_record_that_was_altered(job, tmp_path):
+def test_a_comparison_refuses_a_record_that_was_altered(job):
     one = eigenpro(job)
     run.execute(one, CONDITIONS)
     path = one.out / "record.json"
-    evaluations.gather([path], tmp_path / "all.json")
+    evaluations.read([path])
     altered = json.loads(path.read_text())
     altered["metrics"]["best_epoch_on_the_test_data"] = 3
     path.write_text(json.dumps(altered))
     with pytest.raises(ShallowsError, match="metrics"):
-        evaluations.gather([path], tmp_path / "all.json")
+        evaluations.read([path])
 
 
 def test_a_method_without_an_estimator_for_the_task_says_so(job):

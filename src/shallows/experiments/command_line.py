@@ -19,7 +19,7 @@ from .user_data.comparison import Comparison
 #: Options of Snakemake that name stages, with what stands after the name.
 OF_STAGES = {"--set-resources": ":", "--set-threads": "="}
 
-_FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}
+_FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
 _STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs", FOLDER)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import yaml
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing import evaluations, target_table
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.runs import Run
 from shallows.experiments.running import job
 from shallows.experiments.running import record as records
 from shallows.report.target import Target
@@ -78,18 +78,15 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
         record, _ = records.read(results / run.folder)
         records.check(record, results / run.folder)
         found[run.folder] = record
-        spec = {**run.spec(plan.configuration.methods), "code": plan.code_of(run)}
-        current = current and job.key_of(spec, record["data"]["sha256"]) == record["run"]["key"]
+        current = current and is_current(plan, run, record)
     if not current and not older:
         raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
     comparison = plan.comparison(target, scale)
-    with tempfile.TemporaryDirectory() as place:
-        evaluation = Path(place) / "runs.json"
-        evaluations.gather([results / run / "record.json" for run in found], evaluation)
-        measured = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
+    paths = [results / folder / "record.json" for folder in found]
+    measured = evaluations.read(paths, comparison["spec"].get("mark", ""))
     meta = target_table.describe(comparison, measured)
     rows = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
-    kept, every = compaction.thinned(Target(tuple(rows), meta, results))
+    kept, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
         "target": target,
         "scale": scale,
@@ -104,6 +101,11 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
         compaction.check_that_nothing_is_private(text, f"The reference of {target}", plan.configuration.root)
     sums = folder.write_target(reference, target, kept, content)
     return {**sums, "rows": len(kept), "thinned": every, "of_the_collecting_code": current, **facts(found.values())}
+
+
+def is_current(plan: Plan, run: Run, record: Mapping[str, Any]) -> bool:
+    """Whether a record is of the present code, parameters and data."""
+    return job.key_of(plan.job(run), record["data"]["sha256"]) == record["run"]["key"]
 
 
 def facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

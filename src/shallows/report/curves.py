@@ -35,8 +35,8 @@ def curves(target: Target) -> Figure:
     ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``, ``y_limits`` and ``titles`` (of axes, by value)
     overrule what is derived. With ``zeros`` y axes begin at 0, also logarithmic ones that hold a zero.
     """
-    spec = dict(target.meta["figure"])
-    x = spec.get("x") or next(iter(target.meta.get("marks", [])), "")
+    spec = target.figure
+    x = spec.get("x") or next(iter(target.marks), "")
     table = _table(target, spec, x)
     rows, columns = spec.get("rows"), spec.get("columns")
     lines = spec.get("lines", "method")
@@ -90,9 +90,8 @@ def curves(target: Target) -> Figure:
 def _table(target: Target, spec: Mapping[str, Any], x: str) -> pandas.DataFrame:
     """The rows that are drawn, with their place on the x axis as ``at``."""
     wanted = [*spec.get("y", []), *spec.get("bounds", [])]
-    metrics, marks = target.values("metric"), target.meta.get("marks", [])
-    table = sheet.frame(target, [])
-    along = x if x not in metrics else next(iter(marks), "")
+    metrics, table = target.values("metric"), sheet.frame(target)
+    along = x if x not in metrics else next(iter(target.marks), "")
     if along not in table and table["mean"].isna().all():
         table[along] = ""  # nothing was measured, which the picture says
     if along not in table:

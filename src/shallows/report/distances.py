@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from shallows.experiments.comparing.verdicts import CAUSES, UNEXPLAINED, Verdict
 
-from .sheet import INK, PALETTE, QUIET, RULE, STYLE, compact
+from .sheet import INK, PALETTE, QUIET, RULE, styled, svg_of
 from .target import Target
 
 if TYPE_CHECKING:
@@ -92,10 +91,5 @@ def draw(numbers: pandas.DataFrame) -> Figure:
 
 def svg(numbers: pandas.DataFrame) -> str:
     """The picture as the text of an SVG, the same to the bit when it is drawn again."""
-    import matplotlib
-    import seaborn
-
-    text = io.StringIO()
-    with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": "distances"}):
-        draw(numbers).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return compact(text.getvalue())
+    with styled("distances"):
+        return svg_of(draw(numbers))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import figures
 from .curves import curves
 from .sheet import INK, PALETTE, QUIET, say, sheet
 from .target import Target
@@ -55,7 +53,7 @@ def error_against_costs(target: Target) -> Figure:
         ax.set(xscale="log", yscale="log", xlabel=words)
         for place, (name, one) in enumerate(found.items()):
             _mark(ax, one[cost], heights[name], top, place, name)
-            if name == target.meta["figure"].get("recommended"):
+            if name == target.figure.get("recommended"):
                 height = min(heights[name][0], top)
                 ax.plot(one[cost], height, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
         front: list[tuple[float, float]] = []  # the methods than which no other one has both a lower error and cost
@@ -138,9 +136,8 @@ def _plain_ticks(ax: Axes) -> None:
 
 def predicted_against_true(target: Target) -> Figure:
     """Of classes how many rows were taken for which, of numbers the predicted ones over the true ones."""
-    spec = target.meta["figure"]
-    if spec.get("points"):
-        return _scatter(target, Path(spec["points"]), spec["names"])
+    if target.figure.get("points"):
+        return _scatter(target)
     counts = [row for row in target.rows if row.measured_mean is not None]
     if not counts:
         return _not_drawn(target, target.rows[0].reason or "nothing was predicted")
@@ -191,10 +188,10 @@ def _short(name: str) -> str:
     return name if len(name) <= 18 else name[:17] + "…"
 
 
-def _scatter(target: Target, path: Path, names: list[str]) -> Figure:
-    with np.load(path, allow_pickle=False) as held:
-        true, predicted = held["true"], held["predicted"]
-    true, predicted = (values.reshape(len(true), -1) for values in (true, predicted))
+def _scatter(target: Target) -> Figure:
+    with np.load(target.figure["points"], allow_pickle=False) as held:
+        true, predicted = (held[name].reshape(len(held[name]), -1) for name in ("true", "predicted"))
+    names = target.figure["names"]
     shown, step = names[:4], max(1, math.ceil(len(true) / _LARGEST))
     figure, [axes] = sheet(target, rows=1, columns=len(shown), width=4.2 if len(shown) == 1 else 3.1, height=3.6)
     for place, (ax, name) in enumerate(zip(axes, shown, strict=True)):
@@ -221,8 +218,3 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
     "predicted_against_true": predicted_against_true,
     "curves": bandwidths,
 }
-
-
-def draw(csv_path: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
-    """Draw the picture of a table of a comparison, by its tidy CSV and the JSON that lies beside it."""
-    figures.draw(csv_path, Path(csv_path).with_suffix(".json"), svg_path, png_path, KINDS)

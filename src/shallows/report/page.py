@@ -44,7 +44,7 @@ TITLES = {"own": "Comparison on your own data"}
 
 
 def write(
-    targets: Iterable[tuple[str | Path, str | Path, str | Path | None, str | Path | None]],
+    targets: Iterable[tuple[str | Path, str | Path | None]],
     out_html: str | Path,
     findings: Iterable[str | Path] = (),
     summaries: Iterable[str | Path] = (),
@@ -54,10 +54,9 @@ def write(
 ) -> None:
     """Write the report, with links that are relative to it, so that the folder of results can be moved as a whole.
 
-    Each target is given, in the order of the page, by its tidy CSV, its JSON, its HTML table (linked) and its figure
-    (shown), the last two None where there is none. ``leaderboards`` are pages by the titles of their datasets,
-    ``title`` takes the place of the one that follows from the scale, and ``origin`` is a sentence on where results come
-    from that are not the user's own.
+    Each target is given, in the order of the page, by its tidy CSV and its figure, None where there is none.
+    ``leaderboards`` are pages by the titles of their datasets, ``title`` takes the place of the one that follows from
+    the scale, and ``origin`` is a sentence on where results come from that are not the user's own.
     """
     out_html = Path(out_html)
     sections = [_section(*paths, out_html.parent) for paths in targets]
@@ -124,28 +123,25 @@ def codes(targets: Iterable[Target]) -> list[str]:
     ] or ["unknown"]
 
 
-def _section(
-    csv_path: str | Path,
-    meta_path: str | Path,
-    html_path: str | Path | None,
-    svg_path: str | Path | None,
-    folder: Path,
-) -> dict[str, Any]:
-    target = read(csv_path, meta_path)
-    drawn = bool(svg_path) and target.has_picture
-    root = Path(csv_path).parent.parent  # of this scale's results, from which a path is taken that is not there
+def _section(csv_path: str | Path, svg_path: str | Path | None, folder: Path) -> dict[str, Any]:
+    target, table, svg = read(csv_path), Path(csv_path), Path(svg_path) if svg_path else None
+    drawn = svg is not None and target.has_picture
+    root = table.parent.parent  # of this scale's results, from which a path is taken that is not there
     places = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
     places = [root / place if not place.exists() and (root / place).exists() else place for place in places]
     runs = [_run(place, folder) for place in places]
-    files = [("numbers (CSV)", csv_path), ("label and layout (JSON)", meta_path), ("table alone", html_path)]
-    if svg_path:
-        files += [("figure (SVG)", svg_path), ("figure (PNG)", Path(svg_path).with_suffix(".png"))]
+    files = {
+        "numbers (CSV)": table,
+        "label and layout (JSON)": table.with_suffix(".json"),
+        "table alone": table.with_suffix(".html"),
+        **({"figure (SVG)": svg, "figure (PNG)": svg.with_suffix(".png")} if svg else {}),
+    }
     return {
         **html_context(target, drawn),
-        "card": card(target, svg_path),
-        "figure": _data_uri(Path(svg_path).read_text(encoding="utf-8")) if drawn else None,
+        "card": card(target, svg.with_suffix(".png") if drawn else None),
+        "figure": _data_uri(svg.read_text(encoding="utf-8")) if drawn else None,
         "alternative": alternative(target) if drawn else "",
-        "files": [(text, _relative(path, folder)) for text, path in files if path and Path(path).exists()],
+        "files": [(text, _relative(path, folder)) for text, path in files.items() if path.exists()],
         "runs": runs,
         "warnings": Counter(run["warning"] for run in runs if run["warning"]),
     }
@@ -153,7 +149,7 @@ def _section(
 
 def alternative(target: Target) -> str:
     """A figure in words, for readers who cannot see it."""
-    drawn_metrics = (target.meta.get("figure") or {}).get("y")
+    drawn_metrics = target.figure.get("y")
     shown = [
         row
         for row in target.rows
@@ -213,9 +209,8 @@ WIDTH, HEIGHT = 520, 300
 N_VALUES = 3
 
 
-def card(target: Target, svg_path: str | Path | None) -> dict[str, Any]:
-    """What a card shows and is filtered by; its picture is taken from the PNG beside the SVG, where there is one."""
-    picture = Path(svg_path).with_suffix(".png") if svg_path and target.has_picture else None
+def card(target: Target, picture: Path | None) -> dict[str, Any]:
+    """What a card shows and is filtered by; its picture is taken from a PNG, where there is one."""
     thumbnail = _thumbnail(picture) if picture and picture.exists() else ""
     return {
         "thumbnail": thumbnail,

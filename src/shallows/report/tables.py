@@ -284,8 +284,8 @@ def html(target: Target) -> str:
     return environment().get_template("table.html").render(**html_context(target))
 
 
-def render(csv_path: str | Path, meta_path: str | Path, md_path: str | Path, html_path: str | Path) -> None:
-    """Write a target's table as Markdown and as HTML, from its tidy CSV and the JSON beside it."""
-    target = read(csv_path, meta_path)
-    write_text(md_path, markdown(target))
-    write_text(html_path, html(target))
+def render(csv_path: str | Path) -> None:
+    """Write a target's table as Markdown and as HTML beside its tidy CSV and its JSON."""
+    target, path = read(csv_path), Path(csv_path)
+    write_text(path.with_suffix(".md"), markdown(target))
+    write_text(path.with_suffix(".html"), html(target))
