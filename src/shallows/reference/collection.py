@@ -126,7 +126,7 @@ def facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def machine_metrics(root: str | Path, target: str) -> list[str]:
-    """What depends on the speed of a machine by ``config/reference.yaml``, for a target; nothing without that file."""
+    """What of a target depends on the speed of a machine, by ``config/reference.yaml``; nothing without that file."""
     path = Path(root) / "config" / "reference.yaml"
     if not path.exists():
         return []
@@ -140,6 +140,6 @@ def of_the_machine(plan: Plan, target: str) -> list[str]:
 
 
 def among(spec: Mapping[str, Any], named: Collection[str]) -> list[str]:
-    """Of the metrics and claims of a target's entry those that are named or are about what is named."""
+    """The metrics of a target that are named, and its claims that are named or are about one of these metrics."""
     defined = {**spec["metrics"], **spec.get("claims", {})}
     return [name for name, one in defined.items() if name in named or one.get("metric") in named]

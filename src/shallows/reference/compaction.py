@@ -24,8 +24,8 @@ _ROOTS = r"(?<![\w.:/])/(?:home|root|tmp|Users|mnt|scratch|var)/"
 def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Records of runs, by their folders, without their curves.
 
-    What many of them say alike stands once, in the lists ``data`` and ``made_by`` (code, machine); each of ``runs``
-    names its own by their place.
+    The lists ``data`` and ``made_by`` (code, machine) hold once what many records share; each of ``runs`` refers to its
+    own entries by their places.
     """
     data: list[Any] = []
     made_by: list[Any] = []

@@ -178,7 +178,7 @@ def verify(results: str | Path, reference: str | Path, wanted: Iterable[str] = (
 
 
 def _same(runs: Iterable[Mapping[str, Any]], results: Path) -> Iterator[str]:
-    """For each run ``all``; ``run`` where code, data and parameters are the same here; ``bits`` where it is equal."""
+    """Yield "all" for each run, "run" if code, data and parameters are the same here, "bits" if the model is too."""
     for run in runs:
         yield "all"
         with suppress(OSError, ValueError, KeyError):

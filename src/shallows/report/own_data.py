@@ -41,7 +41,7 @@ def error_against_costs(target: Target) -> Figure:
     found: dict[str, dict[str, float]] = {}
     for row in target.rows:
         if row.measured_mean is not None:
-            found.setdefault(row.keys["method"], {})[row.keys["metric"]] = row.measured_mean
+            found.setdefault(row.method, {})[row.metric] = row.measured_mean
     found = {name: one for name, one in found.items() if _COSTS.keys() <= one.keys()}
     if not found:
         return _not_drawn(target, "no method could be run", width=7.4, height=2.0)
@@ -90,7 +90,7 @@ def _heights(found: dict[str, dict[str, float]], is_class: bool) -> dict[str, tu
 
 
 def _ends(values: list[float], least: float = 3.0) -> tuple[float, float]:
-    """The ends of a logarithmic axis with all values, and a margin by their ratio, which counts as `least` or more."""
+    """The ends of a logarithmic axis with all values, and a margin that grows with their ratio (at least `least`)."""
     low, high = min(values), max(values)
     margin = max(high / low, least) ** 0.07
     return low / margin, high * margin
@@ -117,7 +117,6 @@ def _mark(ax: Axes, cost: float, height: tuple[float, float, float], top: float,
 
 
 def _size(kilobytes: float) -> str:
-    """A size with its unit."""
     for unit, factor in (("GB", 1e6), ("MB", 1e3)):
         if kilobytes >= factor:
             return f"{kilobytes / factor:g} {unit}"
@@ -208,8 +207,8 @@ def bandwidths(target: Target) -> Figure:
     """The validation error over the bandwidth, a line for each of the best methods; where there is none, the reason."""
     if any(row.measured_mean is not None for row in target.rows):
         # The best on the test rows come first, and there are no more looks of lines than colours.
-        shown = list(dict.fromkeys(row.keys["method"] for row in target.rows))[: len(PALETTE)]
-        return curves(replace(target, rows=tuple(row for row in target.rows if row.keys["method"] in shown)))
+        shown = list(dict.fromkeys(row.method for row in target.rows))[: len(PALETTE)]
+        return curves(replace(target, rows=tuple(row for row in target.rows if row.method in shown)))
     return _not_drawn(target, target.rows[0].reason)
 
 

@@ -84,8 +84,8 @@ def _values(row: Row, keys: Iterable[str]) -> tuple[str, ...]:
 def tabulated(target: Target) -> list[Row]:
     """The rows that a table shows.
 
-    What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it the
-    end is told. Rows that were not run and have no printed number have nothing to show; their reasons stand below.
+    Points that the figure draws are left out where the target has other rows; of a curve that it does not draw, the
+    last point is kept. Rows that were not run and have no printed number are left out; their reasons stand below.
     """
     rest = _beside_the_figure(target)
     return [row for row in rest if row.verdict != Verdict.NOT_RUN or row.published] or rest
@@ -197,20 +197,19 @@ def _thinned(
 
 
 def writer(target: Target, metric: str) -> Callable[[float], str]:
-    """How measured values of a metric are written in this target, see `numbers.writer`."""
+    """How this target writes measured values of a metric, see `numbers.writer`."""
     rows = [row for row in target.rows if row.metric == metric]
     measured = [row.measured_mean for row in rows if row.measured_mean is not None]
     return numbers.writer([_printed(row) for row in rows], measured, next((row.unit for row in rows if row.unit), ""))
 
 
 def _printed(row: Row) -> str:
-    """The printed text, by which digits are chosen: of a value that is derived from others one decimal says enough."""
+    """The printed text, by which digits are chosen: a value that is derived from others is written with one decimal."""
     value = row.published_value if row.derived else None
     return row.published if value is None else f"{value:.1f}"
 
 
 def _measured(row: Row, write: Callable[[float], str]) -> str:
-    """What a cell shows of what was measured."""
     if row.measured_mean is None:
         return row.verdict if row.verdict in UNMEASURED else EN_DASH
     if not math.isfinite(row.measured_mean):

@@ -165,7 +165,7 @@ def silence(part: pandas.DataFrame) -> str:
 
 
 def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list[str]:
-    """What was not measured, and the label of a figure, broken between its parts where they fit a line."""
+    """Lines that name what was not measured, and those of the label; a line breaks between parts of the label."""
     lines = textwrap.wrap(f"Not measured here: {', '.join(absent)}.", width) if absent else []
     n_before = len(lines)
     for name, value in label(target.meta):
@@ -178,7 +178,7 @@ def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list
 
 
 def say(ax: Axes, text: str, width: int = 34) -> None:
-    """Words in the middle of axes that have nothing to show, and no ticks, which would say that there was something."""
+    """Write words into the middle of axes that have nothing to show, and take their ticks away."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
     centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}

@@ -40,7 +40,7 @@ class Part:
 
 
 def parts_of(target: Target, is_drawn: bool = False) -> list[Part]:
-    """What is printed and measured, what is measured besides, what is printed and was not run, and what is quoted."""
+    """Split a target's values: printed and measured, measured only, printed and not run, quoted."""
     whole, rows = pivot(target), tabulated(target)
     printed = _beside(whole, rows, [row for row in rows if row.published or row.ratio is not None])
     if not printed:
@@ -220,7 +220,7 @@ def _is_plain(text: str) -> bool:
 
 
 def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
-    """Everything the HTML templates ask of one target's table; whether a figure stands above it is said."""
+    """Everything that the HTML templates need of one target; ``is_drawn`` says whether a figure stands above it."""
     table = pivot(target)
     return {
         "target": target,
@@ -281,7 +281,7 @@ def split_caption(text: str) -> tuple[str, str]:
 
 def html(target: Target) -> str:
     """The target as an HTML document of its own, which opens from disk."""
-    return environment().get_template("table.html").render(**html_context(target))
+    return environment().get_template("table.html").render(s=html_context(target))
 
 
 def render(csv_path: str | Path) -> None:

@@ -63,7 +63,7 @@ class Target:
         """Whether a row is a point of a curve, which a figure shows and a table need not."""
         if self.figure.get("kind") == "curves":
             shown = [*self.figure.get("y", []), *self.figure.get("bounds", [])]
-            return bool(self._point(row)) and not row.published and (not shown or row.keys["metric"] in shown)
+            return bool(self._point(row)) and not row.published and (not shown or row.metric in shown)
         return self.figure.get("kind") == "spectrum" and bool(row.keys.get("index"))
 
     @property
@@ -104,7 +104,7 @@ class Target:
 
     @property
     def paper_is_known(self) -> bool:
-        """Whether a source stands beside the values, with which they are compared."""
+        """Whether the values are compared with those of a source."""
         return bool(self.meta.get("source") or self.meta.get("paper"))
 
     def key_names(self) -> list[str]:

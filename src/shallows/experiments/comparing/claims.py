@@ -52,7 +52,7 @@ class Number:
 
 
 def claims(measurements: Measurements) -> Iterator[Row]:
-    """Rows of a target's claims: of each what was measured first, then what the paper says and was not measured."""
+    """Rows of a target's claims: of each first what was measured, then what the paper says and was not measured."""
     comparison, maker = measurements.comparison, RowMaker(measurements.comparison)
     for name, claim in measurements.spec.get("claims", {}).items():
         published = [one for one in comparison["published"] if one["metric"] == name]
@@ -310,7 +310,7 @@ def _reduced(curve: Curve, claim: Mapping[str, Any]) -> Any:
 
 
 def _combined(claim: Mapping[str, Any], group: Sequence[_OfSeries]) -> Measured:
-    """One value a seed out of several series; one over all where their seeds are not equally many."""
+    """One value for each seed over several series; one value over all where they differ in their number of seeds."""
     across, incomplete = claim["across"], [one for one in group if one.is_incomplete]
     values = [one.values for one in group if not one.is_incomplete]
     same = len(set(map(len, values))) == 1

@@ -228,7 +228,7 @@ class Plan:
         return next(filter(None, extras), None) or _EXTRA_OF_GENERATOR.get(generator.get("name"))
 
     def _left_out(self, target: str, scale: str) -> str:
-        """Why nothing stands for some of a target's series at a scale."""
+        """Why some of a target's methods are not run at a scale."""
         spec = self.target(target)
         reasons = [spec["scales"][scale].get("left_out", "")]
         for word, entry in spec["methods"].items():

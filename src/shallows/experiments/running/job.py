@@ -62,10 +62,5 @@ def key_of(spec: Mapping[str, Any], data_sha256: str) -> str:
     apart = ("target_ids", "scale", "id", "definition", "code")
     what = {name: value for name, value in spec.items() if name not in apart}
     definition = spec["definition"]
-    made_by = spec.get("code")
-    if made_by is None:
-        from ..identity import code
-
-        made_by = code.digest_of_run(definition, spec["parameters"])
     measured = {name: definition[name] for name in ("marks", "measures") if name in definition}
-    return digest(what, definition["call"], data_sha256, made_by, *([measured] if measured else []), length=16)
+    return digest(what, definition["call"], data_sha256, spec["code"], *([measured] if measured else []), length=16)
