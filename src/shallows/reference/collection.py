@@ -15,7 +15,6 @@ from shallows.experiments.comparing import evaluations, target_table
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import Run
 from shallows.experiments.running import job
-from shallows.experiments.running import record as records
 from shallows.report.target import Target
 
 from . import compaction, folder
@@ -47,20 +46,17 @@ def collect(
     for target in wanted or plan.targets:
         try:
             listed[target] = _collect_one(plan, target, scale, results, reference, older)
-            reasons.pop(target, None)
             yield f"{target}: {listed[target]['rows']} rows, {listed[target]['runs']} runs"
         except NotFinishedError as error:
             kept = "; what the reference holds of it stays" if target in listed else ""
             yield f"{target}: not collected, {error}{kept}"
-            if target not in listed:
-                reasons[target] = str(error)
-    reasons |= {one: reasons.get(one, "not collected") for one in plan.targets if one not in listed}
+            reasons[target] = str(error)
     folder.write_index(
         reference,
         {
             "scale": scale,
             "targets": {one: listed[one] for one in plan.targets if one in listed},
-            "not_run": {one: reasons[one] for one in plan.targets if one in reasons and one not in listed},
+            "not_run": {one: reasons.get(one, "not collected") for one in plan.targets if one not in listed},
         },
     )
 
@@ -70,20 +66,15 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
     runs = plan.runs_of(target, scale)
     if not runs:
         raise NotFinishedError("nothing of it is run at this scale")
-    absent = [run for run in runs if not (results / run.folder / "record.json").exists()]
-    if absent:
-        raise NotFinishedError(f"{len(absent)} of its {len(runs)} runs are not finished")
-    found, current = {}, True
-    for run in runs:
-        record, _ = records.read(results / run.folder)
-        records.check(record, results / run.folder)
-        found[run.folder] = record
-        current = current and is_current(plan, run, record)
+    paths = [results / run.folder / "record.json" for run in runs]
+    if n_absent := sum(not path.exists() for path in paths):
+        raise NotFinishedError(f"{n_absent} of its {len(runs)} runs are not finished")
+    comparison = plan.comparison(target, scale)
+    measured = evaluations.read(paths, comparison["spec"].get("mark", ""))
+    found = {run.folder: measured[run.id].record for run in runs}
+    current = all(is_current(plan, run, found[run.folder]) for run in runs)
     if not current and not older:
         raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
-    comparison = plan.comparison(target, scale)
-    paths = [results / folder / "record.json" for folder in found]
-    measured = evaluations.read(paths, comparison["spec"].get("mark", ""))
     meta = target_table.describe(comparison, measured)
     rows = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
     kept, every = compaction.thinned(Target(tuple(rows), meta))

@@ -71,7 +71,7 @@ def thinned(target: Target) -> tuple[list[Row], int]:
     them says which: 1 for all.
     """
     places: dict[Any, list[int]] = {}
-    marks = {*target.meta.get("marks", ()), (target.meta.get("figure") or {}).get("x", "index")}
+    marks = {*target.marks, target.figure.get("x", "index")}
     for place, row in enumerate(target.rows):
         if target.is_drawn(row):
             curve = tuple((name, value) for name, value in row.keys.items() if name not in marks)
