@@ -1,4 +1,4 @@
-"""Finished runs of a scale, collected as reference results: their table made anew, their records in a compact form."""
+"""Collects finished runs of a scale as reference results: their tables made anew, their records in a compact form."""
 
 from __future__ import annotations
 

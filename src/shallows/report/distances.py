@@ -20,7 +20,7 @@ COLOURS = {WITHIN: "#8a8a8a", **dict(zip(CAUSES, PALETTE, strict=True))}
 
 
 def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFrame:
-    """One line a judged number: its ``paper``, its signed ``distance`` in margins, the ``cause`` of a deviation.
+    """A line for each judged number: its ``paper``, its signed ``distance`` in margins, the ``cause`` of a deviation.
 
     Numbers without a margin are left out, as are those that are derived from others. ``papers`` has short names of
     papers by their titles, in the order of the picture.
@@ -48,7 +48,7 @@ def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFr
 
 
 def draw(numbers: pandas.DataFrame) -> Figure:
-    """A dot a number, a row a paper, a colour a cause; the band holds what is within the margin."""
+    """Draw a dot for each number, in the row of its paper and the colour of its cause; the band is the margin."""
     import seaborn
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def error_curves(target: Target) -> Figure:
-    """Error against epochs as `curves`: a column of axes a kernel, a row a metric, a line a method.
+    """Error against epochs as `curves`: axes in a column for each kernel and a row for each metric, a line a method.
 
     ``figure`` in the JSON may name other keys as ``x``, ``panels`` and ``lines``, and one ``metric`` instead of all.
     """

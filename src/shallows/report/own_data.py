@@ -35,7 +35,7 @@ _FAR = 1.15
 
 
 def error_against_costs(target: Target) -> Figure:
-    """The test error of each method over each of its costs, with its interval, and a ring around one of them."""
+    """The test error of each method over each of its costs, with its interval; a ring marks the method to take."""
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     found: dict[str, dict[str, float]] = {}
@@ -134,7 +134,7 @@ def _plain_ticks(ax: Axes) -> None:
 
 
 def predicted_against_true(target: Target) -> Figure:
-    """Of classes how many rows were taken for which, of numbers the predicted ones over the true ones."""
+    """The confusion matrix of classes; for numbers, the predicted ones over the true ones."""
     if target.figure.get("points"):
         return _scatter(target)
     counts = [row for row in target.rows if row.measured_mean is not None]
@@ -204,7 +204,7 @@ def _scatter(target: Target) -> Figure:
 
 
 def bandwidths(target: Target) -> Figure:
-    """The validation error over the bandwidth, a line for each of the best methods; where there is none, the reason."""
+    """The validation error over the bandwidth, a line for each of the best methods, or the reason why there is none."""
     if any(row.measured_mean is not None for row in target.rows):
         # The best on the test rows come first, and there are no more looks of lines than colours.
         shown = list(dict.fromkeys(row.method for row in target.rows))[: len(PALETTE)]

@@ -1,4 +1,4 @@
-"""The rows of a target as a table of cells: what goes down, what goes across, and what is said of it.
+"""The rows of a target as a table of cells with headings, and the reasons for their verdicts.
 
 Written without pandas, whose import takes longer than the whole of a table.
 """
@@ -26,7 +26,7 @@ LONG, SHOWN = 24, 16
 
 @dataclass(frozen=True)
 class Cell:
-    """What one compared value shows; nothing is measured of one that was not run."""
+    """The texts of one compared value, and its verdict."""
 
     published: str
     measured: str
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Remark:
-    """Why some values carry the verdict they carry."""
+    """One reason for the verdicts of some values."""
 
     verdict: Verdict
     count: int
@@ -54,19 +54,16 @@ class Pivot:
     columns: tuple[tuple[str, ...], ...]
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]  # a combination that the target does not have is absent
     constant: tuple[tuple[str, str], ...]  # keys that have one value throughout, and are in no heading
-    has_published: bool  # whether the source prints any number here; where not, the column for them is left out
     has_spread: bool  # whether a standard deviation stands beside any mean
     printed_columns: frozenset[tuple[str, ...]]  # those of which the source prints any number
     verdicts: tuple[Verdict, ...]  # those that occur
-    remarks: tuple[Remark, ...]
-    criteria: dict[str, tuple[str, ...]]  # those that occur, by when they were set
     n_rows: int  # rows before a long table was thinned
     n_drawn: int  # values that the figure shows and the table does not
 
     @property
     def has_gaps(self) -> bool:
         """Whether the source prints some of the numbers and leaves others out."""
-        return self.has_published and not all(cell.published for cell in self.cells.values())
+        return bool(self.printed_columns) and not all(cell.published for cell in self.cells.values())
 
     def parts(self, column: tuple[str, ...]) -> tuple[str, ...]:
         """Headings below a column: without ``published`` where the source prints nothing of it."""
@@ -160,15 +157,9 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
             for key in known
             if shown and key not in varying and key not in placed and shown[0].keys.get(key)
         ),
-        has_published=any(row.published for row in shown),
         has_spread=any(row.measured_sd is not None and math.isfinite(row.measured_mean) for row in shown),
         printed_columns=frozenset(column for (_, column), cell in cells.items() if cell.published),
         verdicts=tuple(one for one in Verdict if any(row.verdict == one for row in shown)),
-        remarks=tuple(_remarks(target)),
-        criteria={
-            fixed: tuple(dict.fromkeys(row.tolerance for row in target.rows if row.tolerance and row.fixed == fixed))
-            for fixed in sorted({row.fixed for row in target.rows if row.tolerance})
-        },
         n_rows=n_rows,
         n_drawn=len(target.rows) - len(rest),
     )
@@ -226,19 +217,19 @@ def _why(row: Row) -> str:
     return ": ".join(filter(None, (cause, row.reason)))
 
 
-def _remarks(target: Target) -> Iterable[Remark]:
-    reasoned = [
-        row for row in target.rows if _why(row) and not (row.measured_mean is not None and target.is_drawn(row))
-    ]
-    place = {verdict: number for number, verdict in enumerate(Verdict)}
+def remarks(target: Target) -> list[Remark]:
+    """The reasons for the verdicts of a target, each with how many values it is about and where they stand."""
     groups: dict[tuple[Verdict, str], list[Row]] = {}
-    for row in reasoned:
-        groups.setdefault((row.verdict, _why(row)), []).append(row)
-    for (verdict, reason), rows in sorted(groups.items(), key=lambda item: place[item[0][0]]):
+    for row in target.rows:
+        if _why(row) and (row.measured_mean is None or not target.is_drawn(row)):
+            groups.setdefault((row.verdict, _why(row)), []).append(row)
+    found, order = [], list(Verdict)
+    for (verdict, reason), rows in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         parts = []
         for key in target.key_names():
             values = ordered(row.keys.get(key, "") for row in rows)
             if len(values) < len(target.values(key)) and len(values) <= 8:
                 named = ", ".join(name_of(target, key, value) for value in values if value)
                 parts.append(named if key in NAMED_KEYS or not named else f"{key_title(target, key)} {named}")
-        yield Remark(verdict, len(rows), "; ".join(filter(None, parts)), reason)
+        found.append(Remark(verdict, len(rows), "; ".join(filter(None, parts)), reason))
+    return found

@@ -101,7 +101,7 @@ def sheet(
     legend: bool = False,
     absent: Sequence[str] = (),
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Axes under a title, and a legend where asked, and over the label that every figure carries.
+    """Axes below a title (and a legend, where asked) and above the label that every figure has.
 
     What is ``absent`` was not measured: it has no axes, and one line names it.
     """
@@ -152,7 +152,7 @@ def fits_a_line(handles: Sequence[Any], across: float) -> bool:
 
 
 def empty_sheet(target: Target, text: str) -> Figure:
-    """A sheet of a figure of which nothing was measured: words in place of axes."""
+    """A sheet with words in place of axes, for a figure of which nothing was measured."""
     figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=0.6)
     ax.spines[:].set_visible(False)
     say(ax, text, width=90)
@@ -240,7 +240,7 @@ _UNSEEN = re.compile(
 
 
 def compact(svg: str) -> str:
-    """An SVG on fewer bytes: coordinates in hundredths of a point, each style once, nothing that nobody sees."""
+    """Shorten an SVG: coordinates in hundredths of a point, each style once, nothing that nobody sees."""
     svg = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", _UNSEEN.sub("", svg)))
     svg = re.sub(r' (d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
     classes: dict[str, str] = {}

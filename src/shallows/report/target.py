@@ -60,7 +60,7 @@ class Target:
         return self.meta.get("figure") or {}
 
     def is_drawn(self, row: Row) -> bool:
-        """Whether a row is a point of a curve, which a figure shows and a table need not."""
+        """Whether the figure draws a row as a point of a curve, so that the table can leave it out."""
         if self.figure.get("kind") == "curves":
             shown = [*self.figure.get("y", []), *self.figure.get("bounds", [])]
             return bool(self._point(row)) and not row.published and (not shown or row.metric in shown)
