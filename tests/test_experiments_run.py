@@ -195,12 +195,12 @@ def test_a_comparison_refuses_a_record_that_was_altered(job):
     one = eigenpro(job)
     run.execute(one, CONDITIONS)
     path = one.out / "record.json"
-    evaluations.read([path])
+    evaluations.read([path], "epochs")
     altered = json.loads(path.read_text())
     altered["metrics"]["best_epoch_on_the_test_data"] = 3
     path.write_text(json.dumps(altered))
     with pytest.raises(ShallowsError, match="metrics"):
-        evaluations.read([path])
+        evaluations.read([path], "epochs")
 
 
 def test_a_method_without_an_estimator_for_the_task_says_so(job):

@@ -15,6 +15,7 @@ from shallows.experiments.comparing import evaluations, target_table
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import Run
 from shallows.experiments.running import job
+from shallows.experiments.running import record as records
 from shallows.report.target import Target
 
 from . import compaction, folder
@@ -69,12 +70,14 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
     paths = [results / run.folder / "record.json" for run in runs]
     if n_absent := sum(not path.exists() for path in paths):
         raise NotFinishedError(f"{n_absent} of its {len(runs)} runs are not finished")
-    comparison = plan.comparison(target, scale)
-    measured = evaluations.read(paths, comparison["spec"].get("mark", ""))
-    found = {run.folder: measured[run.id].record for run in runs}
+    found = {run.folder: records.read(results / run.folder)[0] for run in runs}
+    for place, record in found.items():
+        records.check(record, results / place)
     current = all(is_current(plan, run, found[run.folder]) for run in runs)
     if not current and not older:
         raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
+    comparison = plan.comparison(target, scale)
+    measured = evaluations.read(paths, comparison["spec"].get("mark", ""))
     meta = target_table.describe(comparison, measured)
     rows = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
     kept, every = compaction.thinned(Target(tuple(rows), meta))
