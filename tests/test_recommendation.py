@@ -271,7 +271,7 @@ def test_what_cannot_be_drawn_is_said_in_its_place(tmp_path, written):
     assert tables["comparison"][0][0]["reason"] == "it failed: no memory"
     assert tables["comparison"][1]["lead"].startswith("No method could be run on these data")
     for name, words in (("comparison", "no method could be run"), ("predictions", "no method could be run")):
-        target = read(tmp_path / f"tables/{name}.csv", tmp_path / f"tables/{name}.json")
+        target = read(tmp_path / f"tables/{name}.csv")
         figure = own_data.KINDS[target.meta["figure"]["kind"]](target)
         assert words in " ".join(text.get_text().replace("\n", " ") for text in figure.axes[0].texts)
         draw(tmp_path, name)

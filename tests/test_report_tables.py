@@ -198,7 +198,7 @@ def test_what_nobody_printed_is_folded_beneath_what_is_compared(errors):
             changed(errors, "published", "", line)
     first, besides, absent = tables.parts_of(read(errors))
     assert all(row[0] != "5" for row in first.table.rows)
-    assert besides.is_folded and not besides.table.has_published
+    assert besides.is_folded and not besides.table.printed_columns
     assert besides.title == "8 values measured besides, of which the source prints none"
     assert [len(part.table.cells) for part in (first, besides, absent)] == [24, 8, 12]
 
