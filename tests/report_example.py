@@ -29,7 +29,7 @@ def _row(**given: object) -> dict[str, object]:
     return row
 
 
-def error_table(folder: Path) -> tuple[Path, Path]:
+def error_table(folder: Path) -> Path:
     """A table of errors against epochs: every verdict, a kernel not run, a value not printed."""
     rows = []
     for epochs in (1, 5, 10, 20):
@@ -77,7 +77,7 @@ def error_table(folder: Path) -> tuple[Path, Path]:
     return _written(folder, rows, meta)
 
 
-def spectrum(folder: Path) -> tuple[Path, Path]:
+def spectrum(folder: Path) -> Path:
     """A figure of spectra: two panels, two datasets measured and two not run, three subset sizes."""
     rows = []
     for panel, lines in (
@@ -174,13 +174,12 @@ def page(root: Path) -> Path:
     results = root / "results" / "demo"
     targets = []
     for make, drawn in ((error_table, False), (spectrum, True)):
-        csv_path, meta_path = make(results / "tables")
-        table = csv_path.with_suffix(".html")
-        tables.render(csv_path, meta_path, csv_path.with_suffix(".md"), table)
-        svg = results / "figures" / f"{csv_path.stem}.svg"
+        table = make(results / "tables")
+        tables.render(table)
+        svg = results / "figures" / f"{table.stem}.svg"
         if drawn:
-            figures.draw(csv_path, meta_path, svg, svg.with_suffix(".png"))
-        targets.append((csv_path, meta_path, table, svg if drawn else None))
+            figures.draw(table, svg)
+        targets.append((table, svg if drawn else None))
     run = results / "runs/digits-unit/eigenpro/gaussian-0"
     run.mkdir(parents=True)
     record = {"run": {"seed": 7}, "times": {"total": 12.34}, "peak_memory_bytes": 2e9, "resumes": 1}
@@ -197,12 +196,12 @@ def page(root: Path) -> Path:
     return results / "report" / "index.html"
 
 
-def _written(folder: Path, rows: list[dict[str, object]], meta: dict[str, object]) -> tuple[Path, Path]:
+def _written(folder: Path, rows: list[dict[str, object]], meta: dict[str, object]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    csv_path, meta_path = folder / f"{meta['id']}.csv", folder / f"{meta['id']}.json"
-    with csv_path.open("w", newline="") as stream:
+    table = folder / f"{meta['id']}.csv"
+    with table.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()
         writer.writerows(rows)
-    meta_path.write_text(json.dumps(meta))
-    return csv_path, meta_path
+    table.with_suffix(".json").write_text(json.dumps(meta))
+    return table

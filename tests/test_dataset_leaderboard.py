@@ -15,8 +15,7 @@ import yaml
 from own_plan import own_plan
 from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments import command_line
-from shallows.experiments.dataset_leaderboard import board
+from shallows.experiments import command_line, dataset_leaderboard
 from shallows.experiments.planning import configuration
 from shallows.experiments.user_data import leaderboard
 from shallows.experiments.user_data.model_selection import model_bytes
@@ -24,38 +23,37 @@ from shallows.report import page
 from workflow_runs import copy_project, snakemake
 
 PLAN = own_plan()
-BOARDS = board.Leaderboards(PLAN.configuration, PLAN.catalogue)
 SETTINGS = {
     "test": 0.2,
     "validation": 0.25,
     "rows": 1000,
     "sizes": {"laptop": {"n_train": 5000, "n_test": 800}, "paper": {"n_train": None, "n_test": None}},
 }
+BOARDS = dataset_leaderboard.Leaderboards(PLAN.configuration, PLAN.catalogue)
+SMALL = dataset_leaderboard.Leaderboards(replace(PLAN.configuration, leaderboard=SETTINGS), PLAN.catalogue)
 
 
 # What it takes
 
 
 def test_the_test_part_of_the_catalogue_is_the_test_part_and_choices_see_none_of_it():
-    mnist = datasets.get("mnist")
-    assert board.steps(mnist, "test", SETTINGS, "laptop") == [
+    assert SMALL.steps("laptop", "mnist", "test") == [
         {"subset": {"n_train": 5000, "n_test": 800, "seed": 0}},
         {"unit": {}},
     ]
     # The same 5,000 rows, of which a quarter would be 1,250 to choose by, and 1,000 are the most.
-    assert board.steps(mnist, "choose", SETTINGS, "laptop") == [
+    assert SMALL.steps("laptop", "mnist", "choose") == [
         {"subset": {"n_train": 5000, "seed": 0}},
         {"split": {"n": 1000, "seed": 1}},
         {"subset": {"n_train": 1000, "seed": 1}},
         {"unit": {}},
     ]
-    assert board.steps(mnist, "test", SETTINGS, "paper") == [{"unit": {}}]
+    assert SMALL.steps("paper", "mnist", "test") == [{"unit": {}}]
 
 
 def test_of_data_without_a_test_part_the_same_rows_are_held_out_both_times():
-    census = datasets.get("census_house")
     for purpose in ("choose", "test"):
-        first, second, *_ = board.steps(census, purpose, SETTINGS, "laptop")
+        first, second, *_ = SMALL.steps("laptop", "census_house", purpose)
         assert first == {"split": {"n": 800, "seed": 0}}
         assert second == {"subset": {"n_train": 5000, "seed": 0}}
 
@@ -69,15 +67,14 @@ def test_of_data_without_a_test_part_the_same_rows_are_held_out_both_times():
     ],
 )
 def test_features_are_scaled_by_what_the_catalogue_says_of_them(name, wanted):
-    dataset = datasets.get(name)
-    found = board.steps(dataset, "test", SETTINGS, "paper")
+    found = SMALL.steps("paper", name, "test")
     assert [step for step in found if "split" not in step] == wanted
 
 
 def test_every_dataset_with_a_target_and_features_has_one_at_every_scale():
     held = 0
     for name, dataset in PLAN.catalogue.items():
-        if dataset.state == "supplied" or board._without(dataset):
+        if dataset.state == "supplied" or dataset_leaderboard._without(dataset):
             continue
         for scale in configuration.SCALES:
             BOARDS.check(scale, name)
@@ -110,7 +107,7 @@ def test_a_dataset_without_a_leaderboard_is_refused_in_a_sentence(scale, name, t
 
 def test_too_few_rows_are_refused():
     few = SimpleNamespace(task="regression", format="csv", n_train=30)
-    assert board._without(few) == "it has 30 training rows, and at least 50 are needed"
+    assert dataset_leaderboard._without(few) == "it has 30 training rows, and at least 50 are needed"
 
 
 def test_at_the_demo_scale_the_embedded_part_is_taken_and_its_own_name_stays():
@@ -142,7 +139,7 @@ def test_the_size_of_a_model_is_that_of_what_it_holds():
 
 def test_the_report_links_to_the_pages_that_have_been_made(tmp_path):
     settings = PLAN.configuration.settings | {"results": str(tmp_path / "results")}
-    boards = board.Leaderboards(replace(PLAN.configuration, settings=settings), PLAN.catalogue)
+    boards = dataset_leaderboard.Leaderboards(replace(PLAN.configuration, settings=settings), PLAN.catalogue)
     assert boards.made("laptop") == {}
     made = Path(boards.page("laptop", "usps"))
     made.parent.mkdir(parents=True)

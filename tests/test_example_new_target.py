@@ -10,7 +10,7 @@ import yaml
 from shallows import datasets
 from shallows.errors import UnknownNameError
 from shallows.experiments import claim_functions
-from shallows.experiments.comparing import evaluations, target_table
+from shallows.experiments.comparing import target_table
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import run
 from shallows.experiments.running.job import Conditions, Job
@@ -52,28 +52,26 @@ def evaluation(project):
         job = Job(plan.job(one), project / "prepared", project / one.folder, project / "checkpoints")
         run.execute(job, Conditions("cpu", "1GB"))
         records.append(project / one.folder / "record.json")
-    evaluations.gather(records, project / "evaluation.json")
-    return project / "evaluation.json"
+    return records
 
 
 def table_of(project, evaluation):
-    paths = project / f"{TARGET}.csv", project / f"{TARGET}.json"
-    target_table.write(evaluation, Plan.load(project).comparison(TARGET, "demo"), *paths)
-    with paths[0].open(newline="") as stream:
-        return paths, {(row["metric"], row["setting"]): row for row in csv.DictReader(stream)}
+    path = project / f"{TARGET}.csv"
+    target_table.write(evaluation, Plan.load(project).comparison(TARGET, "demo"), path)
+    with path.open(newline="") as stream:
+        return path, {(row["metric"], row["setting"]): row for row in csv.DictReader(stream)}
 
 
 def test_the_example_is_run_compared_and_drawn(project, evaluation):
-    paths, rows = table_of(project, evaluation)
+    path, rows = table_of(project, evaluation)
     judged = rows["test_error", "features=256; iterations=400"]
     assert judged["published"] == "15.9" and judged["verdict"] == "reproduced" and judged["seeds"] == "0 1"
     # Two seeds give an interval so wide that it may decide nothing.
     assert rows["more_features", "features=256"]["verdict"] in ("reproduced", "undecided")
     assert float(rows["more_features", "features=256"]["measured_mean"]) < 1.0
     assert float(rows["iterations_needed", "features=256"]["measured_mean"]) <= 400
-    pictures = [project / f"{TARGET}.{form}" for form in ("svg", "png")]
-    figures.draw(*paths, *pictures)
-    assert all(path.stat().st_size for path in pictures)
+    figures.draw(path, path.with_suffix(".svg"))
+    assert all(path.with_suffix(f".{form}").stat().st_size for form in ("svg", "png"))
 
 
 def test_a_claim_may_need_a_function_of_its_own(project, evaluation, monkeypatch):

@@ -1,6 +1,5 @@
 """Metrics and claims on small made-up records; levels that are reached have a file of their own."""
 
-import json
 import math
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from claims_example import RACE, claim_of, made, rows_of
 from shallows.errors import ShallowsError
 from shallows.experiments.claim_functions import ratio
-from shallows.experiments.comparing import evaluations
+from shallows.experiments.comparing.evaluations import RunResult
 from shallows.experiments.planning import target_entry
 from shallows.experiments.planning.configuration import ConfigurationError
 
@@ -272,15 +271,13 @@ def test_a_metric_with_the_name_of_its_mark_is_refused():
 # Curves as they are written
 
 
-def read_curve(tmp_path, rows, mark="epochs"):
-    path = tmp_path / "evaluation.json"
-    path.write_text(json.dumps([{"folder": "runs/x", "record": {"run": {"id": "x"}}, "curve": rows}]))
-    return evaluations.read(path, mark)["x"]
+def read_curve(rows, mark="epochs"):
+    return RunResult.of("runs/x", {"run": {"id": "x"}}, rows, mark)
 
 
 def test_columns_beside_the_mark_are_metrics_too(tmp_path):
     row = {"epoch": "2", "iteration": "40", "seconds": "1.5", "metric": "error", "value": "3"}
-    run = read_curve(tmp_path, [row])
+    run = read_curve([row])
     assert run.curve == {"error": {2: 3.0}, "iteration": {2: 40.0}, "seconds": {2: 1.5}} and run.along == "epochs"
 
 
@@ -289,18 +286,18 @@ def test_a_curve_along_something_of_its_own_says_so(tmp_path):
         {"angle": "0.25", "metric": "height", "value": "1"},
         {"angle": "", "metric": "area", "value": "5"},
     ]
-    run = read_curve(tmp_path, rows)
+    run = read_curve(rows)
     assert run.curve == {"height": {0.25: 1.0}, "area": {None: 5.0}} and run.along == "angle"
 
 
 def test_a_fit_at_no_marks_has_values_alone(tmp_path):
-    run = read_curve(tmp_path, [{"metric": "error", "value": "3"}])
+    run = read_curve([{"metric": "error", "value": "3"}])
     assert run.curve == {"error": {None: 3.0}}
 
 
 def test_a_curve_with_several_columns_and_none_of_the_name_is_refused(tmp_path):
     with pytest.raises(ShallowsError, match="no column 'index'"):
-        read_curve(tmp_path, [{"epoch": "1", "seconds": "1", "metric": "error", "value": "3"}], mark="index")
+        read_curve([{"epoch": "1", "seconds": "1", "metric": "error", "value": "3"}], mark="index")
 
 
 # The configuration

@@ -8,8 +8,9 @@ import pytest
 from own_plan import own_plan
 from shallows.experiments import claim_functions
 from shallows.experiments.comparing import cells, evaluations, target_table, uncertainty, verdicts
+from shallows.experiments.comparing.evaluations import RunResult
 from shallows.experiments.comparing.row_maker import dataset_name
-from shallows.experiments.comparing.rows import COLUMNS, Measured, Row, counts_by_kind
+from shallows.experiments.comparing.rows import COLUMNS, Measured, Row, counts_by_kind, write_rows
 from shallows.report.wording import code_text
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
@@ -85,24 +86,24 @@ def test_the_code_of_runs_is_told_by_each_of_its_commits():
 
 
 def made_table(tmp_path: Path, plan, target, scale, curve_of, halvings_of=lambda run: 0):
-    gathered = [
-        {
-            "folder": run.folder,
-            "record": {**record(run, plan), "rollbacks": halvings_of(run)},
-            "curve": curve_of(run),
-        }
+    comparison, table = plan.comparison(target, scale), tmp_path / "table.csv"
+    results = {
+        run.id: RunResult.of(
+            run.folder,
+            json.loads(json.dumps({**record(run, plan), "rollbacks": halvings_of(run)})),
+            json.loads(json.dumps(curve_of(run))),
+            comparison["spec"].get("mark", ""),
+        )
         for run in plan.runs_of(target, scale)
-    ]
-    evaluation, table, meta = (tmp_path / name for name in ("evaluation.json", "table.csv", "meta.json"))
-    evaluation.write_text(json.dumps(gathered))
-    target_table.write(evaluation, plan.comparison(target, scale), table, meta)
+    }
+    write_rows(table, target_table.rows_of(comparison, results))
     with open(table, newline="") as stream:
         reader = csv.DictReader(stream)
         assert tuple(reader.fieldnames) == COLUMNS
-        return list(reader), json.loads(meta.read_text())
+        return list(reader), json.loads(json.dumps(target_table.describe(comparison, results)))
 
 
-def test_what_was_gathered_is_every_run_with_its_curve(tmp_path, monkeypatch):
+def test_every_run_is_read_with_its_curve_and_checked(monkeypatch):
     curve = [{"epoch": "1", "metric": "error", "value": "2.5", "seconds": "4"}, {"metric": "rank", "value": "7"}]
 
     def read(folder):
@@ -111,8 +112,7 @@ def test_what_was_gathered_is_every_run_with_its_curve(tmp_path, monkeypatch):
     checked = []
     monkeypatch.setattr(evaluations.records, "read", read)
     monkeypatch.setattr(evaluations.records, "check", lambda record, folder: checked.append(record["run"]["id"]))
-    evaluations.gather([f"runs/{name}/record.json" for name in "abc"], tmp_path / "evaluation.json")
-    found = evaluations.read(tmp_path / "evaluation.json", "epochs")
+    found = evaluations.read([f"runs/{name}/record.json" for name in "abc"], "epochs")
     assert checked == list(found) == ["a", "b", "c"]
     for name, run in found.items():
         assert (run.folder, run.along) == (f"runs/{name}", "epochs")

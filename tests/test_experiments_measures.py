@@ -88,6 +88,7 @@ def job(tmp_path):
             "seed": 0,
             "marks": [],
             "definition": definition,
+            "code": "some code",
         }
         return run.Job(asked, tmp_path / "prepared", tmp_path / "run", tmp_path / "checkpoints")
 

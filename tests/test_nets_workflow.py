@@ -246,6 +246,7 @@ def test_a_workflow_s_run_trains_a_net_to_its_marks(tmp_path):
             "variant": "out",
             "method": "net_joint",
             "definition": {"runs": "estimator", "call": {"classification": "shallows.nets:NeuralNetClassifier"}},
+            "code": "some code",
             "parameters": {"architecture": "lenet", "batch_size": 16},
             "marks": [1, 2],
             "seed": 0,

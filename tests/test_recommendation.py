@@ -13,7 +13,7 @@ import pytest
 from shallows.experiments.user_data import leaderboard, recommendation
 from shallows.experiments.user_data.results import MethodResult, Results, over_rows, over_splits
 from shallows.experiments.user_data.scores import row_losses, score
-from shallows.report import own_data
+from shallows.report import figures, own_data
 from shallows.report.target import read
 
 N_TRAIN, N_TEST = 800, 200
@@ -248,7 +248,7 @@ def test_a_curve_that_is_lowest_at_its_end_is_named(tmp_path, written, factors, 
 
 def draw(tmp_path, name):
     out = tmp_path / f"{name}.svg"
-    own_data.draw(tmp_path / "tables" / f"{name}.csv", out, out.with_suffix(".png"))
+    figures.draw(tmp_path / "tables" / f"{name}.csv", out, own_data.KINDS)
     assert "<text" in out.read_text(encoding="utf-8")
     return out
 
@@ -271,7 +271,7 @@ def test_what_cannot_be_drawn_is_said_in_its_place(tmp_path, written):
     assert tables["comparison"][0][0]["reason"] == "it failed: no memory"
     assert tables["comparison"][1]["lead"].startswith("No method could be run on these data")
     for name, words in (("comparison", "no method could be run"), ("predictions", "no method could be run")):
-        target = read(tmp_path / f"tables/{name}.csv", tmp_path / f"tables/{name}.json")
+        target = read(tmp_path / f"tables/{name}.csv")
         figure = own_data.KINDS[target.meta["figure"]["kind"]](target)
         assert words in " ".join(text.get_text().replace("\n", " ") for text in figure.axes[0].texts)
         draw(tmp_path, name)

@@ -259,7 +259,7 @@ def test_folders_of_runs_become_their_identifiers():
 
 
 def test_a_large_table_loses_points_of_its_curves_and_nothing_else(tmp_path, monkeypatch):
-    target = targets.read(*report_example.spectrum(tmp_path))
+    target = targets.read(report_example.spectrum(tmp_path))
     assert compaction.thinned(target) == ([*target.rows], 1)
     size = sum(len(",".join(one.as_text().values())) + 1 for one in target.rows)
     monkeypatch.setattr(compaction, "LARGEST_TABLE", size // 3)

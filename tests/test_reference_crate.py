@@ -56,8 +56,8 @@ def finished(tmp_path):
 
 def described(finished, folder, agent=None):
     plan, results = finished
-    contents = crate.fill(plan, "demo", results, folder)
-    return {one["@id"]: one for one in crate.entities(contents, agent)}
+    listed = crate.fill(plan, "demo", results, folder)
+    return {one["@id"]: one for one in crate.entities(plan, "demo", folder, listed, agent)}
 
 
 def references(value):
@@ -92,10 +92,11 @@ def test_the_list_of_checksums_has_every_file_and_caches_are_left_out(finished, 
 
 def test_the_metadata_name_each_entity_once_and_refer_to_none_that_is_missing(finished, tmp_path):
     plan, results = finished
-    listed = crate.entities(crate.fill(plan, "demo", results, tmp_path / "crate"), "Ada Lovelace")
-    found = {one["@id"]: one for one in listed}
-    assert len(found) == len(listed)
-    named = {one for entity in listed for value in entity.values() for one in references(value)}
+    folder = tmp_path / "crate"
+    entities = crate.entities(plan, "demo", folder, crate.fill(plan, "demo", results, folder), "Ada Lovelace")
+    found = {one["@id"]: one for one in entities}
+    assert len(found) == len(entities)
+    named = {one for entity in entities for value in entity.values() for one in references(value)}
     outside = ("https://bioschemas.org/profiles/", "https://snakemake.readthedocs.io", "https://doi.org/")
     assert [one for one in named if one not in found and not one.startswith(outside)] == []
 

@@ -25,16 +25,16 @@ def written(folder, rows, figure, marks=("m",)):
         "layout": {"rows": ["metric"], "columns": []},
         "figure": {"kind": "curves", **figure},
     }
-    paths = folder / "made_up.csv", folder / "made_up.json"
-    with paths[0].open("w", newline="") as stream:
+    path = folder / "made_up.csv"
+    with path.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()
         for row in rows:
             given = dict.fromkeys(COLUMNS, "")
             given.update(target="made_up", dataset="toy", verdict="not comparable", scale="demo", method="one", **row)
             writer.writerow(given)
-    paths[1].write_text(json.dumps(meta))
-    return paths
+    path.with_suffix(".json").write_text(json.dumps(meta))
+    return path
 
 
 def row(metric, value, setting, **more):
@@ -52,7 +52,7 @@ def batches(**more):
 
 
 def drawn(folder, rows, figure, **more):
-    target = read(*written(folder, rows, figure, **more))
+    target = read(written(folder, rows, figure, **more))
     return figures.KINDS["curves"](target)
 
 
@@ -176,11 +176,11 @@ def test_a_picture_of_what_is_not_there_is_refused(tmp_path, figure, problem):
 
 @pytest.mark.slow
 def test_the_same_picture_is_the_same_to_the_bit(tmp_path):
-    paths = written(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"})
+    path = written(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"})
     made = []
     for turn in range(2):
         svg, png = tmp_path / f"{turn}.svg", tmp_path / f"{turn}.png"
-        figures.draw(*paths, svg, png)
+        figures.draw(path, svg)
         made.append((svg.read_bytes(), png.read_bytes()))
     assert made[0] == made[1]
 
@@ -188,7 +188,7 @@ def test_the_same_picture_is_the_same_to_the_bit(tmp_path):
 def test_points_of_the_picture_are_left_out_of_the_table_and_claims_are_not(tmp_path):
     claim = row("share", 1.0, "k=1", published="at least | 1 − δ", verdict_="x")
     claim.pop("verdict_")
-    target = read(*written(tmp_path, [*batches(), claim], {"y": ["norm"], "bounds": ["bound"]}))
+    target = read(written(tmp_path, [*batches(), claim], {"y": ["norm"], "bounds": ["bound"]}))
     table = tables.pivot(target)
     assert table.n_drawn == 12 and len(table.rows) == 1
     assert "at least \\| 1 − δ" in tables.markdown(target)
@@ -197,7 +197,7 @@ def test_points_of_the_picture_are_left_out_of_the_table_and_claims_are_not(tmp_
 def test_the_table_tells_the_end_of_what_goes_along_with_the_curves(tmp_path):
     seconds = [row("seconds", float(m), f"k={rank}; m={m}") for rank in (1, 2) for m in (1, 10, 100)]
     printed = [row("seconds", 3.0, "k=1; m=10", published="2.5")]
-    target = read(*written(tmp_path, [*batches(), *seconds, *printed], {"y": ["norm", "bound"]}))
+    target = read(written(tmp_path, [*batches(), *seconds, *printed], {"y": ["norm", "bound"]}))
     shown = [one for one in target.rows if not target.is_drawn(one) and not target.is_before_end(one)]
     assert [(one.keys["metric"], one.keys["k"], one.keys["m"]) for one in shown] == [
         ("seconds", "1", "100"),
@@ -209,11 +209,11 @@ def test_the_table_tells_the_end_of_what_goes_along_with_the_curves(tmp_path):
 
 def test_a_table_that_is_laid_out_by_the_points_of_a_curve_keeps_them_all(tmp_path):
     seconds = [row("seconds", float(m), f"k=1; m={m}") for m in (1, 10, 100)]
-    paths = written(tmp_path, [*batches(), *seconds], {"y": ["norm", "bound"]})
-    meta = json.loads(paths[1].read_text())
+    path = written(tmp_path, [*batches(), *seconds], {"y": ["norm", "bound"]})
+    meta = json.loads(path.with_suffix(".json").read_text())
     meta["layout"]["columns"] = ["m"]
-    paths[1].write_text(json.dumps(meta))
-    target = read(*paths)
+    path.with_suffix(".json").write_text(json.dumps(meta))
+    target = read(path)
     assert [one.keys["m"] for one in target.rows if not target.is_drawn(one) and not target.is_before_end(one)] == [
         "1",
         "10",

@@ -33,7 +33,7 @@ ROWS = (
 
 
 def test_each_judged_number_is_a_dot_at_its_distance_in_margins_with_the_colour_of_its_cause(tmp_path):
-    target = dataclasses.replace(read(*report_example.error_table(tmp_path)), rows=ROWS)
+    target = dataclasses.replace(read(report_example.error_table(tmp_path)), rows=ROWS)
     numbers = distances.table([target], {"Another paper": "Not drawn", TITLE: "Invented"})
     [ax] = distances.draw(numbers).axes
     ax.figure.draw_without_rendering()  # the dots find their places
@@ -49,12 +49,12 @@ def test_each_judged_number_is_a_dot_at_its_distance_in_margins_with_the_colour_
 
 
 def test_the_page_shows_the_picture_and_counts_its_dots(tmp_path):
-    csv_path, meta_path = report_example.error_table(tmp_path)
+    csv_path = report_example.error_table(tmp_path)
     texts = []
     for rows in (ROWS, ROWS[3:]):
         named = [dataclasses.replace(row, setting=f"kernel={n}; epochs=1") for n, row in enumerate(rows)]
         write_rows(csv_path, named)
-        page.write([(csv_path, meta_path, None, None)], tmp_path / "index.html")
+        page.write([(csv_path, None)], tmp_path / "index.html")
         texts.append((tmp_path / "index.html").read_text())
     assert "1 of 3 lie in the grey band" in texts[0] and "grey band" not in texts[1]
     [uri] = re.findall(r'src="(data:image/svg[^"]*)"', texts[0])

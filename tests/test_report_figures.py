@@ -23,11 +23,11 @@ def texts(figure):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", DRAWINGS)
 def test_a_figure_drawn_again_is_the_same_to_the_bit(tmp_path, kind):
-    paths = DRAWINGS[kind](tmp_path)
+    path = DRAWINGS[kind](tmp_path)
     drawn = []
     for turn in ("first", "second"):
         svg, png = tmp_path / f"{turn}.svg", tmp_path / f"{turn}.png"
-        figures.draw(*paths, svg, png)
+        figures.draw(path, svg)
         drawn.append((svg.read_bytes(), png.read_bytes()))
     assert drawn[0] == drawn[1]
     assert ElementTree.fromstring(drawn[0][0]).tag.endswith("svg")
@@ -36,7 +36,7 @@ def test_a_figure_drawn_again_is_the_same_to_the_bit(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", DRAWINGS)
 def test_a_figure_can_be_read_without_the_code(tmp_path, kind):
-    target = read(*DRAWINGS[kind](tmp_path))
+    target = read(DRAWINGS[kind](tmp_path))
     written = texts(figures.KINDS[kind](target))
     label = next(text for text in written if "Scale: demo" in text)
     for part in ("n = 2,000", "d = 784", "Seeds: 0", "Invented CPU", "shallows 0.1.0"):
@@ -45,7 +45,7 @@ def test_a_figure_can_be_read_without_the_code(tmp_path, kind):
 
 
 def test_error_curves_have_a_panel_a_kernel_and_a_row_a_metric(tmp_path):
-    figure = figures.error_curves(read(*report_example.error_table(tmp_path)))
+    figure = figures.error_curves(read(report_example.error_table(tmp_path)))
     assert len(figure.axes) == 4  # the third kernel was not run
     assert [ax.get_title(loc="left") for ax in figure.axes[:2]] == ["Gaussian kernel", "Cauchy kernel"]
     assert figure.axes[0].get_ylabel() == "train error (%)"
@@ -55,7 +55,7 @@ def test_error_curves_have_a_panel_a_kernel_and_a_row_a_metric(tmp_path):
 
 
 def test_error_curves_draw_published_dashed_and_measured_solid(tmp_path):
-    ax = figures.error_curves(read(*report_example.error_table(tmp_path))).axes[0]
+    ax = figures.error_curves(read(report_example.error_table(tmp_path))).axes[0]
     measured, published = ax.lines[:2]
     assert published.get_linestyle() == "--"
     assert published.get_markerfacecolor() == "white"
@@ -65,50 +65,50 @@ def test_error_curves_draw_published_dashed_and_measured_solid(tmp_path):
 
 
 def test_error_curves_say_what_was_not_run(tmp_path):
-    figure = figures.error_curves(read(*report_example.error_table(tmp_path)))
+    figure = figures.error_curves(read(report_example.error_table(tmp_path)))
     assert "Not measured here: Laplace kernel." in figure.texts[1].get_text().splitlines()
 
 
 def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):
-    paths = report_example.error_table(tmp_path)
-    whole = figures.error_curves(read(*paths))
-    with paths[0].open(newline="") as stream:
+    path = report_example.error_table(tmp_path)
+    whole = figures.error_curves(read(path))
+    with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    with paths[0].open("w", newline="") as stream:
+    with path.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows({**row, "measured_mean": "", "measured_sd": "", "verdict": "not run"} for row in rows)
-    figure = figures.error_curves(read(*paths))
+    figure = figures.error_curves(read(path))
     assert [text.get_text() for text in figure.axes[0].texts] == ["not run: digits"]
     assert figure.get_size_inches()[1] < whole.get_size_inches()[1] / 3
 
 
 def test_an_axis_with_a_zero_is_linear_at_its_lower_end_and_says_so(tmp_path):
-    paths = report_example.error_table(tmp_path)
-    assert figures.error_curves(read(*paths)).axes[0].get_yscale() == "log"
-    with paths[0].open(newline="") as stream:
+    path = report_example.error_table(tmp_path)
+    assert figures.error_curves(read(path)).axes[0].get_yscale() == "log"
+    with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     rows[0]["published"] = "0.0"
-    with paths[0].open("w", newline="") as stream:
+    with path.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    ax = figures.error_curves(read(*paths)).axes[0]
+    ax = figures.error_curves(read(path)).axes[0]
     assert ax.get_yscale() == "symlog"
     assert ax.get_ylim()[0] < 0  # a mark at zero is whole
     assert ax.get_ylabel() == "train error (%)\nlinear below 0.1"
 
 
 def test_error_curves_may_draw_one_metric(tmp_path):
-    paths = report_example.error_table(tmp_path)
-    meta = json.loads(paths[1].read_text())
+    path = report_example.error_table(tmp_path)
+    meta = json.loads(path.with_suffix(".json").read_text())
     meta["figure"]["metric"] = "test_error"
-    paths[1].write_text(json.dumps(meta))
-    assert len(figures.error_curves(read(*paths)).axes) == 2
+    path.with_suffix(".json").write_text(json.dumps(meta))
+    assert len(figures.error_curves(read(path)).axes) == 2
 
 
 def test_the_spectrum_has_a_line_a_dataset_and_a_line_a_size(tmp_path):
-    figure = figures.spectrum(read(*report_example.spectrum(tmp_path)))
+    figure = figures.spectrum(read(report_example.spectrum(tmp_path)))
     first, second = figure.axes
     assert [text.get_text() for text in first.get_legend().get_texts()] == ["digits", "census"]
     assert first.get_legend().get_title().get_text() == "not run: speech, noise"
@@ -122,38 +122,38 @@ def test_the_spectrum_has_a_line_a_dataset_and_a_line_a_size(tmp_path):
 
 
 def test_an_unnormalised_spectrum_is_divided_by_its_first_eigenvalue(tmp_path):
-    paths = report_example.spectrum(tmp_path)
-    plain = figures.spectrum(read(*paths)).axes[0].lines[0].get_ydata()
-    with paths[0].open(newline="") as stream:
+    path = report_example.spectrum(tmp_path)
+    plain = figures.spectrum(read(path)).axes[0].lines[0].get_ydata()
+    with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     for row in rows:
         if row["metric"] == "eigenvalue_ratio":
             row["measured_mean"] = str(0.3 * float(row["measured_mean"]))
-    with paths[0].open("w", newline="") as stream:
+    with path.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert figures.spectrum(read(*paths)).axes[0].lines[0].get_ydata() == pytest.approx(plain)
+    assert figures.spectrum(read(path)).axes[0].lines[0].get_ydata() == pytest.approx(plain)
 
 
 def test_an_unknown_kind_names_the_nearest(tmp_path):
-    paths = report_example.spectrum(tmp_path)
-    meta = json.loads(paths[1].read_text())
+    path = report_example.spectrum(tmp_path)
+    meta = json.loads(path.with_suffix(".json").read_text())
     meta["figure"]["kind"] = "spectrums"
-    paths[1].write_text(json.dumps(meta))
+    path.with_suffix(".json").write_text(json.dumps(meta))
     with pytest.raises(UnknownNameError, match="Did you mean 'spectrum'"):
-        figures.draw(*paths, tmp_path / "f.svg", tmp_path / "f.png")
+        figures.draw(path, tmp_path / "f.svg")
     assert not (tmp_path / "f.svg").exists()
 
 
 def test_rows_without_the_needed_keys_are_refused(tmp_path):
-    paths = report_example.error_table(tmp_path)
+    path = report_example.error_table(tmp_path)
     with pytest.raises(ShallowsError, match="hold no panel, index, subsample"):
-        figures.spectrum(read(*paths))
+        figures.spectrum(read(path))
 
 
 @pytest.mark.slow
 def test_drawing_leaves_the_settings_of_matplotlib_as_they_were(tmp_path):
     before = dict(matplotlib.rcParams)
-    figures.draw(*report_example.spectrum(tmp_path), tmp_path / "f.svg", tmp_path / "f.png")
+    figures.draw(report_example.spectrum(tmp_path), tmp_path / "f.svg")
     assert dict(matplotlib.rcParams) == before

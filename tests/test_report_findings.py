@@ -4,6 +4,7 @@ import pytest
 
 from own_plan import own_plan
 from shallows.errors import ShallowsError
+from shallows.experiments.comparing.verdicts import Verdict
 from shallows.report import page
 from workflow_runs import PROJECT
 
@@ -22,7 +23,8 @@ def text(tmp_path):
 
 def test_the_name_of_a_target_becomes_a_link_with_its_verdicts(text):
     path = text("See ``some_table`` and ``another_name``.\n")
-    made = page.render(path, {"some_table": {"reproduced": 3, "deviates": 0, "not run": 1}})
+    kinds = {"number": {Verdict.REPRODUCED: (2, 0), Verdict.NOT_RUN: (1, 0)}, "order": {Verdict.REPRODUCED: (1, 1)}}
+    made = page.render(path, {"some_table": kinds})
     assert '<a href="#some_table"><code>some_table</code></a>' in made
     assert "(3 reproduced, 1 not run)" in made
     assert "<code>another_name</code>" in made and "#another_name" not in made

@@ -89,11 +89,11 @@ def test_no_verdict_mark_filter_or_count_of_the_page_follows_from_a_reason(repor
         nonsense = [dataclasses.replace(row, reason=reasons.get(row.reason, "")) for row in rows]
         for place, shown in (("told", rows), ("nonsense", nonsense)):
             write_rows(tmp_path / place / path.name, shown)
-        targets.append((path.name, path.with_suffix(".json"), None, None))
+            shutil.copy(path.with_suffix(".json"), tmp_path / place)
+        targets.append(path.name)
     for place in ("told", "nonsense"):
         out = tmp_path / place / "index.html"
-        paths = [(tmp_path / place / name, *rest) for name, *rest in targets]
-        page.write(paths, out, summaries=[summary])
+        page.write([(out.with_name(name), None) for name in targets], out, summaries=[summary])
         pages.append(out.read_text())
     for reason, other in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
         pages[1] = pages[1].replace(other, html.escape(reason, quote=True).replace("&#x27;", "&#39;"))
@@ -172,12 +172,12 @@ def test_text_stands_out_from_its_ground(mode):
 
 
 def test_a_page_beside_which_nothing_is_printed_has_no_cards_and_no_script(tmp_path):
-    csv_path, meta_path = report_example.error_table(tmp_path)
-    meta = json.loads(meta_path.read_text())
+    csv_path = report_example.error_table(tmp_path)
+    meta = json.loads(csv_path.with_suffix(".json").read_text())
     for key in ("paper", "source", "citation"):
         del meta[key]
-    meta_path.write_text(json.dumps(meta))
-    page.write([(csv_path, meta_path, None, None)], tmp_path / "own.html")
+    csv_path.with_suffix(".json").write_text(json.dumps(meta))
+    page.write([(csv_path, None)], tmp_path / "own.html")
     text = (tmp_path / "own.html").read_text()
     elements = Elements(text)
     assert not elements.all("script", "form") and "script-src" not in text and 'class="card"' not in text
@@ -205,7 +205,7 @@ def test_a_small_picture_is_cut_out_between_title_and_label(report):
 
 def test_the_page_written_again_is_the_same(report, tmp_path):
     folder = report.parent.parent / "tables"
-    targets = [(path, path.with_suffix(".json"), None, None) for path in sorted(folder.glob("*.csv"))]
+    targets = [(path, None) for path in sorted(folder.glob("*.csv"))]
     for name in ("first.html", "second.html"):
         page.write(targets, tmp_path / name)
     assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
@@ -278,7 +278,7 @@ def test_the_page_is_no_wider_than_its_window(report, tmp_path, width):
 
 def test_code_versions_that_differ_by_their_commit_stand_together():
     def made_by(commits, dirty=False, version="1.0"):
-        return Target((), {"label": {"code": {"version": version, "commits": commits, "dirty": dirty}}}, Path())
+        return Target((), {"label": {"code": {"version": version, "commits": commits, "dirty": dirty}}})
 
     given = [made_by(["a"]), made_by(["c"], True), made_by(["b", "a"]), made_by([], version="")]
     assert page.codes(given) == ["shallows 1.0, commits a, b", "shallows 1.0, commit c, with uncommitted changes"]
@@ -287,20 +287,20 @@ def test_code_versions_that_differ_by_their_commit_stand_together():
 
 @pytest.mark.parametrize("verdict, mean, said", [("not run", "", "No results"), ("measured", "0.4", "Measured; the")])
 def test_a_card_without_values_says_whether_anything_was_measured(tmp_path, verdict, mean, said):
-    csv_path, meta_path = report_example.error_table(tmp_path)
+    csv_path = report_example.error_table(tmp_path)
     lines = csv_path.read_text().splitlines()
     names = lines[0].split(",")
     row = dict.fromkeys(names, "") | {"target": "invented_errors", "dataset": "digits", "method": "EigenPro"}
     row |= {"metric": "test_error", "scale": "demo", "verdict": verdict, "measured_mean": mean}
     csv_path.write_text(f"{lines[0]}\n{','.join(row[name] for name in names)}\n")
-    meta = json.loads(meta_path.read_text())
-    meta_path.write_text(json.dumps(meta | {"layout": {"rows": ["method"], "columns": ["metric"]}}))
-    page.write([(csv_path, meta_path, None, None)], tmp_path / "index.html")
+    meta = json.loads(csv_path.with_suffix(".json").read_text())
+    csv_path.with_suffix(".json").write_text(json.dumps(meta | {"layout": {"rows": ["method"], "columns": ["metric"]}}))
+    page.write([(csv_path, None)], tmp_path / "index.html")
     assert f'<p class="silent">{said}' in (tmp_path / "index.html").read_text()
 
 
 def test_the_words_for_a_figure_that_is_not_seen_are_those_of_the_page(tmp_path):
-    target = read(*report_example.error_table(tmp_path))
+    target = read(report_example.error_table(tmp_path))
     meta = {**target.meta, "figure": {"kind": "curves", "x": "epochs", "y": ["test_error"]}}
     meta["labels"] = {
         **(target.meta.get("labels") or {}),

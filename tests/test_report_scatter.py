@@ -24,20 +24,20 @@ def rows(*methods):
 def drawn(folder, given):
     for row in given:
         row.setdefault("metric", "across")
-    return scatter(read(*by_method(folder, given)))
+    return scatter(read(by_method(folder, given)))
 
 
 def by_method(folder, given):
     methods = [row.pop("method") for row in given]
-    paths = written(folder, given, FIGURE)
-    lines = paths[0].read_text().splitlines()
+    path = written(folder, given, FIGURE)
+    lines = path.read_text().splitlines()
     place = lines[0].split(",").index("method")
     for at, method in enumerate(methods, start=1):
         cells = lines[at].split(",")
         cells[place] = method
         lines[at] = ",".join(cells)
-    paths[0].write_text("\n".join(lines) + "\n")
-    return paths
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 def test_every_point_lies_where_its_two_metrics_say_with_the_colour_of_the_third(tmp_path):

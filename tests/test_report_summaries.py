@@ -25,7 +25,7 @@ PLAN = own_plan()
 @pytest.fixture
 def targets(tmp_path):
     made = (report_example.error_table(tmp_path), report_example.spectrum(tmp_path))
-    return {csv_path.stem: read(csv_path, meta_path) for csv_path, meta_path in made}
+    return {csv_path.stem: read(csv_path) for csv_path in made}
 
 
 def written(tmp_path, **changes):

@@ -51,12 +51,12 @@ def errors(tmp_path):
     return report_example.error_table(tmp_path)
 
 
-def changed(paths, column, value, line=0):
+def changed(path, column, value, line=0):
     """Overwrite one cell of the CSV."""
-    with paths[0].open(newline="") as stream:
+    with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     rows[line][column] = value
-    with paths[0].open("w", newline="") as stream:
+    with path.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
@@ -70,7 +70,7 @@ def test_a_setting_is_read_into_keys():
 
 
 def test_the_layout_says_what_goes_down_and_what_goes_across(errors):
-    table = tables.pivot(read(*errors))
+    table = tables.pivot(read(errors))
     assert table.row_keys == ("epochs", "metric")
     assert [row[0] for row in table.rows] == [
         "1",
@@ -87,33 +87,33 @@ def test_the_layout_says_what_goes_down_and_what_goes_across(errors):
 
 
 def test_published_stands_beside_measured(errors):
-    table = tables.pivot(read(*errors))
+    table = tables.pivot(read(errors))
     cell = table.cells[("1", "train_error"), ("gaussian", "EigenPro")]
     assert (cell.published, cell.measured, cell.verdict) == ("1.8", "1.91 ± 0.04", "reproduced")
 
 
 def test_a_deviation_is_explained_where_one_is_shown(errors):
     explained = "mean ± standard deviation over the repetitions"
-    assert explained in tables.markdown(read(*errors))
-    rows = [dataclasses.replace(row, measured_sd=None) for row in read(*errors).rows]
-    write_rows(errors[0], rows)
-    assert explained not in tables.markdown(read(*errors))
+    assert explained in tables.markdown(read(errors))
+    rows = [dataclasses.replace(row, measured_sd=None) for row in read(errors).rows]
+    write_rows(errors, rows)
+    assert explained not in tables.markdown(read(errors))
 
 
 def test_a_bound_from_below_says_so(errors):
-    with errors[0].open(newline="") as stream:
+    with errors.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     line = next(i for i, row in enumerate(rows) if (row["method"], row["metric"]) == ("EigenPro", "train_error"))
     changed(errors, "is_bound", "yes", line)
     changed(errors, "measured_sd", "", line)
-    bounds = [cell.measured for cell in tables.pivot(read(*errors)).cells.values() if cell.measured.startswith("≥")]
+    bounds = [cell.measured for cell in tables.pivot(read(errors)).cells.values() if cell.measured.startswith("≥")]
     assert len(bounds) == 1 and float(bounds[0].removeprefix("≥ ")) == pytest.approx(
         float(rows[line]["measured_mean"]), abs=0.01
     )
 
 
 def test_a_value_that_was_not_run_says_so_and_its_reason_is_listed(errors):
-    target = read(*errors)
+    target = read(errors)
     assert tables.pivot(target).cells[("1", "train_error"), ("laplace", "Pegasos")].measured == "not run"
     assert tables.html(target).count('<td class="not-run">not run</td>') == 16
     text = tables.markdown(target)
@@ -121,9 +121,9 @@ def test_a_value_that_was_not_run_says_so_and_its_reason_is_listed(errors):
 
 
 def test_a_value_that_was_not_printed_is_an_en_dash(errors):
-    table = tables.pivot(read(*errors))
+    table = tables.pivot(read(errors))
     assert table.cells[("20", "train_error"), ("gaussian", "Pegasos")].published == ""
-    assert "| – | 0.58 ± 0.04 ✓ |" in tables.markdown(read(*errors))
+    assert "| – | 0.58 ± 0.04 ✓ |" in tables.markdown(read(errors))
 
 
 def test_numbers_are_aligned_without_zeros_that_were_not_printed():
@@ -134,25 +134,25 @@ def test_numbers_are_aligned_without_zeros_that_were_not_printed():
 
 
 def test_measured_values_carry_the_digits_of_the_printed_ones(errors):
-    with errors[0].open(newline="") as stream:
+    with errors.open(newline="") as stream:
         lines = list(csv.DictReader(stream))
     for line, row in enumerate(lines):
         if row["published"]:
             changed(errors, "published", f"{float(row['published']) / 100:.1e}", line)
-    cells = tables.pivot(read(*errors)).cells
+    cells = tables.pivot(read(errors)).cells
     assert cells[("1", "train_error"), ("gaussian", "EigenPro")].measured == "1.9e0 ± 4.3e-2"
 
 
 def test_a_value_that_rounds_to_zero_has_no_sign(errors):
     changed(errors, "measured_mean", "-0.0004")
-    assert -0.0004 in [row.measured_mean for row in read(*errors).rows]
-    shown = [cell.measured for cell in tables.pivot(read(*errors)).cells.values()]
+    assert -0.0004 in [row.measured_mean for row in read(errors).rows]
+    shown = [cell.measured for cell in tables.pivot(read(errors)).cells.values()]
     assert any(text.startswith("0.0") for text in shown)
     assert not any(text.startswith("-") for text in shown)
 
 
 def test_markdown_and_html_show_the_same_cells(errors):
-    target = read(*errors)
+    target = read(errors)
     lines = [line.strip("| ").split(" | ") for line in tables.markdown(target).splitlines() if line.startswith("|")]
     body = [row for row in Cells(tables.html(target)).rows if any(cell["tag"] == "td" for cell in row)]
     shown = [cell["text"].strip("\u2007\u2008 \n") for row in body for cell in row if cell["tag"] == "td"]
@@ -165,7 +165,7 @@ def test_markdown_and_html_show_the_same_cells(errors):
 
 
 def test_html_headings_span_what_they_head(errors):
-    rows = Cells(tables.html(read(*errors))).rows
+    rows = Cells(tables.html(read(errors))).rows
     across = {
         sum(int(cell.get("colspan", 1)) for cell in row if not cell["class"].startswith("key")) for row in rows[:3]
     }
@@ -179,7 +179,7 @@ def test_html_headings_span_what_they_head(errors):
 
 
 def test_what_was_not_run_is_folded_away_and_no_value_is_lost(errors):
-    target = read(*errors)
+    target = read(errors)
     first, absent = tables.parts_of(target)
     assert not first.is_folded and all(column[0] != "laplace" for column in first.table.columns)
     assert absent.is_folded and absent.title == "16 values printed and not run here"
@@ -191,34 +191,34 @@ def test_what_was_not_run_is_folded_away_and_no_value_is_lost(errors):
 
 
 def test_what_nobody_printed_is_folded_beneath_what_is_compared(errors):
-    with errors[0].open(newline="") as stream:
+    with errors.open(newline="") as stream:
         lines = list(csv.DictReader(stream))
     for line, row in enumerate(lines):
         if "epochs=5" in row["setting"]:
             changed(errors, "published", "", line)
-    first, besides, absent = tables.parts_of(read(*errors))
+    first, besides, absent = tables.parts_of(read(errors))
     assert all(row[0] != "5" for row in first.table.rows)
-    assert besides.is_folded and not besides.table.has_published
+    assert besides.is_folded and not besides.table.printed_columns
     assert besides.title == "8 values measured besides, of which the source prints none"
     assert [len(part.table.cells) for part in (first, besides, absent)] == [24, 8, 12]
 
 
 def test_a_column_without_a_printed_number_has_no_place_for_one(errors):
-    with errors[0].open(newline="") as stream:
+    with errors.open(newline="") as stream:
         lines = list(csv.DictReader(stream))
     for line, row in enumerate(lines):
         if row["method"] == "Pegasos" and "gaussian" in row["setting"]:
             changed(errors, "published", "", line)
-    table = tables.pivot(read(*errors))
+    table = tables.pivot(read(errors))
     assert table.parts(("gaussian", "EigenPro")) == ("published", "measured")
     assert table.parts(("gaussian", "Pegasos")) == ("measured",)
-    headings = next(line for line in tables.markdown(read(*errors)).splitlines() if line.startswith("| "))
+    headings = next(line for line in tables.markdown(read(errors)).splitlines() if line.startswith("| "))
     assert "Gaussian · EigenPro · published" in headings and "Gaussian · Pegasos · measured" in headings
     assert "Gaussian · Pegasos · published" not in headings
 
 
 def test_the_label_is_on_the_face_of_both_forms(errors):
-    target = read(*errors)
+    target = read(errors)
     for text in (tables.markdown(target), tables.html(target)):
         for part in (
             "demo",
@@ -232,10 +232,10 @@ def test_the_label_is_on_the_face_of_both_forms(errors):
 
 
 def test_what_the_label_does_not_know_is_called_unknown(errors):
-    meta = json.loads(errors[1].read_text())
+    meta = json.loads(errors.with_suffix(".json").read_text())
     meta["label"] = {"scale": "demo"}
-    errors[1].write_text(json.dumps(meta))
-    assert "Hardware: unknown" in tables.markdown(read(*errors))
+    errors.with_suffix(".json").write_text(json.dumps(meta))
+    assert "Hardware: unknown" in tables.markdown(read(errors))
 
 
 def test_data_of_one_size_that_were_prepared_several_times_are_told_once():
@@ -246,30 +246,30 @@ def test_data_of_one_size_that_were_prepared_several_times_are_told_once():
 
 def test_text_from_a_table_cannot_become_markup(errors):
     changed(errors, "reason", "<script>alert(1)</script> a|b", 4)
-    assert "<script>" not in tables.html(read(*errors))
+    assert "<script>" not in tables.html(read(errors))
 
 
 def test_a_key_that_the_layout_forgets_becomes_a_row_heading(errors):
-    meta = json.loads(errors[1].read_text())
+    meta = json.loads(errors.with_suffix(".json").read_text())
     meta["layout"] = {"rows": ["epochs"], "columns": ["method"]}
-    errors[1].write_text(json.dumps(meta))
-    table = tables.pivot(read(*errors))
+    errors.with_suffix(".json").write_text(json.dumps(meta))
+    table = tables.pivot(read(errors))
     assert set(table.row_keys) == {"metric", "kernel", "epochs"}
     assert len(table.cells) == 48
 
 
 def test_a_layout_that_names_an_unknown_key_is_refused(errors):
-    meta = json.loads(errors[1].read_text())
+    meta = json.loads(errors.with_suffix(".json").read_text())
     meta["layout"]["rows"] = ["epoch"]
-    errors[1].write_text(json.dumps(meta))
+    errors.with_suffix(".json").write_text(json.dumps(meta))
     with pytest.raises(ShallowsError, match="names epoch"):
-        tables.pivot(read(*errors))
+        tables.pivot(read(errors))
 
 
 def test_two_rows_with_the_same_keys_are_refused(errors):
     changed(errors, "setting", "kernel=gaussian; epochs=5", 0)
     with pytest.raises(ShallowsError, match="Two rows"):
-        tables.pivot(read(*errors))
+        tables.pivot(read(errors))
 
 
 @pytest.mark.parametrize(
@@ -284,28 +284,28 @@ def test_two_rows_with_the_same_keys_are_refused(errors):
 def test_a_wrong_table_is_told_at_the_door(errors, column, value, error, message):
     changed(errors, column, value)
     with pytest.raises(error, match=message):
-        read(*errors)
+        read(errors)
 
 
 def test_a_missing_column_is_named(errors):
-    errors[0].write_text("target,dataset\ninvented_errors,digits\n")
+    errors.write_text("target,dataset\ninvented_errors,digits\n")
     with pytest.raises(ShallowsError, match="lacks the columns n_train"):
-        read(*errors)
+        read(errors)
 
 
 def test_what_a_figure_draws_is_left_to_the_figure(tmp_path):
-    table = tables.pivot(read(*report_example.spectrum(tmp_path)))
+    table = tables.pivot(read(report_example.spectrum(tmp_path)))
     assert table.columns == (("ratio_201",),)
     assert (len(table.rows), table.n_drawn) == (4, 1100)
 
 
 def test_a_long_table_is_thinned_and_says_so(tmp_path):
-    paths = report_example.spectrum(tmp_path)
-    meta = json.loads(paths[1].read_text())
+    path = report_example.spectrum(tmp_path)
+    meta = json.loads(path.with_suffix(".json").read_text())
     del meta["figure"]
     meta["layout"] = {"rows": ["index"], "columns": ["panel", "dataset", "subsample", "metric"]}
-    paths[1].write_text(json.dumps(meta))
-    target = read(*paths)
+    path.with_suffix(".json").write_text(json.dumps(meta))
+    target = read(path)
     table = tables.pivot(target)
     assert 8 <= len(table.rows) <= pivot.SHOWN + 1 < table.n_rows
     assert table.rows[0] == ("1",)
@@ -313,46 +313,47 @@ def test_a_long_table_is_thinned_and_says_so(tmp_path):
 
 
 def test_render_writes_both_forms_and_nothing_else(errors, tmp_path):
-    folder = tmp_path / "out"
-    tables.render(*errors, folder / "t.md", folder / "t.html")
-    assert sorted(path.name for path in folder.iterdir()) == ["t.html", "t.md"]
-    assert (folder / "t.html").read_text().startswith("<!DOCTYPE html>")
+    before = {*tmp_path.iterdir()}
+    tables.render(errors)
+    assert {*tmp_path.iterdir()} - before == {errors.with_suffix(ending) for ending in (".html", ".md")}
+    assert errors.with_suffix(".html").read_text().startswith("<!DOCTYPE html>")
 
 
 def test_a_failed_write_leaves_no_file(tmp_path, errors, monkeypatch):
     def refuse(*_):
         raise OSError("no space left")
 
+    before = {*tmp_path.iterdir()}
     monkeypatch.setattr("os.replace", refuse)
     with pytest.raises(OSError, match="no space"):
-        tables.render(*errors, tmp_path / "out" / "t.md", tmp_path / "out" / "t.html")
-    assert list((tmp_path / "out").iterdir()) == []
+        tables.render(errors)
+    assert {*tmp_path.iterdir()} == before
 
 
 def test_what_is_printed_has_its_kind_of_evidence_beside_its_name(errors):
-    meta = json.loads(errors[1].read_text())
+    meta = json.loads(errors.with_suffix(".json").read_text())
     meta["kinds"] = {"test_error": "number"}
-    errors[1].write_text(json.dumps(meta))
-    target = read(*errors)
+    errors.with_suffix(".json").write_text(json.dumps(meta))
+    target = read(errors)
     for text in (tables.markdown(target), tables.html(target)):
         assert "test error (%) [number]" in text and "train error (%) [" not in text
 
 
 def test_a_table_says_which_criteria_were_set_after_a_look(errors):
-    text = tables.markdown(read(*errors))
+    text = tables.markdown(read(errors))
     assert "Criteria, unchanged since the first commit of this target: 0.3 points." in text
     assert "Criteria, set or moved after results had been looked at: 0.3 points." in text
     assert "before the run" not in text
 
 
 def test_a_table_says_what_is_counted_elsewhere(errors):
-    assert "counted there alone" not in tables.markdown(read(*errors))
+    assert "counted there alone" not in tables.markdown(read(errors))
     changed(errors, "derived", "143/4 of Table 3")
-    assert "are counted there alone" in tables.markdown(read(*errors))
+    assert "are counted there alone" in tables.markdown(read(errors))
 
 
 def test_a_target_tells_its_items_by_kind(errors):
-    target = read(*errors)
+    target = read(errors)
     assert counts_by_kind(target.rows) == {
         "number": {
             "reproduced": (13, 7),
@@ -368,26 +369,26 @@ def test_a_value_that_is_not_finite_is_seen_in_the_table(errors, text, shown):
     changed(errors, "measured_mean", text)
     changed(errors, "measured_sd", "nan" if text else "")
     changed(errors, "verdict", "deviates")
-    table = pivot.pivot(read(*errors))
+    table = pivot.pivot(read(errors))
     assert shown in {cell.measured for cell in table.cells.values()}
 
 
 def test_a_value_that_is_derived_from_others_asks_for_one_decimal_alone(errors):
-    with errors[0].open(newline="") as stream:
+    with errors.open(newline="") as stream:
         lines = list(csv.DictReader(stream))
     for line, row in enumerate(lines):
         if row["published"]:
             changed(errors, "derived", "77/7 of another table", line)
-    cells = tables.pivot(read(*errors)).cells
+    cells = tables.pivot(read(errors)).cells
     assert cells[("1", "train_error"), ("gaussian", "EigenPro")].measured == "1.9 ± 0.04"
 
 
 @pytest.mark.parametrize(("count", "folded"), [(3, False), (5, True)])
 def test_many_notes_are_folded_after_the_third(errors, count, folded):
-    meta = json.loads(errors[1].read_text())
+    meta = json.loads(errors.with_suffix(".json").read_text())
     meta["notes"] = [f"The note of number {n}." for n in range(count)]
-    errors[1].write_text(json.dumps(meta))
-    text = tables.html(read(*errors))
+    errors.with_suffix(".json").write_text(json.dumps(meta))
+    text = tables.html(read(errors))
     assert all(note in text for note in meta["notes"])
     assert ("<summary>2 more notes</summary>" in text) == folded
 
@@ -400,16 +401,16 @@ def test_a_long_caption_shows_at_most_forty_words_and_folds_the_rest():
 
 
 def test_ours_stands_in_the_table_beside_the_authors_with_its_ratio_and_is_not_folded(errors):
-    csv_path, meta_path = errors
-    rows = read_rows(csv_path)
+    rows = read_rows(errors)
     first = next(row for row in rows if row.setting == "kernel=gaussian; epochs=1" and row.method == "EigenPro")
     ours = replace(
         first, method="EigenPro (ours)", published="", evidence="", series="ours", verdict=Verdict.MEASURED, ratio=0.5
     )
-    write_rows(csv_path, [*rows, ours])
-    meta = json.loads(meta_path.read_text())
-    meta_path.write_text(json.dumps({**meta, "sources": {"EigenPro": {"rank": "printed: Appendix B"}}}))
-    target = read(csv_path, meta_path)
+    write_rows(errors, [*rows, ours])
+    meta = json.loads(errors.with_suffix(".json").read_text())
+    meta["sources"] = {"EigenPro": {"rank": "printed: Appendix B"}}
+    errors.with_suffix(".json").write_text(json.dumps(meta))
+    target = read(errors)
     shown = tables.parts_of(target)[0]
     column = next(one for one in shown.table.columns if "EigenPro (ours)" in one)
     assert any(column == place[1] and "(0.5 ×)" in cell.measured for place, cell in shown.table.cells.items())

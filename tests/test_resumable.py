@@ -46,6 +46,7 @@ def job_of(method, folder):
         "seed": 0,
         "marks": [],
         "definition": METHODS[method],
+        "code": "some code",
     }
     return run.Job(asked, folder / "prepared", folder / "run", folder / "checkpoints")
 

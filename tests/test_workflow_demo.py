@@ -252,7 +252,7 @@ def test_what_is_new_makes_nothing_out_of_date_and_a_new_target_its_own_runs_and
         with changed(root, **{"config/papers/another.yaml": lambda _: new_paper(plan)}):
             found = wanted(root)
     assert {output.split("/")[4] for output in found.pop("train")} == {"averaged_sgd"}
-    assert found.pop("tabulate") == {"results/demo/evaluation/another_table.json"}
+    assert found.pop("tabulate") == {"results/demo/tables/another_table.csv"}
     assert set(found) <= {"draw", "write_page"}
     assert found.get("draw", set()) <= {"results/demo/figures/another_table.svg"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 from shallows.experiments import command_line
-from shallows.experiments.dataset_leaderboard.board import Leaderboards
+from shallows.experiments.dataset_leaderboard import Leaderboards
 from shallows.experiments.identity import code, sources
 from shallows.experiments.planning import placement, requests, slurm
 from shallows.experiments.planning.plan import SCALES, Plan

@@ -1,4 +1,4 @@
-"""Published beside measured, with a verdict: the records of a target gathered and checked, the numbers as CSV and JSON,
+"""Published beside measured, with a verdict: the records of a target checked, the numbers as CSV and JSON,
 and two forms for people. One job a target, since each step takes less time than a process takes to start.
 """
 
@@ -12,7 +12,6 @@ rule tabulate:
             curve_of(run) for run in PLAN.runs_of(wildcards.target, wildcards.scale)
         ],
     output:
-        evaluation=below("{scale}", "evaluation/{target}.json"),
         numbers=below("{scale}", "tables/{target}.csv"),
         meta=below("{scale}", "tables/{target}.json"),
         md=below("{scale}", "tables/{target}.md"),

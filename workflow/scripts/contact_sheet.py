@@ -1,6 +1,5 @@
 from shallows.experiments.running.journal import journal
 from shallows.report import contact_sheet
 
-output = snakemake.output
 with journal(snakemake.log[0]):
-    contact_sheet.of_dataset(snakemake.wildcards.dataset, snakemake.input[0], output.svg, output.png)
+    contact_sheet.of_dataset(snakemake.wildcards.dataset, snakemake.input[0], snakemake.output.svg)

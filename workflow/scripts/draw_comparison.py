@@ -5,9 +5,9 @@ fork_server.hand_over()
 from pathlib import Path
 
 from shallows.experiments.running.journal import journal
-from shallows.report import own_data
+from shallows.report import figures, own_data
 
 with journal(snakemake.log[0]):
     tables = {Path(path).stem: path for path in snakemake.input}
     for svg in map(Path, snakemake.output.svg):
-        own_data.draw(tables[svg.stem], svg, svg.with_suffix(".png"))
+        figures.draw(tables[svg.stem], svg, own_data.KINDS)

@@ -10,6 +10,5 @@ from shallows.report import tables
 
 with journal(snakemake.log[0]):
     leaderboard.write(snakemake.input.outcomes, snakemake.input.stamp, Path(snakemake.output.csv[0]).parent)
-    for numbers in map(Path, snakemake.output.csv):
-        forms = (numbers.with_suffix(ending) for ending in (".json", ".md", ".html"))
-        tables.render(numbers, *forms)
+    for numbers in snakemake.output.csv:
+        tables.render(numbers)

@@ -12,5 +12,5 @@ with journal(snakemake.log[0]):
     given, asked = snakemake.input, snakemake.wildcards
     folder = Path(snakemake.output.csv[0]).parent
     leaderboard.write_for_dataset(given.outcomes, asked.dataset, asked.scale, given.prepared, folder)
-    for numbers in map(Path, snakemake.output.csv):
-        tables.render(numbers, *(numbers.with_suffix(ending) for ending in (".json", ".md", ".html")))
+    for numbers in snakemake.output.csv:
+        tables.render(numbers)

@@ -9,12 +9,9 @@ from shallows.report import page
 
 with journal(snakemake.log[0]):
     pictures = {Path(path).stem: path for path in snakemake.input if path.endswith(".svg")}
-    targets = [
-        (meta.with_suffix(".csv"), meta, meta.with_suffix(".html"), pictures.get(meta.stem))
-        for meta in map(Path, snakemake.input.meta)
-    ]
+    tables = (Path(meta).with_suffix(".csv") for meta in snakemake.input.meta)
     page.write(
-        targets,
+        [(table, pictures.get(table.stem)) for table in tables],
         snakemake.output[0],
         getattr(snakemake.input, "findings", ()),
         getattr(snakemake.input, "summaries", ()),

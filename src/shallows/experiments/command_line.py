@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from shallows.errors import ShallowsError, UnknownNameError
 
-from .dataset_leaderboard.board import FOLDER, Leaderboards
+from .dataset_leaderboard import FOLDER, Leaderboards
 from .planning.configuration import SCALES, ConfigurationError
 from .planning.plan import Plan
 from .user_data.comparison import Comparison
@@ -19,7 +19,7 @@ from .user_data.comparison import Comparison
 #: Options of Snakemake that name stages, with what stands after the name.
 OF_STAGES = {"--set-resources": ":", "--set-threads": "="}
 
-_FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png"), "evaluation": ("json",)}
+_FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
 _STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs", FOLDER)
 
 

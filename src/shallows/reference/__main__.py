@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shallows.errors import ShallowsError
@@ -36,12 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
     reference = options.reference / options.scale
-    if options.command == "list":
-        from . import folder
-
-        print(*folder.lines(folder.read_index(reference)), sep="\n")
-        return 0
-
     if options.command == "verify":
         from . import folder, verification
 
@@ -50,6 +44,17 @@ def _run(options: argparse.Namespace) -> int:
         verification.write_csv(found, results / "verification.csv")
         print(f"Every number: {results / 'verification.csv'}")
         return 0 if found.holds else 1
+    for line in _said(options, results, reference):
+        print(line, flush=True)
+    return 0
+
+
+def _said(options: argparse.Namespace, results: Path, reference: Path) -> Iterable[str]:
+    """Do what a command asks for; returns what it says, some of it while it works."""
+    if options.command == "list":
+        from . import folder
+
+        return folder.lines(folder.read_index(reference))
 
     from shallows.experiments.planning.plan import Plan
 
@@ -57,27 +62,19 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "report":
         from .drawing import draw
 
-        print(f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}")
-        return 0
-
+        return [f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}"]
     if options.command == "crate":
         from . import crate
 
         out = options.out or results.parent / "crate" / options.scale
-        print(f"The crate: {crate.write(plan, options.scale, results, out, options.agent).resolve()}")
-        return 0
-
+        return [f"The crate: {crate.write(plan, options.scale, results, out, options.agent).resolve()}"]
     if options.command == "collect":
         from .collection import collect
 
-        said = collect(plan, options.scale, results, reference, options.targets, older=options.older)
-    else:
-        from .judging import judge
+        return collect(plan, options.scale, results, reference, options.targets, older=options.older)
+    from .judging import judge
 
-        said = judge(plan, options.scale, reference, options.targets)
-    for line in said:
-        print(line, flush=True)
-    return 0
+    return judge(plan, options.scale, reference, options.targets)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Finished runs of a scale, collected as reference results: their table made anew, their records in a compact form."""
+"""Collects finished runs of a scale as reference results: their tables made anew, their records in a compact form."""
 
 from __future__ import annotations
 
 import datetime
 import json
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import yaml
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing import evaluations, target_table
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.runs import Run
 from shallows.experiments.running import job
 from shallows.experiments.running import record as records
 from shallows.report.target import Target
@@ -47,20 +47,17 @@ def collect(
     for target in wanted or plan.targets:
         try:
             listed[target] = _collect_one(plan, target, scale, results, reference, older)
-            reasons.pop(target, None)
             yield f"{target}: {listed[target]['rows']} rows, {listed[target]['runs']} runs"
         except NotFinishedError as error:
             kept = "; what the reference holds of it stays" if target in listed else ""
             yield f"{target}: not collected, {error}{kept}"
-            if target not in listed:
-                reasons[target] = str(error)
-    reasons |= {one: reasons.get(one, "not collected") for one in plan.targets if one not in listed}
+            reasons[target] = str(error)
     folder.write_index(
         reference,
         {
             "scale": scale,
             "targets": {one: listed[one] for one in plan.targets if one in listed},
-            "not_run": {one: reasons[one] for one in plan.targets if one in reasons and one not in listed},
+            "not_run": {one: reasons.get(one, "not collected") for one in plan.targets if one not in listed},
         },
     )
 
@@ -70,26 +67,20 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
     runs = plan.runs_of(target, scale)
     if not runs:
         raise NotFinishedError("nothing of it is run at this scale")
-    absent = [run for run in runs if not (results / run.folder / "record.json").exists()]
-    if absent:
-        raise NotFinishedError(f"{len(absent)} of its {len(runs)} runs are not finished")
-    found, current = {}, True
-    for run in runs:
-        record, _ = records.read(results / run.folder)
-        records.check(record, results / run.folder)
-        found[run.folder] = record
-        spec = {**run.spec(plan.configuration.methods), "code": plan.code_of(run)}
-        current = current and job.key_of(spec, record["data"]["sha256"]) == record["run"]["key"]
+    paths = [results / run.folder / "record.json" for run in runs]
+    if n_absent := sum(not path.exists() for path in paths):
+        raise NotFinishedError(f"{n_absent} of its {len(runs)} runs are not finished")
+    found = {run.folder: records.read(results / run.folder)[0] for run in runs}
+    for place, record in found.items():
+        records.check(record, results / place)
+    current = all(is_current(plan, run, found[run.folder]) for run in runs)
     if not current and not older:
         raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
     comparison = plan.comparison(target, scale)
-    with tempfile.TemporaryDirectory() as place:
-        evaluation = Path(place) / "runs.json"
-        evaluations.gather([results / run / "record.json" for run in found], evaluation)
-        measured = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
+    measured = evaluations.read(paths, comparison["spec"].get("mark", ""))
     meta = target_table.describe(comparison, measured)
     rows = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
-    kept, every = compaction.thinned(Target(tuple(rows), meta, results))
+    kept, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
         "target": target,
         "scale": scale,
@@ -104,6 +95,11 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
         compaction.check_that_nothing_is_private(text, f"The reference of {target}", plan.configuration.root)
     sums = folder.write_target(reference, target, kept, content)
     return {**sums, "rows": len(kept), "thinned": every, "of_the_collecting_code": current, **facts(found.values())}
+
+
+def is_current(plan: Plan, run: Run, record: Mapping[str, Any]) -> bool:
+    """Whether a record is of the present code, parameters and data."""
+    return job.key_of(plan.job(run), record["data"]["sha256"]) == record["run"]["key"]
 
 
 def facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -124,7 +120,7 @@ def facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def machine_metrics(root: str | Path, target: str) -> list[str]:
-    """What depends on the speed of a machine by ``config/reference.yaml``, for a target; nothing without that file."""
+    """What of a target depends on the speed of a machine, by ``config/reference.yaml``; nothing without that file."""
     path = Path(root) / "config" / "reference.yaml"
     if not path.exists():
         return []
@@ -138,6 +134,6 @@ def of_the_machine(plan: Plan, target: str) -> list[str]:
 
 
 def among(spec: Mapping[str, Any], named: Collection[str]) -> list[str]:
-    """Of the metrics and claims of a target's entry those that are named or are about what is named."""
+    """The metrics of a target that are named, and its claims that are named or are about one of these metrics."""
     defined = {**spec["metrics"], **spec.get("claims", {})}
     return [name for name, one in defined.items() if name in named or one.get("metric") in named]

@@ -24,8 +24,8 @@ _ROOTS = r"(?<![\w.:/])/(?:home|root|tmp|Users|mnt|scratch|var)/"
 def compact_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Records of runs, by their folders, without their curves.
 
-    What many of them say alike stands once, in the lists ``data`` and ``made_by`` (code, machine); each of ``runs``
-    names its own by their place.
+    The lists ``data`` and ``made_by`` (code, machine) hold once what many records share; each of ``runs`` refers to its
+    own entries by their places.
     """
     data: list[Any] = []
     made_by: list[Any] = []
@@ -71,7 +71,7 @@ def thinned(target: Target) -> tuple[list[Row], int]:
     them says which: 1 for all.
     """
     places: dict[Any, list[int]] = {}
-    marks = {*target.meta.get("marks", ()), (target.meta.get("figure") or {}).get("x", "index")}
+    marks = {*target.marks, target.figure.get("x", "index")}
     for place, row in enumerate(target.rows):
         if target.is_drawn(row):
             curve = tuple((name, value) for name, value in row.keys.items() if name not in marks)

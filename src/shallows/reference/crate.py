@@ -14,7 +14,6 @@ import mimetypes
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,8 @@ import yaml
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.experiments.comparing import target_table
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running import job
 
-from .collection import facts
+from .collection import facts, is_current
 from .compaction import check_that_nothing_is_private
 
 #: Terms that the context of RO-Crate 1.1 lacks.
@@ -34,25 +32,10 @@ _CONFORMS_TO = ("https://w3id.org/ro/crate/1.1", "https://w3id.org/workflowhub/w
 
 
 def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: str | None = None) -> Path:
-    """Write the crate of a scale into a new folder, and return the folder.
+    """Write the crate of a scale, from its ``results/<scale>``, into a new folder, and return the folder.
 
-    Parameters
-    ----------
-    plan : Plan
-    scale : str
-    results : path
-        The folder of the scale, ``results/<scale>``.
-    out : path
-        The folder to write; it must not be there.
-    agent : str, optional
-        Who ran the workflow, as the crate is to say it.
-
-    Raises
-    ------
-    ShallowsError
-        The folder is there already, the scale is not finished, or a result would tell a path of this machine.
-    MissingExtraError
-        The package ``rocrate`` is not installed.
+    The crate says that ``agent`` ran the workflow. An error is raised where the folder is there already, the scale is
+    not finished, or a result would tell a path of this machine.
     """
     results, out = Path(results), Path(out)
     if out.exists():
@@ -62,8 +45,7 @@ def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: s
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as place:
         crate = Path(place) / out.name
-        contents = fill(plan, scale, results, crate)
-        describe(entities(contents, agent), crate)
+        describe(entities(plan, scale, crate, fill(plan, scale, results, crate), agent), crate)
         crate.rename(out)
     return out
 
@@ -91,8 +73,7 @@ def _unfinished(plan: Plan, target: str, scale: str, results: Path) -> str | Non
         if absent := [path for path in needed if not path.exists()]:
             return f"no {absent[0]}"
         record = json.loads(needed[0].read_text(encoding="utf-8"))
-        spec = {**run.spec(plan.configuration.methods), "code": plan.code_of(run)}
-        if job.key_of(spec, record["data"]["sha256"]) != record["run"]["key"]:
+        if not is_current(plan, run, record):
             return f"{run.folder} is of other code or parameters than the present ones"
     return None
 
@@ -122,39 +103,26 @@ def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
     return found | {f"results/{scale}/{path}": results / path for path in ["report/index.html", *paths, *boards]}
 
 
-def fill(plan: Plan, scale: str, results: Path, crate: Path) -> Contents:
-    """Copy the files into a crate with a list of their checksums, and return what it holds.
+def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, dict[str, str]]:
+    """Copy the files into a crate with a list of their checksums; returns the checksum and the size of each, by path.
 
     A result that tells a path or a name of this machine is refused, since who reads a deposit has no use for it.
     """
-    sums, sizes = {}, {}
+    listed = {}
     for path, place in files(plan, scale, results).items():
         content = place.read_bytes()
         if path.startswith("results/") and place.suffix in (".json", ".csv", ".md", ".html"):
             check_that_nothing_is_private(content.decode("utf-8"), str(place), plan.configuration.root)
-        sums[path], sizes[path] = hashlib.sha256(content).hexdigest(), len(content)
+        listed[path] = _about(content)
         (crate / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(place, crate / path)
-    listing = "".join(f"{digest}  {path}\n" for path, digest in sums.items()).encode()
+    listing = "".join(f"{one['sha256']}  {path}\n" for path, one in listed.items()).encode()
     (crate / MANIFEST).write_bytes(listing)
-    sums[MANIFEST], sizes[MANIFEST] = hashlib.sha256(listing).hexdigest(), len(listing)
-    below = crate / "results" / scale
-    tables = {target: json.loads((below / f"tables/{target}.json").read_text("utf-8")) for target in plan.targets}
-    return Contents(
-        scale=scale,
-        sums=sums,
-        sizes=sizes,
-        targets={target: (_name(table), products(plan, target)) for target, table in tables.items()},
-        records=[
-            json.loads((below / one.folder / "record.json").read_text("utf-8")) for one in plan.runs(scale).values()
-        ],
-        inputs=list(input_files(plan, scale)),
-        citation=(crate / "CITATION.cff").read_text(encoding="utf-8"),
-    )
+    return listed | {MANIFEST: _about(listing)}
 
 
-def _name(table: Mapping[str, Any]) -> str:
-    return f"{table['title']} ({table['paper']}, {table['source']})"
+def _about(content: bytes) -> dict[str, str]:
+    return {"contentSize": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def input_files(plan: Plan, scale: str) -> Iterator[dict[str, Any]]:
@@ -235,48 +203,29 @@ _LANGUAGE = {
 }
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a crate holds: its files with SHA-256 and bytes, and what is said of them."""
-
-    scale: str
-    sums: Mapping[str, str]
-    sizes: Mapping[str, int]
-    targets: Mapping[str, tuple[str, list[str]]]  # name for people, and files below the folder of the scale
-    records: list[Mapping[str, Any]]
-    inputs: list[dict[str, Any]]  # as entities
-    citation: str  # of the workflow, as CITATION.cff has it
-
-    def file(self, path: str, name: str, **more: Any) -> dict[str, Any]:
-        """The entity of a file."""
-        return {
-            "@id": path,
-            "@type": "File",
-            "name": name,
-            "encodingFormat": format_of(path),
-            "contentSize": str(self.sizes[path]),
-            "sha256": self.sums[path],
-            **more,
-        }
-
-
 def format_of(path: str) -> str:
     """The media type of a file, by its name; of a packed one that of the package."""
     kind, packed = mimetypes.guess_type(path)
     return f"application/{packed}" if packed else kind or "text/plain"
 
 
-def entities(contents: Contents, agent: str | None = None) -> list[dict[str, Any]]:
-    """Describe a crate; the first entity is the crate itself.
+def entities(
+    plan: Plan, scale: str, crate: Path, listed: Mapping[str, Mapping[str, str]], agent: str | None = None
+) -> list[dict[str, Any]]:
+    """Describe a crate and the files in it, which `fill` has listed; the first entity is the crate itself."""
+    below = f"results/{scale}"
+    runs = [f"{below}/{run.folder}/record.json" for run in plan.runs(scale).values()]
+    records = [json.loads((crate / path).read_text(encoding="utf-8")) for path in runs]
+    about, told = yaml.safe_load((crate / "CITATION.cff").read_text(encoding="utf-8")), facts(records)
 
-    Parameters
-    ----------
-    contents : Contents
-    agent : str, optional
-        Who ran the workflow.
-    """
-    scale, records, told = contents.scale, contents.records, facts(contents.records)
-    about = yaml.safe_load(contents.citation)
+    def file(path: str, name: str) -> dict[str, Any]:
+        return _entity(path, "File", name, encodingFormat=format_of(path), **listed[path])
+
+    def products_of(target: str) -> Iterator[dict[str, Any]]:
+        table = json.loads((crate / below / f"tables/{target}.json").read_text(encoding="utf-8"))
+        name = f"{table['title']} ({table['paper']}, {table['source']})"
+        return (file(f"{below}/{path}", name) for path in products(plan, target))
+
     licence = _entity(f"https://spdx.org/licenses/{about['license']}", "CreativeWork", about["license"])
     authors = [_author(one) for one in about["authors"]]
     packages = dict.fromkeys(pair for one in records for pair in one["packages"].items() if pair[1])
@@ -285,21 +234,20 @@ def entities(contents: Contents, agent: str | None = None) -> list[dict[str, Any
     given = _entity("#scale", "PropertyValue", "scale", value=scale, exampleOfWork=_to(parameter["@id"]))
     usage = list(_usage(records, told))
     agents = [_entity("#agent", "Person", agent)] if agent else []
-    inputs = list({one["@id"]: one for one in contents.inputs}.values())
+    inputs = list({one["@id"]: one for one in input_files(plan, scale)}.values())
 
     parts = [
-        _entity(part, "Dataset", name) if part.endswith("/") else contents.file(part, name)
+        _entity(part, "Dataset", name) if part.endswith("/") else file(part, name)
         for part, name in (PARTS | {MANIFEST: "SHA-256 of every other file but the metadata"}).items()
-        if part in contents.sums or any(path.startswith(part) for path in contents.sums if part.endswith("/"))
+        if part in listed or any(path.startswith(part) for path in listed if part.endswith("/"))
     ]
     parts = [one | ({"about": _to("./")} if one["@id"] == "README.md" else {}) for one in parts]
-    below = f"results/{scale}"
     results = [
-        contents.file(f"{below}/report/index.html", "Published and measured numbers with verdicts, on one page"),
-        *(contents.file(f"{below}/{path}", name) for name, paths in contents.targets.values() for path in paths),
+        file(f"{below}/report/index.html", "Published and measured numbers with verdicts, on one page"),
+        *(one for target in plan.targets for one in products_of(target)),
         _entity(f"{below}/runs/", "Dataset", f"Records and curves of {len(records)} runs"),
     ]
-    workflow = contents.file(MAIN, about["title"]) | {
+    workflow = file(MAIN, about["title"]) | {
         "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
         "conformsTo": _to("https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"),
         "description": " ".join(about["abstract"].split()),
@@ -313,7 +261,7 @@ def entities(contents: Contents, agent: str | None = None) -> list[dict[str, Any
     action = _entity(
         "#run",
         "CreateAction",
-        f"All {len(contents.targets)} targets at the scale {scale}",
+        f"All {len(plan.targets)} targets at the scale {scale}",
         description=f"{len(records)} runs by commit {', '.join(one or 'unknown' for one in told['commits'])}"
         f"{', with changes that are in no commit' if told['with_changes_beside'] else ''}. Begin and end are those of "
         "the first run and of the last; tables, figures and the page were made after them.",
@@ -331,7 +279,7 @@ def entities(contents: Contents, agent: str | None = None) -> list[dict[str, Any
         "./",
         "Dataset",
         f"{about['title']}: results at the scale {scale}",
-        description=f"The workflow with its configuration, and tables, figures and records of {len(contents.targets)} "
+        description=f"The workflow with its configuration, and tables, figures and records of {len(plan.targets)} "
         f"targets at the scale {scale}.",
         license=_to(licence["@id"]),
         author=_all(authors),

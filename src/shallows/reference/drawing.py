@@ -39,10 +39,9 @@ def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path
 
 def _target(
     plan: Plan, scale: str, index: Mapping[str, Any], files: folder.TargetFiles | None, target: str, out: Path
-) -> tuple[Path, Path, Path, Path | None]:
-    """Draw one target, and return what the page asks of it."""
-    table = out / "tables" / f"{target}.csv"
-    meta, figure = table.with_suffix(".json"), out / "figures" / f"{target}.svg"
+) -> tuple[Path, Path | None]:
+    """Draw one target; returns the paths of its table and of its figure."""
+    table, figure = out / "tables" / f"{target}.csv", out / "figures" / f"{target}.svg"
     if files is not None:
         rows = _with_folders(files, target, out)
         description = dict(files.record["meta"])
@@ -57,12 +56,12 @@ def _target(
             side: [one for one in axes if one in known] for side, axes in description["layout"].items()
         }
     write_rows(table, rows)
-    write_json(meta, description)
-    tables.render(table, meta, table.with_suffix(".md"), table.with_suffix(".html"))
-    has_figure = files is not None and bool(description.get("figure"))
-    if has_figure:
-        figures.draw(table, meta, figure, figure.with_suffix(".png"))
-    return table, meta, table.with_suffix(".html"), figure if has_figure else None
+    write_json(table.with_suffix(".json"), description)
+    tables.render(table)
+    if files is None or not description.get("figure"):
+        return table, None
+    figures.draw(table, figure)
+    return table, figure
 
 
 def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[Row]:

@@ -31,7 +31,7 @@ class TargetFiles:
 
 
 def read_index(folder: str | Path) -> dict[str, Any]:
-    """The index of a scale: what is there, by which commit, on what machine and when; and what was not run."""
+    """The index of a scale: its targets, each with commit, machine and date, and those that were not run."""
     path = Path(folder) / INDEX
     if not path.exists():
         raise TornReferenceError(

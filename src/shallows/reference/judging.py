@@ -93,7 +93,7 @@ def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> li
 def _of_the_present_methods(
     comparison: Mapping[str, Any], rows: Iterable[Row], runs: Mapping[str, RunResult]
 ) -> Iterator[Row]:
-    """The rows whose runs have the parameters of their method; of those whose runs have ours, each under our name."""
+    """The rows whose runs have the present parameters of their method, or of ours, under the name of that method."""
     rows, ours, methods = [*rows], Measurements(comparison, {}).counterparts, comparison["spec"]["methods"]
     told = {one["method"] for one in comparison["series"] if "parameters" in one}
     renamed: dict[str, str | None] = {}
@@ -150,7 +150,7 @@ def _is_planned(comparison: Mapping[str, Any], row: Row) -> bool:
 
 
 def described_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> dict[str, Any]:
-    """What a target's record says for the page, in the present words; what its runs told stays."""
+    """What a target's record says for the page, in the present words; what it says of its runs stays."""
     meta = target_table.describe(comparison, {})
     return {**meta, **{key: files.record["meta"][key] for key in ("label", "marks") if key in files.record["meta"]}}
 
@@ -173,8 +173,7 @@ def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Seq
         # An interval that counts points besides the repetitions does not follow from these.
         interval = (row.low, row.high) if claim.get("counted_on") and row.low is not None else None
         return claims.row_of(maker, row.metric, number, printed, runs, interval)
-    point = next((value for axis, value in setting.items() if axis not in series[0]["setting"]), None)
-    return cells.row_of(maker, series[0], row.metric, setting, printed, measured, runs, point)
+    return cells.row_of(maker, series[0], row.metric, setting, printed, measured, runs)
 
 
 def _printed(comparison: Mapping[str, Any], row: Row) -> Mapping[str, str] | None:

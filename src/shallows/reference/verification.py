@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +142,10 @@ _SHOWN = 20
 class Verification:
     """What became of a scale's numbers."""
 
-    findings: dict[str, list[Finding]] = field(default_factory=dict)  # by target, for those that have a table here
-    not_here: list[str] = field(default_factory=list)  # targets of the reference that have no table here
-    same_runs: int = 0  # runs here with the code, data and parameters of the reference,
-    same_bits: int = 0  # those of them whose coefficients are the same to the bit,
-    n_runs: int = 0  # and all runs of the reference in the targets that were compared
+    findings: dict[str, list[Finding]]  # by target, for those that have a table here
+    not_here: list[str]  # targets of the reference that have no table here
+    #: of the runs of the reference: "all", "same" in code, data and parameters here, of these "equal" to the bit
+    runs: Counter[str]
 
     @property
     def holds(self) -> bool:
@@ -162,7 +161,7 @@ class Verification:
 def verify(results: str | Path, reference: str | Path, wanted: Iterable[str] = ()) -> Verification:
     """Compare the tables of a scale's results with its reference: of the targets that are wanted, or of all."""
     results, index = Path(results), folder.read_index(reference)
-    findings, not_here, same = {}, [], Counter()
+    findings, not_here, runs = {}, [], Counter()
     for target in wanted or index["targets"]:
         if target not in index["targets"]:
             raise UnknownNameError("target in the reference", target, index["targets"])
@@ -173,20 +172,14 @@ def verify(results: str | Path, reference: str | Path, wanted: Iterable[str] = (
             continue
         machine = {name: files.record[name] for name in ("of_the_machine", "timed_runs")}
         findings[target] = list(compare(files.rows, read_rows(table), **machine))
-        same.update(_same(files.record["runs"], results))
-    return Verification(findings, not_here, same["run"], same["bits"], same["all"])
-
-
-def _same(runs: Iterable[Mapping[str, Any]], results: Path) -> Iterator[str]:
-    """For each run ``all``; ``run`` where code, data and parameters are the same here; ``bits`` where it is equal."""
-    for run in runs:
-        yield "all"
-        with suppress(OSError, ValueError, KeyError):
-            own = json.loads((results / run["folder"] / "record.json").read_text(encoding="utf-8"))
-            if own["run"]["key"] == run["run"]["key"]:
-                yield "run"
-                if own["model"]["sha256"] and own["model"]["sha256"] == run["model"]["sha256"]:
-                    yield "bits"
+        for run in files.record["runs"]:
+            runs["all"] += 1
+            with suppress(OSError, ValueError, KeyError):
+                own = json.loads((results / run["folder"] / "record.json").read_text(encoding="utf-8"))
+                is_same, sha256 = own["run"]["key"] == run["run"]["key"], own["model"]["sha256"]
+                runs["same"] += is_same
+                runs["equal"] += is_same and bool(sha256) and sha256 == run["model"]["sha256"]
+    return Verification(findings, not_here, runs)
 
 
 def report(found: Verification, index: Mapping[str, Any]) -> Iterator[str]:
@@ -218,8 +211,8 @@ def report(found: Verification, index: Mapping[str, Any]) -> Iterator[str]:
     if index["not_run"]:
         yield f"Not in the reference: {', '.join(index['not_run'])}"
     yield (
-        f"{found.same_runs} of {found.n_runs} runs have the code, data and parameters of the reference; of them "
-        f"{found.same_bits} are equal to the bit"
+        f"{found.runs['same']} of {found.runs['all']} runs have the code, data and parameters of the reference; of "
+        f"them {found.runs['equal']} are equal to the bit"
     )
     states = found.states()
     yield (

@@ -7,23 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .sheet import INK, QUIET, STYLE, save
+from .sheet import INK, QUIET, save, styled
 
 _GAP = 4  # pixels of paper between two digits
 _ASIDE = 12  # and between the plain digits and the deformed ones
 
 
 def draw(
-    plain: Sequence[Any],
-    deformed: Sequence[Sequence[Any]],
-    svg_path: str | Path,
-    png_path: str | Path,
-    *,
-    title: str,
-    footer: str,
+    plain: Sequence[Any], deformed: Sequence[Sequence[Any]], svg_path: str | Path, *, title: str, footer: str
 ) -> None:
     """Draw rows of images of bytes, each led by the plain one that it is made of; drawn again, the same to the bit."""
-    import matplotlib
     from matplotlib.figure import Figure
 
     sheet, centres = _mosaic(plain, deformed)
@@ -32,7 +25,7 @@ def draw(
     tall = across * height / width
     top, bottom = 0.62, 0.42
     left, whole = 0.1 / (across + 0.2), tall + top + bottom
-    with matplotlib.rc_context({**STYLE, "svg.hashsalt": title}):
+    with styled(title):
         figure = Figure(figsize=(across + 0.2, whole))
         ax = figure.add_axes((left, bottom / whole, across / (across + 0.2), tall / whole))
         ax.imshow(sheet, cmap="gray_r", vmin=0, vmax=255, interpolation="nearest", aspect="auto")
@@ -42,10 +35,10 @@ def draw(
             at = left + place / width * across / (across + 0.2)
             figure.text(at, 1 - (top - 0.1) / whole, text, ha="center", va="bottom", fontsize=8, color=QUIET)
         figure.text(left, 0.1 / whole, footer, va="bottom", fontsize=6.8, color=QUIET, linespacing=1.3)
-        save(figure, svg_path, png_path, title)
+        save(figure, svg_path, title)
 
 
-def of_digits(digits: Any, svg_path: str | Path, png_path: str | Path, *, source: str, columns: int = 10) -> None:
+def of_digits(digits: Any, svg_path: str | Path, *, source: str, columns: int = 10) -> None:
     """Draw the first digit of every class of a generator and its first deformations; the footer names their source."""
     n, side = len(digits.images), digits.side
     firsts = [int((digits.labels == label).argmax()) for label in range(digits.n_classes)]
@@ -64,13 +57,12 @@ def of_digits(digits: Any, svg_path: str | Path, png_path: str | Path, *, source
         [digits.images[first] for first in firsts],
         deformed,
         svg_path,
-        png_path,
         title=f"Endless MNIST: {columns} deformations of the first digit of every class",
         footer=footer,
     )
 
 
-def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
+def of_dataset(name: str, verified: str | Path, svg_path: str | Path) -> None:
     """Draw the sheet of an endless dataset of the catalogue, by the ``verified.json`` that was written for it."""
     from shallows.datasets import get
     from shallows.datasets.sources import open_source
@@ -78,7 +70,7 @@ def of_dataset(name: str, verified: str | Path, svg_path: str | Path, png_path: 
     dataset, verified = get(name), Path(verified)
     files = json.loads(verified.read_text(encoding="utf-8"))["files"]
     source = open_source(dataset, {file["part"]: verified.resolve().parent / file["path"] for file in files})
-    of_digits(source.train.generator, svg_path, png_path, source=get(dataset.generator["made_from"]).title)
+    of_digits(source.train.generator, svg_path, source=get(dataset.generator["made_from"]).title)
 
 
 def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[Any, tuple[float, float]]:

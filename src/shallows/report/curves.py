@@ -35,27 +35,21 @@ def curves(target: Target) -> Figure:
     ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``, ``y_limits`` and ``titles`` (of axes, by value)
     overrule what is derived. With ``zeros`` y axes begin at 0, also logarithmic ones that hold a zero.
     """
-    spec = dict(target.meta["figure"])
-    x = spec.get("x") or next(iter(target.meta.get("marks", [])), "")
-    table = _table(target, spec, x)
+    spec = target.figure
+    x = spec.get("x") or next(iter(target.marks), "")
+    table = _table(target, x)
     rows, columns = spec.get("rows"), spec.get("columns")
     lines = spec.get("lines", "method")
     if table["mean"].isna().all():
         return sheet.empty_sheet(target, _silence(target, table))
-    down, across = _values(table, rows), _values(table, columns)
-    absent = [
-        _title(target, spec, key, value)
-        for key, values in ((rows, down), (columns, across))
-        for value in values
-        if not _is_measured(table, key, value)
-    ]
-    down = [value for value in down if _is_measured(table, rows, value)]
-    across = [value for value in across if _is_measured(table, columns, value)]
+    (down, no_rows), (across, no_columns) = _values(table, rows), _values(table, columns)
+    absent = [_title(target, rows, value) for value in no_rows]
+    absent += [_title(target, columns, value) for value in no_columns]
     names = [value for value in ordered(table[lines]) if value] if lines in table else [""]
     names.sort(key=lambda name: name in spec.get("bounds", []))
     looks = _looks(names)
 
-    handles = _handles(target, spec, table, lines, looks)
+    handles = _handles(target, table, lines, looks)
     wide = len(across)
     width = spec.get("width", 3.1 if wide > 1 else 6.0)
     above = len(names) <= WIDE and sheet.fits_a_line(handles, wide * width)
@@ -67,7 +61,7 @@ def curves(target: Target) -> Figure:
             part = _where(_where(table, rows, row), columns, column)
             for name in names:
                 _draw(ax, _where(part, lines, name), looks[name], spec)
-            titles = [_title(target, spec, key, value) for key, value in ((columns, column), (rows, row)) if key]
+            titles = [_title(target, key, value) for key, value in ((columns, column), (rows, row)) if key]
             ax.set_title(", ".join(filter(None, titles if wide == 1 else titles[:1])), loc="left")
             ax.set_xlabel(spec.get("x_label", key_title(target, x)) if line == len(down) - 1 else "")
             drawn = [row] if rows == "metric" else spec.get("y") or []
@@ -87,12 +81,11 @@ def curves(target: Target) -> Figure:
     return figure
 
 
-def _table(target: Target, spec: Mapping[str, Any], x: str) -> pandas.DataFrame:
+def _table(target: Target, x: str) -> pandas.DataFrame:
     """The rows that are drawn, with their place on the x axis as ``at``."""
-    wanted = [*spec.get("y", []), *spec.get("bounds", [])]
-    metrics, marks = target.values("metric"), target.meta.get("marks", [])
-    table = sheet.frame(target, [])
-    along = x if x not in metrics else next(iter(marks), "")
+    wanted = [*target.figure.get("y", []), *target.figure.get("bounds", [])]
+    metrics, table = target.values("metric"), sheet.frame(target)
+    along = x if x not in metrics else next(iter(target.marks), "")
     if along not in table and table["mean"].isna().all():
         table[along] = ""  # nothing was measured, which the picture says
     if along not in table:
@@ -113,19 +106,17 @@ def _table(target: Target, spec: Mapping[str, Any], x: str) -> pandas.DataFrame:
     return chosen[chosen["at"].notna() | chosen["mean"].isna()].fillna(dict.fromkeys(keys, ""))
 
 
-def _values(table: pandas.DataFrame, key: str | None) -> list[str]:
-    """The values of a key by which axes differ; a single empty value where there is no key."""
-    if key is None or key not in table:
-        return [""]
-    return [value for value in ordered(table[key]) if value] or [""]
+def _values(table: pandas.DataFrame, key: str | None) -> tuple[list[str], list[str]]:
+    """The measured values of a key by which axes differ, and the others; a single empty value where there is no key."""
+    values = [value for value in ordered(table[key]) if value] if key in table else []
+    measured, others = [], []
+    for value in values or [""]:
+        (measured if _where(table, key, value)["mean"].notna().any() else others).append(value)
+    return measured, others
 
 
 def _where(table: pandas.DataFrame, key: str | None, value: str) -> pandas.DataFrame:
-    return table[table[key] == value] if key is not None and key in table and value else table
-
-
-def _is_measured(table: pandas.DataFrame, key: str | None, value: str) -> bool:
-    return bool(_where(table, key, value)["mean"].notna().any())
+    return table[table[key] == value] if key in table and value else table
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -238,7 +229,7 @@ def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
         one.set_minor_locator(NullLocator())
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         return
-    span = values.max() / values.min() if len(values) else 1.0
+    span = values.max() / values.min()
     if span < 200 or (span < 1e5 and values.min() >= 1e-3 and values.max() <= 1e5):
         one.set_major_locator(LogLocator(subs=(1, 2, 5) if span < 60 else (1,)))
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -246,8 +237,8 @@ def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
     one.set_minor_formatter(NullFormatter())
 
 
-def _title(target: Target, spec: Mapping[str, Any], key: str, value: str) -> str:
-    given = (spec.get("titles") or {}).get(value)
+def _title(target: Target, key: str, value: str) -> str:
+    given = (target.figure.get("titles") or {}).get(value)
     if given is not None:
         return str(given)
     name = name_of(target, key, value)
@@ -262,20 +253,14 @@ def _silence(target: Target, part: pandas.DataFrame) -> str:
     return sheet.silence(part) + (f": {', '.join(absent)}" if absent else "")
 
 
-def _handles(
-    target: Target,
-    spec: Mapping[str, Any],
-    table: pandas.DataFrame,
-    lines: str,
-    looks: Mapping[str, Mapping[str, Any]],
-) -> list[Any]:
+def _handles(target: Target, table: pandas.DataFrame, lines: str, looks: Mapping[str, Mapping[str, Any]]) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    handles, bounds = [], dict.fromkeys(spec.get("bounds", []))
+    handles, bounds = [], dict.fromkeys(target.figure.get("bounds", []))
     for name, look in looks.items() if len(looks) > 1 else ():
         if lines != "metric" or name not in bounds:
             is_drawn = table.loc[table[lines] == name, ["mean", "published"]].notna().any(axis=None)
-            title = _title(target, spec, lines, name) + ("" if is_drawn else " (not run)")
+            title = _title(target, lines, name) + ("" if is_drawn else " (not run)")
             handles.append(Line2D([], [], label=title, **look))
     for bound in bounds:
         if table.loc[table["metric"] == bound, "mean"].notna().any():

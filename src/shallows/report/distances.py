@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from shallows.experiments.comparing.verdicts import CAUSES, UNEXPLAINED, Verdict
 
-from .sheet import INK, PALETTE, QUIET, RULE, STYLE, compact
+from .sheet import INK, PALETTE, QUIET, RULE, styled, svg_of
 from .target import Target
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ COLOURS = {WITHIN: "#8a8a8a", **dict(zip(CAUSES, PALETTE, strict=True))}
 
 
 def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFrame:
-    """One line a judged number: its ``paper``, its signed ``distance`` in margins, the ``cause`` of a deviation.
+    """A line for each judged number: its ``paper``, its signed ``distance`` in margins, the ``cause`` of a deviation.
 
     Numbers without a margin are left out, as are those that are derived from others. ``papers`` has short names of
     papers by their titles, in the order of the picture.
@@ -49,7 +48,7 @@ def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFr
 
 
 def draw(numbers: pandas.DataFrame) -> Figure:
-    """A dot a number, a row a paper, a colour a cause; the band holds what is within the margin."""
+    """Draw a dot for each number, in the row of its paper and the colour of its cause; the band is the margin."""
     import seaborn
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -92,10 +91,5 @@ def draw(numbers: pandas.DataFrame) -> Figure:
 
 def svg(numbers: pandas.DataFrame) -> str:
     """The picture as the text of an SVG, the same to the bit when it is drawn again."""
-    import matplotlib
-    import seaborn
-
-    text = io.StringIO()
-    with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": "distances"}):
-        draw(numbers).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return compact(text.getvalue())
+    with styled("distances"):
+        return svg_of(draw(numbers))

@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 
 from .curves import curves
 from .numbers import is_number
-from .sheet import DASHES, PALETTE, STYLE, frame, same_limits, save, say, sheet
+from .sheet import DASHES, PALETTE, frame, same_limits, save, say, sheet, styled
 from .target import Target, ordered, read
 from .wording import key_title, name_of
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def error_curves(target: Target) -> Figure:
-    """Error against epochs as `curves`: a column of axes a kernel, a row a metric, a line a method.
+    """Error against epochs as `curves`: axes in a column for each kernel and a row for each metric, a line a method.
 
     ``figure`` in the JSON may name other keys as ``x``, ``panels`` and ``lines``, and one ``metric`` instead of all.
     """
-    spec = target.meta["figure"]
+    spec = target.figure
     panels = spec.get("panels", "kernel")
     words = (value for value in target.values(panels) if not is_number(value))
     titles = {value: f"{name_of(target, panels, value)} {key_title(target, panels)}" for value in words}
@@ -46,7 +46,7 @@ def spectrum(target: Target) -> Figure:
     """
     import seaborn
 
-    everything = frame(target, ["panel", "index", "subsample"])
+    everything = frame(target, "panel", "index", "subsample")
     everything[["panel", "subsample"]] = everything[["panel", "subsample"]].fillna("")
     table = everything[everything["drawn"] & everything["mean"].notna()].astype({"index": float})
 
@@ -94,7 +94,7 @@ def _looks(target: Target, part: pandas.DataFrame, hue: str, lines: Sequence[str
 
 
 def _panel_title(target: Target, panel: str, part: pandas.DataFrame) -> str:
-    given = target.meta["figure"].get("panel_titles", {}).get(panel)
+    given = target.figure.get("panel_titles", {}).get(panel)
     if panel == "b":
         return given or f"subsets of {', '.join(ordered(part['dataset']))}"
     sizes = ordered(part["subsample"])
@@ -112,10 +112,9 @@ def scatter(target: Target) -> Figure:
     which axes differ (the method, where nothing is said). Rows belong to one point where they agree in the target's
     mark.
     """
-    spec = target.meta["figure"]
-    marks = list(target.meta.get("marks", []))
+    spec, marks = target.figure, target.marks
     key, across, up, colour = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
-    table = frame(target, [key])
+    table = frame(target, key)
     classes = np.sort(table.loc[table["metric"] == colour, "mean"].dropna().unique())
     classes = classes if 1 < len(classes) <= 10 else None  # few values get a colour each
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
@@ -159,22 +158,11 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
 }
 
 
-def draw(
-    csv_path: str | Path,
-    meta_path: str | Path,
-    svg_path: str | Path,
-    png_path: str | Path,
-    kinds: Mapping[str, Callable[[Target], Figure]] = KINDS,
-) -> None:
-    """Draw a target as SVG and PNG, as its JSON says under ``figure``, whose ``kind`` names the drawing."""
-    import matplotlib
-    import seaborn
-
-    target = read(csv_path, meta_path)
-    kind = (target.meta.get("figure") or {}).get("kind", "")
+def draw(csv_path: str | Path, svg_path: str | Path, kinds: Mapping[str, Callable[[Target], Figure]] = KINDS) -> None:
+    """Draw a target as SVG, and as PNG beside it, as its JSON says under ``figure``: ``kind`` names the drawing."""
+    target = read(csv_path)
+    kind = target.figure.get("kind", "")
     if kind not in kinds:
         raise UnknownNameError("kind of figure", kind, kinds)
-    style = {**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": target.id}
-    with matplotlib.rc_context(style):
-        figure = kinds[kind](target)
-        save(figure, svg_path, png_path, target.title)
+    with styled(target.id):
+        save(kinds[kind](target), svg_path, target.title)

@@ -34,7 +34,7 @@ def writer(printed: Sequence[str], values: Sequence[float], unit: str = "") -> C
 
 
 def mean_beside(mean: float, deviation: float | None, write: Callable[[float], str]) -> str:
-    """A mean as text; one that is tiny beside its deviation over seeds has the decimals of two digits of that."""
+    """A mean as text; one that is tiny beside its deviation is rounded to two digits of the deviation."""
     text = write(mean)
     if "e" in text and deviation is not None and abs(mean) <= deviation and SMALL <= deviation < LARGE:
         return f"{mean:z,.{max(0, 1 - math.floor(math.log10(deviation)))}f}"

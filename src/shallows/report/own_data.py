@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import figures
 from .curves import curves
 from .sheet import INK, PALETTE, QUIET, say, sheet
 from .target import Target
@@ -37,13 +35,13 @@ _FAR = 1.15
 
 
 def error_against_costs(target: Target) -> Figure:
-    """The test error of each method over each of its costs, with its interval, and a ring around one of them."""
+    """The test error of each method over each of its costs, with its interval; a ring marks the method to take."""
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     found: dict[str, dict[str, float]] = {}
     for row in target.rows:
         if row.measured_mean is not None:
-            found.setdefault(row.keys["method"], {})[row.keys["metric"]] = row.measured_mean
+            found.setdefault(row.method, {})[row.metric] = row.measured_mean
     found = {name: one for name, one in found.items() if _COSTS.keys() <= one.keys()}
     if not found:
         return _not_drawn(target, "no method could be run", width=7.4, height=2.0)
@@ -55,7 +53,7 @@ def error_against_costs(target: Target) -> Figure:
         ax.set(xscale="log", yscale="log", xlabel=words)
         for place, (name, one) in enumerate(found.items()):
             _mark(ax, one[cost], heights[name], top, place, name)
-            if name == target.meta["figure"].get("recommended"):
+            if name == target.figure.get("recommended"):
                 height = min(heights[name][0], top)
                 ax.plot(one[cost], height, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
         front: list[tuple[float, float]] = []  # the methods than which no other one has both a lower error and cost
@@ -92,7 +90,7 @@ def _heights(found: dict[str, dict[str, float]], is_class: bool) -> dict[str, tu
 
 
 def _ends(values: list[float], least: float = 3.0) -> tuple[float, float]:
-    """The ends of a logarithmic axis with all values, and a margin by their ratio, which counts as `least` or more."""
+    """The ends of a logarithmic axis with all values, and a margin that grows with their ratio (at least `least`)."""
     low, high = min(values), max(values)
     margin = max(high / low, least) ** 0.07
     return low / margin, high * margin
@@ -119,7 +117,6 @@ def _mark(ax: Axes, cost: float, height: tuple[float, float, float], top: float,
 
 
 def _size(kilobytes: float) -> str:
-    """A size with its unit."""
     for unit, factor in (("GB", 1e6), ("MB", 1e3)):
         if kilobytes >= factor:
             return f"{kilobytes / factor:g} {unit}"
@@ -137,10 +134,9 @@ def _plain_ticks(ax: Axes) -> None:
 
 
 def predicted_against_true(target: Target) -> Figure:
-    """Of classes how many rows were taken for which, of numbers the predicted ones over the true ones."""
-    spec = target.meta["figure"]
-    if spec.get("points"):
-        return _scatter(target, Path(spec["points"]), spec["names"])
+    """The confusion matrix of classes; for numbers, the predicted ones over the true ones."""
+    if target.figure.get("points"):
+        return _scatter(target)
     counts = [row for row in target.rows if row.measured_mean is not None]
     if not counts:
         return _not_drawn(target, target.rows[0].reason or "nothing was predicted")
@@ -191,10 +187,10 @@ def _short(name: str) -> str:
     return name if len(name) <= 18 else name[:17] + "…"
 
 
-def _scatter(target: Target, path: Path, names: list[str]) -> Figure:
-    with np.load(path, allow_pickle=False) as held:
-        true, predicted = held["true"], held["predicted"]
-    true, predicted = (values.reshape(len(true), -1) for values in (true, predicted))
+def _scatter(target: Target) -> Figure:
+    with np.load(target.figure["points"], allow_pickle=False) as held:
+        true, predicted = (held[name].reshape(len(held[name]), -1) for name in ("true", "predicted"))
+    names = target.figure["names"]
     shown, step = names[:4], max(1, math.ceil(len(true) / _LARGEST))
     figure, [axes] = sheet(target, rows=1, columns=len(shown), width=4.2 if len(shown) == 1 else 3.1, height=3.6)
     for place, (ax, name) in enumerate(zip(axes, shown, strict=True)):
@@ -208,11 +204,11 @@ def _scatter(target: Target, path: Path, names: list[str]) -> Figure:
 
 
 def bandwidths(target: Target) -> Figure:
-    """The validation error over the bandwidth, a line for each of the best methods; where there is none, the reason."""
+    """The validation error over the bandwidth, a line for each of the best methods, or the reason why there is none."""
     if any(row.measured_mean is not None for row in target.rows):
         # The best on the test rows come first, and there are no more looks of lines than colours.
-        shown = list(dict.fromkeys(row.keys["method"] for row in target.rows))[: len(PALETTE)]
-        return curves(replace(target, rows=tuple(row for row in target.rows if row.keys["method"] in shown)))
+        shown = list(dict.fromkeys(row.method for row in target.rows))[: len(PALETTE)]
+        return curves(replace(target, rows=tuple(row for row in target.rows if row.method in shown)))
     return _not_drawn(target, target.rows[0].reason)
 
 
@@ -221,8 +217,3 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
     "predicted_against_true": predicted_against_true,
     "curves": bandwidths,
 }
-
-
-def draw(csv_path: str | Path, svg_path: str | Path, png_path: str | Path) -> None:
-    """Draw the picture of a table of a comparison, by its tidy CSV and the JSON that lies beside it."""
-    figures.draw(csv_path, Path(csv_path).with_suffix(".json"), svg_path, png_path, KINDS)

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import Row, counts_by_kind
+from shallows.experiments.comparing.rows import NAMED_KEYS, Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
 from . import distances
@@ -44,7 +44,7 @@ TITLES = {"own": "Comparison on your own data"}
 
 
 def write(
-    targets: Iterable[tuple[str | Path, str | Path, str | Path | None, str | Path | None]],
+    targets: Iterable[tuple[str | Path, str | Path | None]],
     out_html: str | Path,
     findings: Iterable[str | Path] = (),
     summaries: Iterable[str | Path] = (),
@@ -54,59 +54,49 @@ def write(
 ) -> None:
     """Write the report, with links that are relative to it, so that the folder of results can be moved as a whole.
 
-    Each target is given, in the order of the page, by its tidy CSV, its JSON, its HTML table (linked) and its figure
-    (shown), the last two None where there is none. ``leaderboards`` are pages by the titles of their datasets,
-    ``title`` takes the place of the one that follows from the scale, and ``origin`` is a sentence on where results come
-    from that are not the user's own.
+    Each target is given, in the order of the page, by its tidy CSV and its figure, None where there is none.
+    ``leaderboards`` are pages by the titles of their datasets, ``title`` takes the place of the one that follows from
+    the scale, and ``origin`` is a sentence on where results come from that are not the user's own.
     """
-    out_html = Path(out_html)
-    sections = [_section(*paths, out_html.parent) for paths in targets]
-    by_id = {section["target"].id: section["target"] for section in sections}
-    kinds = counts_by_kind(row for target in by_id.values() for row in target.rows)
-    counts = {  # printed items by verdict, over all kinds of evidence
-        section["target"].id: {
-            verdict: sum(of_kind[verdict][0] for of_kind in section["kinds"].values() if verdict in of_kind)
-            for verdict in Verdict
-        }
-        for section in sections
-    }
-    scales = list(dict.fromkeys(target.scale for target in by_id.values()))
-    machines = dict.fromkeys(name for target in by_id.values() for name in target.meta["label"]["hardware"])
-    in_short = papers_in_short.read(summaries, by_id)
+    folder = Path(out_html).parent
+    sections = [_section(*paths, folder) for paths in targets]
+    by_id = {section["target"].id: section for section in sections}
+    shown = [section["target"] for section in sections]
+    kinds = counts_by_kind(row for target in shown for row in target.rows)
+    scales = list(dict.fromkeys(target.scale for target in shown))
+    scale = scales[0] if len(scales) == 1 else ""
+    machines = dict.fromkeys(name for target in shown for name in target.meta["label"]["hardware"])
+    in_short = papers_in_short.read(summaries, {target.id: target for target in shown})
     papers: dict[str, list[dict[str, Any]]] = {one.title: [] for one in in_short}  # those in short come first
     for section in sections:
         papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
-    numbers = distances.table(by_id.values(), {one.title: one.name for one in in_short})
-    texts = [render(path, counts) for path in findings]
+    numbers = distances.table(shown, {one.title: one.name for one in in_short})
+    texts = [render(path, {name: section["kinds"] for name, section in by_id.items()}) for path in findings]
     script = SCRIPT.read_text(encoding="utf-8")
-    text = (
-        environment()
-        .get_template("page.html")
-        .render(
-            sections=sections,
-            scale=", ".join(scales),
-            origin=origin,
-            scale_text=LEADERBOARD if title else SCALES.get(scales[0], "") if len(scales) == 1 else "",
-            title=title or (TITLES.get(scales[0], "") if len(scales) == 1 else "") or "Reproduction report",
-            leaderboards=[(name, _relative(path, out_html.parent)) for name, path in (leaderboards or {}).items()],
-            compares_with_papers=any(target.paper_is_known for target in by_id.values()) or not sections,
-            codes=codes(by_id.values()),
-            machines=[*machines] or ["unknown"],
-            kinds=kinds,
-            causes=list(dict.fromkeys(one for section in sections for one in section["card"]["causes"])),
-            columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
-            kind_meanings=KINDS,
-            findings=[((_HEADING.findall(text) or ["What was found"])[0], text) for text in texts],
-            summaries=in_short,
-            n_within=int((numbers["cause"] == distances.WITHIN).sum()),
-            n_numbers=len(numbers),
-            distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
-            papers=papers,
-            pictures={section["target"].id: section["figure"] for section in sections},
-            alternatives={section["target"].id: section["alternative"] for section in sections},
-            script=script,
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
-        )
+    page = environment().get_template("page.html")
+    text = page.render(
+        sections=sections,
+        by_id=by_id,
+        scale=", ".join(scales),
+        origin=origin,
+        scale_text=LEADERBOARD if title else SCALES.get(scale, ""),
+        title=title or TITLES.get(scale, "Reproduction report"),
+        leaderboards=[(name, _relative(path, folder)) for name, path in (leaderboards or {}).items()],
+        compares_with_papers=any(target.paper_is_known for target in shown) or not sections,
+        codes=codes(shown),
+        machines=[*machines] or ["unknown"],
+        kinds=kinds,
+        causes=list(dict.fromkeys(one for section in sections for one in section["card"]["causes"])),
+        columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
+        kind_meanings=KINDS,
+        findings=[((_HEADING.findall(text) or ["What was found"])[0], text) for text in texts],
+        summaries=in_short,
+        n_within=int((numbers["cause"] == distances.WITHIN).sum()),
+        n_numbers=len(numbers),
+        distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
+        papers=papers,
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
     )
     write_text(out_html, text)
 
@@ -124,28 +114,25 @@ def codes(targets: Iterable[Target]) -> list[str]:
     ] or ["unknown"]
 
 
-def _section(
-    csv_path: str | Path,
-    meta_path: str | Path,
-    html_path: str | Path | None,
-    svg_path: str | Path | None,
-    folder: Path,
-) -> dict[str, Any]:
-    target = read(csv_path, meta_path)
-    drawn = bool(svg_path) and target.has_picture
-    root = Path(csv_path).parent.parent  # of this scale's results, from which a path is taken that is not there
+def _section(csv_path: str | Path, svg_path: str | Path | None, folder: Path) -> dict[str, Any]:
+    target, table, svg = read(csv_path), Path(csv_path), Path(svg_path) if svg_path else None
+    drawn = svg is not None and target.has_picture
+    root = table.parent.parent  # of this scale's results, from which a path is taken that is not there
     places = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
     places = [root / place if not place.exists() and (root / place).exists() else place for place in places]
     runs = [_run(place, folder) for place in places]
-    files = [("numbers (CSV)", csv_path), ("label and layout (JSON)", meta_path), ("table alone", html_path)]
-    if svg_path:
-        files += [("figure (SVG)", svg_path), ("figure (PNG)", Path(svg_path).with_suffix(".png"))]
+    files = {
+        "numbers (CSV)": table,
+        "label and layout (JSON)": table.with_suffix(".json"),
+        "table alone": table.with_suffix(".html"),
+        **({"figure (SVG)": svg, "figure (PNG)": svg.with_suffix(".png")} if svg else {}),
+    }
     return {
         **html_context(target, drawn),
-        "card": card(target, svg_path),
-        "figure": _data_uri(Path(svg_path).read_text(encoding="utf-8")) if drawn else None,
+        "card": card(target, svg.with_suffix(".png") if drawn else None),
+        "figure": _data_uri(svg.read_text(encoding="utf-8")) if drawn else None,
         "alternative": alternative(target) if drawn else "",
-        "files": [(text, _relative(path, folder)) for text, path in files if path and Path(path).exists()],
+        "files": [(text, _relative(path, folder)) for text, path in files.items() if path.exists()],
         "runs": runs,
         "warnings": Counter(run["warning"] for run in runs if run["warning"]),
     }
@@ -153,19 +140,15 @@ def _section(
 
 def alternative(target: Target) -> str:
     """A figure in words, for readers who cannot see it."""
-    drawn_metrics = (target.meta.get("figure") or {}).get("y")
-    shown = [
-        row
-        for row in target.rows
-        if row.measured_mean is not None and (not drawn_metrics or row.keys.get("metric") in drawn_metrics)
-    ]
+    drawn = target.figure.get("y")
+    shown = [row for row in target.rows if row.measured_mean is not None and (not drawn or row.metric in drawn)]
     parts = []
     for key in target.key_names():
         values = list(dict.fromkeys(name_of(target, key, row.keys[key]) for row in shown if row.keys.get(key)))
         if 1 < len(values) <= 8:
             parts.append(f"{key_title(target, key)}: {', '.join(values)}")
-    drawn = f" Lines by {'; '.join(parts)}." if parts else ""
-    return f"{target.title}.{drawn} The table that follows holds the numbers."
+    lines = f" Lines by {'; '.join(parts)}." if parts else ""
+    return f"{target.title}.{lines} The table that follows holds the numbers."
 
 
 def _data_uri(svg: str) -> str:
@@ -213,9 +196,8 @@ WIDTH, HEIGHT = 520, 300
 N_VALUES = 3
 
 
-def card(target: Target, svg_path: str | Path | None) -> dict[str, Any]:
-    """What a card shows and is filtered by; its picture is taken from the PNG beside the SVG, where there is one."""
-    picture = Path(svg_path).with_suffix(".png") if svg_path and target.has_picture else None
+def card(target: Target, picture: Path | None) -> dict[str, Any]:
+    """What a card shows and is filtered by; its picture is taken from a PNG, where there is one."""
     thumbnail = _thumbnail(picture) if picture and picture.exists() else ""
     return {
         "thumbnail": thumbnail,
@@ -247,7 +229,7 @@ def _values(target: Target) -> Iterator[dict[str, str]]:
     compared = [row for row in target.rows if row.published and row.measured_mean is not None]
     varying = [key for key in target.key_names() if len({row.keys.get(key, "") for row in compared}) > 1]
     for row in compared[:N_VALUES]:
-        measured = writer(target, row.keys["metric"])(row.measured_mean)
+        measured = writer(target, row.metric)(row.measured_mean)
         yield {
             "name": _name(target, row, varying),
             "printed": quantity(separated(row.published), row.unit),
@@ -261,30 +243,24 @@ def _name(target: Target, row: Row, varying: list[str]) -> str:
     parts = [
         f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
     ]
-    return ", ".join(parts) or name_of(target, "metric", row.keys["metric"])
+    return ", ".join(parts) or name_of(target, "metric", row.metric)
 
 
 def _words(target: Target) -> str:
     """The text in which a reader can search for a target."""
-    named = [
-        name_of(target, key, value)
-        for key in ("dataset", "method", "metric")
-        for value in ordered(row.keys[key] for row in target.rows)
-        if value
-    ]
-    caption = str(target.meta.get("caption") or "")
-    authors = str(target.meta.get("citation") or "")
-    return " ".join([target.id, target.title, target.source, authors, caption, *named]).lower()
+    named = [name_of(target, key, value) for key in NAMED_KEYS for value in target.values(key) if value]
+    about = [str(target.meta.get(key) or "") for key in ("citation", "caption")]
+    return " ".join([target.id, target.title, target.source, *about, *named]).lower()
 
 
 _LITERAL = re.compile(r'<span class="docutils literal">(?P<name>[a-z][a-z0-9_]*)</span>')
 
 
-def render(path: str | Path, counts: Mapping[str, Mapping[str, int]]) -> str:
+def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, tuple[int, int]]]]) -> str:
     """A reStructuredText file, which can include no file and no HTML of its own, as a fragment of HTML.
 
-    ``counts`` tells for each target of the page how many of its values have which verdict; the name of a target in the
-    text becomes a link, followed by these counts, so that the prose needs no number that a table has.
+    ``kinds`` has what `counts_by_kind` gives for each target of the page; the name of a target in the text becomes a
+    link, followed by the number of its items with each verdict, so that the prose needs no number that a table has.
     """
     from docutils.core import publish_parts
     from docutils.utils import SystemMessage
@@ -306,9 +282,10 @@ def render(path: str | Path, counts: Mapping[str, Mapping[str, int]]) -> str:
 
     def linked(found: re.Match[str]) -> str:
         name = found["name"]
-        if name not in counts:
+        if name not in kinds:
             return f"<code>{name}</code>"
-        summary = ", ".join(f"{count} {html.escape(verdict)}" for verdict, count in counts[name].items() if count)
+        counts = {one: sum(its[one][0] for its in kinds[name].values() if one in its) for one in Verdict}
+        summary = ", ".join(f"{count} {html.escape(verdict)}" for verdict, count in counts.items() if count)
         summary = f' <span class="quiet">({summary})</span>' if summary else ""
         return f'<a href="#{name}"><code>{name}</code></a>{summary}'
 

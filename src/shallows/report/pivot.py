@@ -1,4 +1,4 @@
-"""The rows of a target as a table of cells: what goes down, what goes across, and what is said of it.
+"""The rows of a target as a table of cells with headings, and the reasons for their verdicts.
 
 Written without pandas, whose import takes longer than the whole of a table.
 """
@@ -26,7 +26,7 @@ LONG, SHOWN = 24, 16
 
 @dataclass(frozen=True)
 class Cell:
-    """What one compared value shows; nothing is measured of one that was not run."""
+    """The texts of one compared value, and its verdict."""
 
     published: str
     measured: str
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Remark:
-    """Why some values carry the verdict they carry."""
+    """One reason for the verdicts of some values."""
 
     verdict: Verdict
     count: int
@@ -54,19 +54,16 @@ class Pivot:
     columns: tuple[tuple[str, ...], ...]
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]  # a combination that the target does not have is absent
     constant: tuple[tuple[str, str], ...]  # keys that have one value throughout, and are in no heading
-    has_published: bool  # whether the source prints any number here; where not, the column for them is left out
     has_spread: bool  # whether a standard deviation stands beside any mean
     printed_columns: frozenset[tuple[str, ...]]  # those of which the source prints any number
     verdicts: tuple[Verdict, ...]  # those that occur
-    remarks: tuple[Remark, ...]
-    criteria: dict[str, tuple[str, ...]]  # those that occur, by when they were set
     n_rows: int  # rows before a long table was thinned
     n_drawn: int  # values that the figure shows and the table does not
 
     @property
     def has_gaps(self) -> bool:
         """Whether the source prints some of the numbers and leaves others out."""
-        return self.has_published and not all(cell.published for cell in self.cells.values())
+        return bool(self.printed_columns) and not all(cell.published for cell in self.cells.values())
 
     def parts(self, column: tuple[str, ...]) -> tuple[str, ...]:
         """Headings below a column: without ``published`` where the source prints nothing of it."""
@@ -84,8 +81,8 @@ def _values(row: Row, keys: Iterable[str]) -> tuple[str, ...]:
 def tabulated(target: Target) -> list[Row]:
     """The rows that a table shows.
 
-    What a figure draws is left to the figure, where there is anything else to tabulate; of what goes along with it the
-    end is told. Rows that were not run and have no printed number have nothing to show; their reasons stand below.
+    Points that the figure draws are left out where the target has other rows; of a curve that it does not draw, the
+    last point is kept. Rows that were not run and have no printed number are left out; their reasons stand below.
     """
     rest = _beside_the_figure(target)
     return [row for row in rest if row.verdict != Verdict.NOT_RUN or row.published] or rest
@@ -160,15 +157,9 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
             for key in known
             if shown and key not in varying and key not in placed and shown[0].keys.get(key)
         ),
-        has_published=any(row.published for row in shown),
         has_spread=any(row.measured_sd is not None and math.isfinite(row.measured_mean) for row in shown),
         printed_columns=frozenset(column for (_, column), cell in cells.items() if cell.published),
         verdicts=tuple(one for one in Verdict if any(row.verdict == one for row in shown)),
-        remarks=tuple(_remarks(target)),
-        criteria={
-            fixed: tuple(dict.fromkeys(row.tolerance for row in target.rows if row.tolerance and row.fixed == fixed))
-            for fixed in sorted({row.fixed for row in target.rows if row.tolerance})
-        },
         n_rows=n_rows,
         n_drawn=len(target.rows) - len(rest),
     )
@@ -197,20 +188,19 @@ def _thinned(
 
 
 def writer(target: Target, metric: str) -> Callable[[float], str]:
-    """How measured values of a metric are written in this target, see `numbers.writer`."""
+    """How this target writes measured values of a metric, see `numbers.writer`."""
     rows = [row for row in target.rows if row.metric == metric]
     measured = [row.measured_mean for row in rows if row.measured_mean is not None]
     return numbers.writer([_printed(row) for row in rows], measured, next((row.unit for row in rows if row.unit), ""))
 
 
 def _printed(row: Row) -> str:
-    """The printed text, by which digits are chosen: of a value that is derived from others one decimal says enough."""
+    """The printed text, by which digits are chosen: a value that is derived from others is written with one decimal."""
     value = row.published_value if row.derived else None
     return row.published if value is None else f"{value:.1f}"
 
 
 def _measured(row: Row, write: Callable[[float], str]) -> str:
-    """What a cell shows of what was measured."""
     if row.measured_mean is None:
         return row.verdict if row.verdict in UNMEASURED else EN_DASH
     if not math.isfinite(row.measured_mean):
@@ -227,19 +217,19 @@ def _why(row: Row) -> str:
     return ": ".join(filter(None, (cause, row.reason)))
 
 
-def _remarks(target: Target) -> Iterable[Remark]:
-    reasoned = [
-        row for row in target.rows if _why(row) and not (row.measured_mean is not None and target.is_drawn(row))
-    ]
-    place = {verdict: number for number, verdict in enumerate(Verdict)}
+def remarks(target: Target) -> list[Remark]:
+    """The reasons for the verdicts of a target, each with how many values it is about and where they stand."""
     groups: dict[tuple[Verdict, str], list[Row]] = {}
-    for row in reasoned:
-        groups.setdefault((row.verdict, _why(row)), []).append(row)
-    for (verdict, reason), rows in sorted(groups.items(), key=lambda item: place[item[0][0]]):
+    for row in target.rows:
+        if _why(row) and (row.measured_mean is None or not target.is_drawn(row)):
+            groups.setdefault((row.verdict, _why(row)), []).append(row)
+    found, order = [], list(Verdict)
+    for (verdict, reason), rows in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         parts = []
         for key in target.key_names():
             values = ordered(row.keys.get(key, "") for row in rows)
             if len(values) < len(target.values(key)) and len(values) <= 8:
                 named = ", ".join(name_of(target, key, value) for value in values if value)
                 parts.append(named if key in NAMED_KEYS or not named else f"{key_title(target, key)} {named}")
-        yield Remark(verdict, len(rows), "; ".join(filter(None, parts)), reason)
+        found.append(Remark(verdict, len(rows), "; ".join(filter(None, parts)), reason))
+    return found

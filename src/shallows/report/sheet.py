@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.verdicts import Verdict
 
-from .target import Target
+from .target import Target, write_text
 from .wording import label
 
 if TYPE_CHECKING:
@@ -58,8 +60,16 @@ STYLE: dict[str, Any] = {
 }
 
 
-def frame(target: Target, needed: Sequence[str]) -> pandas.DataFrame:
-    """The rows that hold a number, one column a key, with ``published``, ``mean`` and ``sd`` beside them."""
+def styled(salt: str) -> AbstractContextManager[None]:
+    """The style of every figure; the same salt gives the parts of an SVG the same names again."""
+    import matplotlib
+    import seaborn
+
+    return matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": salt})
+
+
+def frame(target: Target, *needed: str) -> pandas.DataFrame:
+    """The rows, one column a key, with ``published``, ``mean``, ``sd`` and ``verdict`` beside them."""
     import pandas
 
     missing = [key for key in needed if key not in target.key_names()]
@@ -79,8 +89,7 @@ def frame(target: Target, needed: Sequence[str]) -> pandas.DataFrame:
         }
         for row in target.rows
     ]
-    table = pandas.DataFrame(rows)
-    return table.astype({"published": float, "mean": float, "sd": float})
+    return pandas.DataFrame(rows).astype({"published": float, "mean": float, "sd": float})
 
 
 def sheet(
@@ -92,7 +101,7 @@ def sheet(
     legend: bool = False,
     absent: Sequence[str] = (),
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Axes under a title, and a legend where asked, and over the label that every figure carries.
+    """Axes below a title (and a legend, where asked) and above the label that every figure has.
 
     What is ``absent`` was not measured: it has no axes, and one line names it.
     """
@@ -143,7 +152,7 @@ def fits_a_line(handles: Sequence[Any], across: float) -> bool:
 
 
 def empty_sheet(target: Target, text: str) -> Figure:
-    """A sheet of a figure of which nothing was measured: words in place of axes."""
+    """A sheet with words in place of axes, for a figure of which nothing was measured."""
     figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=0.6)
     ax.spines[:].set_visible(False)
     say(ax, text, width=90)
@@ -156,7 +165,7 @@ def silence(part: pandas.DataFrame) -> str:
 
 
 def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list[str]:
-    """What was not measured, and the label of a figure, broken between its parts where they fit a line."""
+    """Lines that name what was not measured, and those of the label; a line breaks between parts of the label."""
     lines = textwrap.wrap(f"Not measured here: {', '.join(absent)}.", width) if absent else []
     n_before = len(lines)
     for name, value in label(target.meta):
@@ -169,7 +178,7 @@ def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list
 
 
 def say(ax: Axes, text: str, width: int = 34) -> None:
-    """Words in the middle of axes that have nothing to show, and no ticks, which would say that there was something."""
+    """Write words into the middle of axes that have nothing to show, and take their ticks away."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
     centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}
@@ -191,21 +200,27 @@ def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
             getattr(ax, f"set_{direction}lim")(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-def save(figure: Figure, svg_path: str | Path, png_path: str | Path, title: str) -> None:
-    """Write a figure as PNG and SVG, without dates and versions, so that it is the same to the bit when drawn again."""
+def save(figure: Figure, svg_path: str | Path, title: str) -> None:
+    """Write a figure as SVG and, beside it, as PNG.
+
+    Dates and versions are left out, so that the files are the same to the bit when the figure is drawn again.
+    """
+    svg_path, engine = Path(svg_path), figure.get_layout_engine()
     # Lower end and height of the axes of a `sheet`, as shares of the figure; the whole of another figure.
-    engine = figure.get_layout_engine()
     _, bottom, _, height = engine.get().get("rect", (0, 0, 1, 1)) if engine else (0, 0, 1, 1)
-    for path, form, metadata in (
-        (png_path, "png", {"Software": None, "Title": title, _AXES: f"{bottom:.4f} {height:.4f}"}),
-        (svg_path, "svg", {"Date": None, "Creator": None, "Title": title}),
-    ):
-        with replacing(Path(path)) as partial:
-            figure.savefig(partial, format=form, dpi=PNG_DPI, metadata=metadata)
-            if form == "svg":
-                partial.write_text(compact(partial.read_text(encoding="utf-8")), encoding="utf-8")
-        # Both forms have the places that were found for the first: finding them takes longer than drawing (0.4 of all).
-        figure.set_layout_engine(None)
+    with replacing(svg_path.with_suffix(".png")) as partial:
+        metadata = {"Software": None, "Title": title, _AXES: f"{bottom:.4f} {height:.4f}"}
+        figure.savefig(partial, format="png", dpi=PNG_DPI, metadata=metadata)
+    # Both forms have the places that were found for the first: finding them takes longer than drawing (0.4 of all).
+    figure.set_layout_engine(None)
+    write_text(svg_path, svg_of(figure, title))
+
+
+def svg_of(figure: Figure, title: str | None = None) -> str:
+    """A figure as the text of an SVG."""
+    text, metadata = io.StringIO(), {"Date": None, "Creator": None} | ({"Title": title} if title else {})
+    figure.savefig(text, format="svg", dpi=PNG_DPI, metadata=metadata)
+    return compact(text.getvalue())
 
 
 #: The text in a PNG that says where its axes are, between title and label.
@@ -225,7 +240,7 @@ _UNSEEN = re.compile(
 
 
 def compact(svg: str) -> str:
-    """An SVG on fewer bytes: coordinates in hundredths of a point, each style once, nothing that nobody sees."""
+    """Shorten an SVG: coordinates in hundredths of a point, each style once, nothing that nobody sees."""
     svg = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", _UNSEEN.sub("", svg)))
     svg = re.sub(r' (d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
     classes: dict[str, str] = {}

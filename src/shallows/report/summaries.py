@@ -34,13 +34,13 @@ class Headline:
     """One of the numbers that matter, as texts."""
 
     label: str
-    printed: str  # as the paper prints it, with its unit; a number or words
-    measured: str  # with its unit; empty where it was not measured
-    spread: str  # standard deviation over the repetitions; empty where there is none
-    data: str  # on which it was measured, or would be
+    target: Target  # whose table holds it
     verdict: Verdict
     reason: str
-    target: Target  # whose table holds it
+    printed: str = ""  # as the paper prints it, with its unit; a number or words
+    measured: str = ""  # with its unit; empty where it was not measured
+    spread: str = ""  # standard deviation over the repetitions; empty where there is none
+    data: str = ""  # on which it was measured, or would be
     reached: bool = True  # False where no run came to what was to be counted, so that nothing is measured
 
 
@@ -140,21 +140,19 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
     if len(rows) > 1:
         raise ShallowsError(f"{len(rows)} printed rows of {target.id} fit {given['where']}; one is wanted.")
     if not rows:
-        return Headline(
-            given["label"], "", "", "", "", Verdict.NOT_RUN, "the table has no such row at this scale", target
-        )
+        return Headline(given["label"], target, Verdict.NOT_RUN, "the table has no such row at this scale")
     [row] = rows
-    write = writer(target, row.keys["metric"])
+    write = writer(target, row.metric)
     mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write) if row.measured_mean is not None else ""
     return Headline(
-        label=given["label"],
+        given["label"],
+        target,
+        row.verdict,
+        row.reason,
         printed=quantity(row.published, row.unit),
         measured=quantity(mean, row.unit),
         spread=numbers.spread(mean, row.measured_sd, write) if mean and (row.measured_sd or 0.0) > 0 else "",
-        data=name_of(target, "dataset", row.keys["dataset"]),
-        verdict=row.verdict,
-        reason=row.reason,
-        target=target,
+        data=name_of(target, "dataset", row.dataset),
         reached=row.passed != 0,
     )
 

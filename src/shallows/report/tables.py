@@ -14,7 +14,7 @@ from shallows.experiments.comparing.rows import OURS, Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import AFTER, Verdict
 
 from .numbers import decimals, is_number
-from .pivot import Pivot, pivot, tabulated
+from .pivot import Pivot, pivot, remarks, tabulated
 from .target import Target, read, write_text
 from .wording import EN_DASH, heading_of, key_title, label, name_of
 
@@ -32,7 +32,7 @@ LONG = 8  # rows; a longer table of nothing but measured values is folded where 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a target's values with a table of its own; a click opens it where it is folded."""
+    """A part of a target's values with a table of its own, which may be folded until it is clicked."""
 
     title: str  # what it holds; empty for the first
     table: Pivot
@@ -40,7 +40,7 @@ class Part:
 
 
 def parts_of(target: Target, is_drawn: bool = False) -> list[Part]:
-    """What is printed and measured, what is measured besides, what is printed and was not run, and what is quoted."""
+    """Split a target's values: printed and measured, measured only, printed and not run, quoted."""
     whole, rows = pivot(target), tabulated(target)
     printed = _beside(whole, rows, [row for row in rows if row.published or row.ratio is not None])
     if not printed:
@@ -83,7 +83,7 @@ def notes(target: Target, table: Pivot) -> list[str]:
         sentences.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV holds them all.")
     if table.n_drawn:
         sentences.append(f"The {table.n_drawn:,} values along the curves stand in the CSV.")
-    if not table.has_published and target.paper_is_known:
+    if not table.printed_columns and target.paper_is_known:
         sentences.append("The source prints no numbers here.")
     if table.has_spread:
         sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
@@ -92,7 +92,8 @@ def notes(target: Target, table: Pivot) -> list[str]:
             "Methods are judged as their authors ran them. Beside them stand those of this project (ours), which are "
             "not judged; in brackets, ours over the authors', both as measured here."
         )
-    for fixed, criteria in table.criteria.items():
+    for fixed in sorted({row.fixed for row in target.rows if row.tolerance}):
+        criteria = dict.fromkeys(row.tolerance for row in target.rows if row.tolerance and row.fixed == fixed)
         sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {'; '.join(criteria)}.")
     if any(row.derived for row in target.rows):
         sentences.append("Values that are derived from other printed values, or repeat them, are counted there alone.")
@@ -144,11 +145,11 @@ def markdown(target: Target) -> str:
         lines.append(f"- {EN_DASH} the source prints no number")
     said = [throughout(target, table), *notes(target, table)]
     lines += ["", *(f"{note}  " for note in filter(None, said))]
-    if table.remarks:
-        lines += ["", "Why:", ""]
-    for remark in table.remarks:
-        where = f", {remark.where}" if remark.where else ""
-        lines.append(f"- {remark.verdict} ({_values(remark.count)}{where}): {remark.reason}")
+    reasons = remarks(target)
+    lines += ["", "Why:", ""] if reasons else []
+    for one in reasons:
+        where = f", {one.where}" if one.where else ""
+        lines.append(f"- {one.verdict} ({_values(one.count)}{where}): {one.reason}")
     for note in target.notes:
         lines += ["", note]
     for method, sources in (target.meta.get("sources") or {}).items():
@@ -176,7 +177,7 @@ class Heading:
 
 
 def heading_rows(target: Target, table: Pivot) -> list[list[Heading]]:
-    """Headings of the columns, a line a key, equal neighbours joined."""
+    """Headings of the columns: a line for each key, in which equal neighbours are joined."""
     levels = []
     for level, key in enumerate(table.column_keys):
         line = []
@@ -188,7 +189,7 @@ def heading_rows(target: Target, table: Pivot) -> list[list[Heading]]:
 
 
 def row_headings(target: Target, table: Pivot) -> list[list[Heading]]:
-    """Headings of each row; one that continues the row above is left out, and spans from there."""
+    """Headings of each row; one that is equal to that of the row above is left out, and the one above spans both."""
     lines: list[list[Heading]] = [[] for _ in table.rows]
     for level, key in enumerate(table.row_keys):
         start = 0
@@ -220,7 +221,7 @@ def _is_plain(text: str) -> bool:
 
 
 def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
-    """Everything the HTML templates ask of one target's table; whether a figure stands above it is said."""
+    """Everything that the HTML templates need of one target; ``is_drawn`` says whether a figure stands above it."""
     table = pivot(target)
     return {
         "target": target,
@@ -229,7 +230,7 @@ def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
         "notes": notes(target, table),
         "label": label(target.meta),
         "kinds": counts_by_kind(target.rows),
-        "en_dash": EN_DASH,
+        "remarks": remarks(target),
     }
 
 
@@ -281,11 +282,11 @@ def split_caption(text: str) -> tuple[str, str]:
 
 def html(target: Target) -> str:
     """The target as an HTML document of its own, which opens from disk."""
-    return environment().get_template("table.html").render(**html_context(target))
+    return environment().get_template("table.html").render(s=html_context(target))
 
 
-def render(csv_path: str | Path, meta_path: str | Path, md_path: str | Path, html_path: str | Path) -> None:
-    """Write a target's table as Markdown and as HTML, from its tidy CSV and the JSON beside it."""
-    target = read(csv_path, meta_path)
-    write_text(md_path, markdown(target))
-    write_text(html_path, html(target))
+def render(csv_path: str | Path) -> None:
+    """Write a target's table as Markdown and as HTML beside its tidy CSV and its JSON."""
+    target, path = read(csv_path), Path(csv_path)
+    write_text(path.with_suffix(".md"), markdown(target))
+    write_text(path.with_suffix(".html"), html(target))

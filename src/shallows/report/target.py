@@ -23,7 +23,6 @@ class Target:
 
     rows: tuple[Row, ...]
     meta: Mapping[str, Any]
-    csv_path: Path
 
     @property
     def id(self) -> str:
@@ -50,28 +49,36 @@ class Target:
         """Paragraphs that stand below the table."""
         return self.meta.get("notes", [])
 
+    @property
+    def marks(self) -> list[str]:
+        """Keys that hold evaluation points, along which curves run."""
+        return self.meta.get("marks", [])
+
+    @property
+    def figure(self) -> Mapping[str, Any]:
+        """How its figure is drawn; empty where it has none."""
+        return self.meta.get("figure") or {}
+
     def is_drawn(self, row: Row) -> bool:
-        """Whether a row is a point of a curve, which a figure shows and a table need not."""
-        figure = self.meta.get("figure") or {}
-        if figure.get("kind") == "curves":
-            shown = [*figure.get("y", []), *figure.get("bounds", [])]
-            on_curve = any(row.keys.get(name) for name in self.meta.get("marks", []))
-            return on_curve and not row.published and (not shown or row.keys["metric"] in shown)
-        return figure.get("kind") == "spectrum" and bool(row.keys.get("index"))
+        """Whether the figure draws a row as a point of a curve, so that the table can leave it out."""
+        if self.figure.get("kind") == "curves":
+            shown = [*self.figure.get("y", []), *self.figure.get("bounds", [])]
+            return bool(self._point(row)) and not row.published and (not shown or row.metric in shown)
+        return self.figure.get("kind") == "spectrum" and bool(row.keys.get("index"))
 
     @property
     def has_picture(self) -> bool:
         """Whether the target has a figure and anything was measured that it draws."""
         drawn = [row for row in self.rows if self.is_drawn(row)] or self.rows
-        return bool(self.meta.get("figure")) and any(row.measured_mean is not None for row in drawn)
+        return bool(self.figure) and any(row.measured_mean is not None for row in drawn)
 
     def is_before_end(self, row: Row) -> bool:
         """Whether a row is a point of a curve before its last one, and the layout has no place for the points."""
-        figure, layout = self.meta.get("figure") or {}, self.meta.get("layout") or {}
+        layout = self.meta.get("layout") or {}
         placed = {*layout.get("rows", ()), *layout.get("columns", ())}
         return (
-            figure.get("kind") == "curves"
-            and placed.isdisjoint(self.meta.get("marks", []))
+            self.figure.get("kind") == "curves"
+            and placed.isdisjoint(self.marks)
             and not row.published
             and row.measured_mean is not None
             and bool(self._point(row))
@@ -80,11 +87,10 @@ class Target:
 
     def _point(self, row: Row) -> str:
         """The evaluation point of a row; empty for a number that belongs to a whole curve."""
-        return next((row.keys[name] for name in self.meta.get("marks", []) if row.keys.get(name)), "")
+        return next((row.keys[name] for name in self.marks if row.keys.get(name)), "")
 
     def _series(self, row: Row) -> tuple[tuple[str, str], ...]:
-        marks = self.meta.get("marks", [])
-        return tuple((name, value) for name, value in row.keys.items() if name not in marks)
+        return tuple((name, value) for name, value in row.keys.items() if name not in self.marks)
 
     @cached_property
     def _ends(self) -> dict[tuple[tuple[str, str], ...], float]:
@@ -98,7 +104,7 @@ class Target:
 
     @property
     def paper_is_known(self) -> bool:
-        """Whether a source stands beside the values, with which they are compared."""
+        """Whether the values are compared with those of a source."""
         return bool(self.meta.get("source") or self.meta.get("paper"))
 
     def key_names(self) -> list[str]:
@@ -124,16 +130,17 @@ def ordered(values: Iterable[str]) -> list[str]:
     return filled + [""] * ("" in distinct)
 
 
-def read(csv_path: str | Path, meta_path: str | Path) -> Target:
-    """Read a target's tidy CSV and its JSON, and check that they belong together."""
-    meta, rows = json.loads(Path(meta_path).read_text(encoding="utf-8")), read_rows(csv_path)
+def read(csv_path: str | Path) -> Target:
+    """Read a target's tidy CSV and the JSON beside it, and check that they belong together."""
+    meta_path = Path(csv_path).with_suffix(".json")
+    meta, rows = json.loads(meta_path.read_text(encoding="utf-8")), read_rows(csv_path)
     for line, row in enumerate(rows, start=2):
         if row.target != meta["id"]:
             raise ShallowsError(
                 f"{csv_path}, line {line} belongs to the target {row.target!r}, "
                 f"but {meta_path} describes {meta['id']!r}."
             )
-    return Target(tuple(rows), meta, Path(csv_path))
+    return Target(tuple(rows), meta)
 
 
 def write_text(path: str | Path, text: str) -> None:

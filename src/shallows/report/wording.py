@@ -1,4 +1,4 @@
-"""Words for people: names of columns and values, and what a table or figure says on its face."""
+"""Words for people: names of columns and values, and the label of a table or figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def name_of(target: Target, key: str, value: str) -> str:
     """A value of a key for people; ``labels`` in the JSON overrules."""
     labels = target.meta.get("labels") or {}
     if key == "metric":
-        unit = next((row.unit for row in target.rows if row.keys["metric"] == value and row.unit), "")
+        unit = next((row.unit for row in target.rows if row.metric == value and row.unit), "")
         return words(str(labels.get(value, value)), unit)
     if value in labels:
         return str(labels[value])
@@ -65,7 +65,7 @@ def data_text(data: Mapping[str, Any]) -> str:
 
 
 def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a table or figure says on its face, as pairs of a name and a text; what is not known is said to be so."""
+    """The scale, data, seeds, hardware and code behind a table or figure, as pairs of a name and a text."""
     given = meta.get("label", {})
     times = Counter(map(data_text, given.get("data", ())))
     phrases = [text + (f" ({count} preparations)" if count > 1 else "") for text, count in times.items()]

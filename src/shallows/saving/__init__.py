@@ -127,7 +127,6 @@ def _model_of(cls: type, header: dict[str, Any], reader: encoding.Reader) -> Any
 
 
 def _class_of(name: Any) -> type | None:
-    """The estimator of a name, or None."""
     for room in ROOMS:
         if isinstance(name, str) and name in room.__all__ and name[0].isupper():
             found = getattr(importlib.import_module(room.__name__), name)

@@ -41,37 +41,22 @@ _PACKAGE = __name__.partition(".")[0]
 class Writer:
     """Turns values into JSON and arrays.
 
-    Attributes
-    ----------
-    held : dict of arrays
-        By the names that the JSON refers to. An array that stands in several places is there once.
+    ``held`` has the arrays by the names that the JSON refers to; one that stands in several places is there once.
     """
 
     def __init__(self) -> None:
         self.held: dict[str, np.ndarray] = {}
-        self._names: dict[int, str] = {}
-        self._kept: list[Any] = []
+        # With each array itself, since an id belongs to another object once the first is gone.
+        self._names: dict[int, tuple[str, np.ndarray]] = {}
 
     def encode(self, value: Any, place: str) -> Any:
-        """What stands for a value in the header.
-
-        Parameters
-        ----------
-        value : object
-        place : str
-            The attribute that it belongs to, for the message.
-
-        Raises
-        ------
-        ShallowsError
-            If no file holds such a value.
-        """
+        """What stands for a value in the header; the error about one that no file holds names its ``place``."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
             return value if math.isfinite(value) else {"float": str(value)}
         if isinstance(value, np.generic):
-            return {"scalar": self._hold(np.asarray(value), place)}
+            return {"scalar": self._hold(np.asarray(value))}
         if isinstance(value, np.dtype):
             return {"dtype": value.name}
         if isinstance(value, Path):
@@ -125,7 +110,7 @@ class Writer:
         if hasattr(value, "dtype") and hasattr(value, "shape"):
             if value.dtype == object and not all(isinstance(one, str) for one in value.ravel()):
                 return {"objects": [self.encode(value.shape, place), self.encode(value.ravel().tolist(), place)]}
-            return {"array": self._hold(arrays.to_numpy(value), place)}
+            return {"array": self._hold(arrays.to_numpy(value))}
         named = getattr(value, "__name__", None)
         said = f"the function {named!r}" if callable(value) and named else f"a {cls.__name__}"
         raise ShallowsError(
@@ -133,41 +118,26 @@ class Writer:
             "keep the model with pickle, which loads what it trusts."
         )
 
-    def _hold(self, array: np.ndarray, place: str) -> str:
+    def _hold(self, array: np.ndarray) -> str:
         if id(array) not in self._names:
-            name = f"array{len(self.held)}"
-            held = array
-            if array.dtype == object:
-                # Texts of an object array come back as such, see `Reader`.
-                name, held = f"{name} of objects", array.astype(str)
-            self.held[name], self._names[id(array)] = held, name
-            self._kept.append(array)  # An id belongs to another object once the first is gone.
-        return self._names[id(array)]
+            name, is_text = f"array{len(self.held)}", array.dtype == object
+            name += " of objects" if is_text else ""  # by which a `Reader` gives texts the same type again
+            self.held[name], self._names[id(array)] = array.astype(str) if is_text else array, (name, array)
+        return self._names[id(array)][0]
 
 
 class Reader:
-    """Turns JSON and arrays into the values that a `Writer` was given.
-
-    Parameters
-    ----------
-    held : mapping of arrays
-    """
+    """Turns JSON and arrays into the values that a `Writer` was given."""
 
     def __init__(self, held: Mapping[str, np.ndarray]):
         self._held = {name: one.astype(object) if name.endswith("of objects") else one for name, one in held.items()}
         self._made: dict[str, Any] = {}
 
     def decode(self, coded: Any) -> Any:
-        """The value of a piece of the header.
-
-        Raises
-        ------
-        ShallowsError
-            If it is none that `Writer.encode` gives.
-        """
+        """The value of a piece of the header; an error where `Writer.encode` gives no such piece."""
+        if isinstance(coded, list):
+            raise ShallowsError("its header holds a list where none is written")
         if not isinstance(coded, dict):
-            if isinstance(coded, list):
-                raise ShallowsError("its header holds a list where none is written")
             return coded
         if "object" in coded:
             return self._object(coded)
@@ -229,10 +199,6 @@ def _is_of_this_package(module: str) -> bool:
     return package == _PACKAGE and rest.partition(".")[0] in ROOMS
 
 
-def _is_estimator(cls: type) -> bool:
-    return issubclass(cls, BaseEstimator)
-
-
 def _class_of(place: Any, fits: Callable[[type], bool]) -> type:
     """The class of a part of a model, written ``module:name``."""
     module, _, name = str(place).partition(":")
@@ -289,7 +255,9 @@ _DECODERS: dict[str, Any] = {
     "random_state": _random_state,
     "kernel": lambda reader, coded: Precomputed(None) if coded is None else kernels.from_description(coded),
     "blocks": lambda reader, coded: Blocks(reader.decode(coded[0]), coded[1]),
-    "estimator": lambda reader, coded: reader.estimator(_class_of(coded["class"], _is_estimator), coded),
+    "estimator": lambda reader, coded: reader.estimator(
+        _class_of(coded["class"], lambda cls: issubclass(cls, BaseEstimator)), coded
+    ),
     "label_binarizer": _label_binarizer,
 }
 """How a piece of the header is read, by the key that says what it is."""

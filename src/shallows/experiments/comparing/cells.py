@@ -41,11 +41,11 @@ def cells(measurements: Measurements) -> Iterator[Row]:
         if passage and any(measurements.curves(series, passage["of"])):  # without a curve nobody knows
             passed = len(values)
         measured = Measured(values, len(series["run_ids"]), passed)
-        yield row_of(maker, series, metric, setting, row, measured, measurements.runs(series), point)
+        yield row_of(maker, series, metric, setting, row, measured, measurements.runs(series))
 
 
 def missing(measurements: Measurements) -> Iterator[Row]:
-    """A row for each dataset of the paper that is not there, so that a picture can say so."""
+    """A row for each dataset of the paper that is not there, by which a picture names it."""
     comparison, spec, maker = measurements.comparison, measurements.spec, RowMaker(measurements.comparison)
     for word, reason in comparison["missing"].items():
         setting, metric = spec["published_data"].get(word, {}).get("setting", {}), next(iter(spec["metrics"]))
@@ -60,9 +60,12 @@ def row_of(
     printed: Mapping[str, str] | None,
     measured: Measured,
     runs: Sequence[RunResult],
-    point: Point | str = None,
 ) -> Row:
-    """The row of what was measured of a metric, judged beside the printed number if there is one."""
+    """The row of what was measured of a metric, judged beside the printed number if there is one.
+
+    The ``setting`` is that of the series, with the evaluation point if there is one.
+    """
+    point = next((value for axis, value in setting.items() if axis not in series["setting"]), None)
     definition, text = maker.comparison["spec"]["metrics"][metric], (printed or {}).get("published", "")
     tolerance, number, margin, scattered = definition.get("tolerance", {}), number_in(text), None, False
     if number is not None:
@@ -93,7 +96,7 @@ def _judged(
     margin: float | None,
     scattered: bool,
     runs: Sequence[RunResult],
-    point: Point | str,
+    point: str | None,
 ) -> tuple[Verdict, str]:
     """The verdict on one cell, and why."""
     spec, n_runs = maker.comparison["spec"], measured.repetitions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,7 @@ class Number:
 
 
 def claims(measurements: Measurements) -> Iterator[Row]:
-    """Rows of a target's claims: of each what was measured first, then what the paper says and was not measured."""
+    """Rows of a target's claims: of each first what was measured, then what the paper says and was not measured."""
     comparison, maker = measurements.comparison, RowMaker(measurements.comparison)
     for name, claim in measurements.spec.get("claims", {}).items():
         published = [one for one in comparison["published"] if one["metric"] == name]
@@ -229,19 +229,15 @@ def _of_both_series(measurements: Measurements, claim: Mapping[str, Any]) -> Ite
         listed = [ours.get(one, one) for one in ([named] if isinstance(named, str) else named)]
         return {**reference, **({"method": listed[0] if isinstance(named, str) else listed} if listed else {})}
 
-    yield from ((number, False) for number in _numbers(measurements, claim, lambda method: method not in ours.values()))
+    yield from ((number, False) for number in _numbers(measurements, claim, is_ours=False))
     if ours:
         of_ours = {**claim, **{key: renamed(claim[key]) for key in ("of", "over", "less") if key in claim}}
-        yield from (
-            (number, True) for number in _numbers(measurements, of_ours, lambda method: method in ours.values())
-        )
+        yield from ((number, True) for number in _numbers(measurements, of_ours, is_ours=True))
 
 
-def _numbers(
-    measurements: Measurements, claim: Mapping[str, Any], is_wanted: Callable[[str], bool]
-) -> Iterator[Number]:
-    """The numbers that a claim is about, of the methods that are wanted: one for each series, or for each group."""
-    parts = sorted(_of_each_series(measurements, claim, is_wanted), key=lambda one: one.is_incomplete)
+def _numbers(measurements: Measurements, claim: Mapping[str, Any], *, is_ours: bool) -> Iterator[Number]:
+    """The numbers of a claim for our methods, or for all others: one for each series, or for each group of them."""
+    parts = sorted(_of_each_series(measurements, claim, is_ours=is_ours), key=lambda one: one.is_incomplete)
     if "across" not in claim:
         for one in parts:
             measured = Measured(tuple(one.bounds or one.values), one.n_runs, one.passed, bool(one.bounds))
@@ -258,13 +254,12 @@ def _numbers(
         yield Number([one.series for one in group], setting, _combined(claim, group))
 
 
-def _of_each_series(
-    measurements: Measurements, claim: Mapping[str, Any], is_wanted: Callable[[str], bool]
-) -> Iterator[_OfSeries]:
+def _of_each_series(measurements: Measurements, claim: Mapping[str, Any], *, is_ours: bool) -> Iterator[_OfSeries]:
+    ours = measurements.counterparts.values()
     metric = claim.get("metric", next(iter(measurements.spec["metrics"])))
     is_passage = "first_passage" in measurements.spec["metrics"].get(metric, {})
     at_end = "at" not in claim and claim.get("reduce", "last") == "last"
-    for series in (one for one in measurements.selected(claim.get("of", {})) if is_wanted(one["method"])):
+    for series in (one for one in measurements.selected(claim.get("of", {})) if (one["method"] in ours) == is_ours):
         compared = measurements.against(series, metric, claim, ends=at_end)
         curves = [_within(curve, claim) for curve in compared]
         values = [value for value in (_reduced(curve, claim) for curve in curves if curve) if value is not None]
@@ -310,7 +305,7 @@ def _reduced(curve: Curve, claim: Mapping[str, Any]) -> Any:
 
 
 def _combined(claim: Mapping[str, Any], group: Sequence[_OfSeries]) -> Measured:
-    """One value a seed out of several series; one over all where their seeds are not equally many."""
+    """One value for each seed over several series; one value over all where they differ in their number of seeds."""
     across, incomplete = claim["across"], [one for one in group if one.is_incomplete]
     values = [one.values for one in group if not one.is_incomplete]
     same = len(set(map(len, values))) == 1

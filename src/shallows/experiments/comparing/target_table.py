@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,11 @@ from .row_maker import dataset_name
 from .rows import Row, write_rows
 
 
-def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path, meta_path: str | Path) -> None:
-    """Write a target's tidy CSV and the JSON that describes it, from what `evaluations.gather` wrote."""
-    results = evaluations.read(evaluation, comparison["spec"].get("mark", ""))
+def write(paths: Iterable[str | Path], comparison: Mapping[str, Any], csv_path: str | Path) -> None:
+    """Write a target's tidy CSV and, beside it, the JSON that describes it, from the records of its runs."""
+    results = evaluations.read(paths, comparison["spec"].get("mark", ""))
     write_rows(csv_path, rows_of(comparison, results))
-    write_json(Path(meta_path), describe(comparison, results))
+    write_json(Path(csv_path).with_suffix(".json"), describe(comparison, results))
 
 
 def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> Iterator[Row]:

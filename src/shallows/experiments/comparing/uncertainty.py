@@ -9,6 +9,9 @@ from typing import Any
 from .evaluations import RunResult
 from .rows import NOTHING, Measured
 
+#: Quantile at the upper end of a 95 % interval.
+LEVEL = 0.975
+
 
 def standard_error(percentage: float, n: int) -> float:
     """Standard error of a rate counted on n points, in percentage points; at 0 or 100 %, about that of one error."""
@@ -55,7 +58,7 @@ def margin(
 def scatters(
     printed: str, within: float, tolerance: Mapping[str, Any], runs: Sequence[RunResult] = (), spread: str = ""
 ) -> bool:
-    """Whether a margin says too little, because the repetitions scatter too much.
+    """Whether the scatter of the repetitions makes a margin so wide that it decides nothing.
 
     That is so where it exceeds what rounding and counting alone allow by more than a quarter of the printed number, and
     is more than twice as wide: a diverging series would agree with nearly everything.
@@ -64,8 +67,8 @@ def scatters(
     return within > max(2.0 * firm, firm + abs(float(printed)) / 4.0)
 
 
-def interval(measured: Measured, counted: float | None = None, confidence: float = 0.95) -> tuple[float, float] | None:
-    """An interval for a mean over repetitions, or None where one repetition, or what is not finite, gives none.
+def interval(measured: Measured, counted: float | None = None) -> tuple[float, float] | None:
+    """A 95 % interval for a mean over repetitions, or None where one repetition, or what is not finite, gives none.
 
     Their spread is taken by Student's t. ``counted`` is a variance of their mean beside that, by the points on which
     all of them are counted.
@@ -74,8 +77,8 @@ def interval(measured: Measured, counted: float | None = None, confidence: float
         return None
     from scipy.stats import norm, t
 
-    square, level = (counted or 0.0) * norm.ppf(0.5 + confidence / 2.0) ** 2, 0.5 + confidence / 2.0
+    square = (counted or 0.0) * norm.ppf(LEVEL) ** 2
     if measured.deviation is not None:
-        square += measured.deviation**2 / measured.count * t.ppf(level, measured.count - 1) ** 2
+        square += measured.deviation**2 / measured.count * t.ppf(LEVEL, measured.count - 1) ** 2
     reach = float(math.sqrt(square))
     return measured.mean - reach, measured.mean + reach

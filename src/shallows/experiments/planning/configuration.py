@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,9 @@ class Configuration:
     papers: dict[str, Any]
     published: dict[str, list[dict[str, str]]]  # what the papers print, by target
     #: how a user's own data are divided, from the file of the methods
-    compare: dict[str, Any] = field(default_factory=dict)
+    compare: dict[str, Any]
     #: rows of a leaderboard at each scale, from there too; may be empty
-    leaderboard: dict[str, Any] = field(default_factory=dict)
+    leaderboard: dict[str, Any]
 
     @property
     def folder(self) -> Path:
@@ -78,7 +78,8 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")
     for name, method in methods["methods"].items():
         if "cost" in method:
-            look_up("cost", method["cost"], costs.MODELS, f"method {name} in {folder / 'methods.yaml'}")
+            with placed(f"method {name} in {folder / 'methods.yaml'}"):
+                look_up("cost", method["cost"], costs.MODELS)
     papers: dict[str, Any] = {}
     for path in sorted((folder / "papers").glob("*.yaml")):
         _add_paper(papers, _checked(path, schemas / "paper.schema.yaml"), path)
@@ -206,13 +207,10 @@ def placed(place: str) -> Iterator[None]:
         raise
 
 
-def look_up(kind: str, name: Any, known: Iterable[str], where: str = "") -> Any:
+def look_up(kind: str, name: Any, known: Iterable[str]) -> Any:
     """The entry of a name in a mapping, or the name itself of other collections; an error gives the nearest name."""
     if name not in known:
-        error = UnknownNameError(kind, name, known)
-        if where:
-            error.args = (f"{error} ({where})",)
-        raise error
+        raise UnknownNameError(kind, name, known)
     return known[name] if isinstance(known, Mapping) else name
 
 
@@ -285,7 +283,7 @@ def read_items(folder: Path, schemas: Path) -> Items:
 
 def check_items(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
     """Check that each printed item has as many rows as it says, and that each row belongs to one item."""
-    for target, rows in published.items():
+    for target, rows in ((one, published[one]) for one in items if one in published):
         with placed(f"target {target}, {ITEMS}"):
             owners: list[list[str]] = [[] for _ in rows]
             for item in (one for one in items[target] if "rows" in one):

@@ -43,26 +43,17 @@ class Placement:
 
     def _long_runs(self, scale: str) -> frozenset[str]:
         if scale not in self._long:
-            long = self._connected_to_long(scale)
-            needed = (run.preconditioner for run in self._plan.runs(scale).values() if run.id in long)
+            self._long[scale] = self._connected_to_long(scale)
+            needed = (run.preconditioner for run in self._plan.runs(scale).values() if run.id in self._long[scale])
             self._preconditioners[scale] = frozenset(one.id for one in needed if one is not None)
-            self._long[scale] = frozenset(long)
         return self._long[scale]
 
-    def _connected_to_long(self, scale: str) -> set[str]:
+    def _connected_to_long(self, scale: str) -> frozenset[str]:
         """Long runs, and those that are connected with one through shared targets."""
-        runs = self._plan.runs(scale)
-        of_target: dict[str, list[str]] = {}
-        for run in runs.values():
-            for target in run.targets:
-                of_target.setdefault(target, []).append(run.id)
-        connected: set[str] = set()
-        methods = self._plan.configuration.methods
+        runs, methods = self._plan.runs(scale).values(), self._plan.configuration.methods
         timing = {name for name, one in methods.items() if one.get("cost") == "timed_iterations" and scale != SCALES[0]}
-        open_ = [run.id for run in runs.values() if run.cost.seconds >= self._seconds or run.method in timing]
-        while open_:
-            run_id = open_.pop()
-            if run_id not in connected:
-                connected.add(run_id)
-                open_ += [other for target in runs[run_id].targets for other in of_target[target]]
-        return connected
+        connected, found = [], [run for run in runs if run.cost.seconds >= self._seconds or run.method in timing]
+        while len(found) > len(connected):
+            connected, targets = found, {target for run in found for target in run.targets}
+            found = [run for run in runs if not targets.isdisjoint(run.targets)]
+        return frozenset(run.id for run in connected)

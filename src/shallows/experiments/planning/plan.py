@@ -15,7 +15,7 @@ from typing import Any
 
 from ..identity import code, signatures
 from . import configuration, costs, target_entry
-from .configuration import SCALES, Configuration, ConfigurationError, load, look_up
+from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
 from .runs import Preconditioner, Run, Series, fixed_parameters
 
 
@@ -53,8 +53,9 @@ class Plan:
                 target_entry.check_series(target, spec, self.configuration.methods)
                 found[target] = {**spec, "paper": name}
         for target, spec in found.items():
-            for one in target_entry.printed_targets(spec):
-                look_up("target", one, found, f"target {target}, metrics")
+            with placed(f"target {target}, metrics"):
+                for one in target_entry.printed_targets(spec):
+                    look_up("target", one, found)
         return found
 
     @cached_property
@@ -62,9 +63,7 @@ class Plan:
         """All that the papers print, by target, checked against the published files; none without a list of it."""
         root, folder = self.configuration.root, self.configuration.folder
         found = configuration.read_items(folder / "published", root / "workflow" / "schemas")
-        configuration.check_items(
-            found, {target: self.configuration.published[target] for target in self.targets if target in found}
-        )
+        configuration.check_items(found, self.configuration.published)
         return found
 
     @property
@@ -101,11 +100,11 @@ class Plan:
 
     def run_named(self, scale: str, name: str) -> Run:
         """The run whose folder has this name, which ends with its identifier."""
-        return look_up("run", name.rpartition("-")[2], self.runs(scale), f"scale {scale}, {name}")
+        return _named("run", name, self.runs(scale), scale)
 
     def preconditioner_named(self, scale: str, name: str) -> Preconditioner:
         """The preconditioner whose file has this name, without its ending."""
-        return look_up("preconditioner", name.rpartition("-")[2], self.preconditioners(scale), f"scale {scale}, {name}")
+        return _named("preconditioner", name, self.preconditioners(scale), scale)
 
     def job(self, run: Run) -> dict[str, Any]:
         """Every parameter of the job of a run."""
@@ -128,9 +127,10 @@ class Plan:
         merged: dict[str, Run] = {}
         series: dict[str, list[Series]] = {}
         for target, spec in self.targets.items():
-            series[target] = []
-            for one, runs in self._series(target, spec, scale):
-                series[target].append(one)
+            with placed(f"target {target}, scale {scale}"):
+                found = list(self._series(target, spec, scale))
+            series[target] = [one for one, _ in found]
+            for _, runs in found:
                 for run in runs:
                     before = merged.get(run.id, run)
                     merged[run.id] = replace(
@@ -147,24 +147,21 @@ class Plan:
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
         at = spec["scales"][scale]
         absent = self.absent(target, scale)
-        present = {word: data for word, data in at["data"].items() if word not in absent}
-        where = f"target {target}, scale {scale}"
         for group in at["runs"]:
             # What is not there may be asked for all the same: its runs come into being once it is.
-            wanted = _chosen("dataset", group.get("data"), at["data"], where)
-            words = [word for word in wanted if word in present]
-            methods = _chosen("method", group.get("methods"), spec["methods"], where)
-            axes = list(_axes(spec["settings"], group.get("settings", {}), where))
+            words = [word for word in _chosen("dataset", group.get("data"), at["data"]) if word not in absent]
+            methods = _chosen("method", group.get("methods"), spec["methods"])
+            axes = list(_axes(spec["settings"], group.get("settings", {})))
             marks, unit = target_entry.marks(group), target_entry.unit(group)
             seeds = self.configuration.settings["seeds"] or group.get("seeds", at["seeds"])
             for word, method, *choices in itertools.product(words, methods, *axes):
-                data, entry = present[word], spec["methods"][method]
-                definition = look_up("method", entry["method"], self.configuration.methods, where)
+                data, entry = at["data"][word], spec["methods"][method]
+                definition = look_up("method", entry["method"], self.configuration.methods)
                 if self._not_installed(definition.get("extra")):
                     continue
-                look_up("dataset", data["dataset"], self.catalogue, where)
+                look_up("dataset", data["dataset"], self.catalogue)
                 for variant in target_entry.variants(data):
-                    look_up("variant", variant, self.configuration.variants, where)
+                    look_up("variant", variant, self.configuration.variants)
                 own = {name: value for _, _, given in choices for name, value in given.items()}
                 own |= entry.get("parameters", {})
                 here = group.get("parameters", {})
@@ -174,7 +171,7 @@ class Plan:
                 fixed = fixed_parameters(definition, task)
                 own |= {name: value for name, value in fixed.items() if name not in own}
                 parameters = {**own, **here, **data.get("parameters", {})}
-                _check_parameters(definition, parameters, task, where)
+                _check_parameters(definition, parameters, task)
                 run = Run(scale, data["dataset"], "", entry["method"], parameters, 0, marks, unit)
                 runs = [
                     self._with_preconditioner(replace(run, variant=variant, seed=seed), definition)
@@ -200,14 +197,12 @@ class Plan:
         """
         reasons = {}
         for word, data in self.target(target)["scales"][scale]["data"].items():
-            if "missing" in data:
-                reasons[word] = data["missing"]
-                continue
-            missing_extras = filter(None, map(self._missing_extra, target_entry.variants(data)))
-            reason = self._to_be_supplied(data["dataset"]) or next(missing_extras, None)
-            if reason:
-                reasons[word] = reason
-        return reasons
+            reasons[word] = (
+                data.get("missing")
+                or self._to_be_supplied(data["dataset"])
+                or next(filter(None, map(self._missing_extra, target_entry.variants(data))), None)
+            )
+        return {word: reason for word, reason in reasons.items() if reason}
 
     def _missing_extra(self, variant: str) -> str | None:
         """Why a variant cannot be prepared without an extra; None where it can."""
@@ -233,7 +228,7 @@ class Plan:
         return next(filter(None, extras), None) or _EXTRA_OF_GENERATOR.get(generator.get("name"))
 
     def _left_out(self, target: str, scale: str) -> str:
-        """Why nothing stands for some of a target's series at a scale."""
+        """Why some of a target's methods are not run at a scale."""
         spec = self.target(target)
         reasons = [spec["scales"][scale].get("left_out", "")]
         for word, entry in spec["methods"].items():
@@ -282,11 +277,11 @@ class Plan:
         for word, data in at["data"].items():
             if word in absent:
                 continue
-            about = (drawn, drawn, "", "")
+            name, title, n_train, n_test = drawn, drawn, "", ""
             if not drawn:
-                size = self.size(data["dataset"], target_entry.variants(data)[0])
-                about = (data["dataset"], self.catalogue[data["dataset"]].title, size.n_train, size.n_test)
-            sizes[word] = dict(zip(("dataset", "title", "n_train", "n_test"), about, strict=True))
+                name, size = data["dataset"], self.size(data["dataset"], target_entry.variants(data)[0])
+                title, n_train, n_test = self.catalogue[name].title, size.n_train, size.n_test
+            sizes[word] = {"dataset": name, "title": title, "n_train": n_train, "n_test": n_test}
         return {
             "target": target,
             "scale": scale,
@@ -326,33 +321,35 @@ def _not_installed(extra: str | None) -> str | None:
     return f"needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'"
 
 
-def _chosen(kind: str, wanted: list[Any] | None, known: Mapping[str, Any], where: str) -> list[str]:
-    if wanted is None:
-        return list(known)
-    for name in wanted:
-        look_up(kind, name, known, where)
-    return list(wanted)
+def _named(kind: str, name: str, known: Mapping[str, Any], scale: str) -> Any:
+    with placed(f"scale {scale}, {name}"):
+        return look_up(kind, name.rpartition("-")[2], known)
+
+
+def _chosen(kind: str, wanted: list[Any] | None, known: Mapping[str, Any]) -> list[str]:
+    for name in wanted or ():
+        look_up(kind, name, known)
+    return list(known if wanted is None else wanted)
 
 
 def _axes(
-    settings: Mapping[str, Any], wanted: Mapping[str, list[Any]], where: str
+    settings: Mapping[str, Any], wanted: Mapping[str, list[Any]]
 ) -> Iterator[list[tuple[str, str, dict[str, Any]]]]:
     """For each axis its values: (axis, word, parameters)."""
     for axis in wanted:
-        look_up("setting", axis, settings, where)
+        look_up("setting", axis, settings)
     for axis, choices in settings.items():
         if isinstance(choices, str):
             if axis not in wanted:
-                raise ConfigurationError(f"The axis {axis!r} has no values ({where}).")
+                raise ConfigurationError(f"The axis {axis!r} has no values.")
             yield [(axis, str(value), {choices: value}) for value in wanted[axis]]
         else:
-            words = _chosen(axis, wanted.get(axis), choices, where)
-            yield [(axis, str(word), choices[word]) for word in words]
+            yield [(axis, str(word), choices[word]) for word in _chosen(axis, wanted.get(axis), choices)]
 
 
-def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str, where: str) -> None:
+def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str) -> None:
     """Check that what a method calls for a task has the parameters of a run."""
     place = definition["call"].get(task) or definition["call"].get("any")
     known = signatures.parameters(place) if place else None
     for name in parameters if known is not None else ():
-        look_up(f"parameter of {place.partition(':')[2]}", name, known, where)
+        look_up(f"parameter of {place.partition(':')[2]}", name, known)

@@ -32,7 +32,6 @@ _THEORY = ("acceleration", "circle", "concentration", "cost", "damping", "decay"
            "trajectories")  # fmt: skip
 RETIRED = (
     Retired("batch_seconds", "ranks_seconds for the length from which trainings are shared by processes"),
-    Retired("job_seconds", "group_seconds for the length below which jobs are sent to a batch system in groups"),
     Retired("methods/*/measures", "measures: predictions", "whole"),
     Retired("methods/*/call/*", "shallows.gradient_descent_path in the place of shallows.reach", "shallows.reach:.*"),
     Retired(

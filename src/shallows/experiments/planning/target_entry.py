@@ -175,7 +175,7 @@ def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping
 
 
 def check_data(target: str, spec: Mapping[str, Any]) -> None:
-    """Check that each dataset of the paper has its size, so that a part of it does not pass for the whole."""
+    """Check that the size of each dataset of the paper is given, so that a part of it is not taken for the whole."""
     kinds = {one.get("evidence") for one in (*spec["metrics"].values(), *spec.get("claims", {}).values())}
     if not kinds & {"number", "order", "theorem"}:
         return

@@ -31,9 +31,9 @@ MOST_SECONDS_TO_SAVE = 120.0
 
 
 def declare_memory(resources: Mapping[str, Any]) -> None:
-    """Name the memory that a job of Slurm asked for where Slurm's environment does not: the plugin takes it out.
+    """Write the memory that a job of Slurm asked for into its environment, from which Snakemake's plugin takes it out.
 
-    Sites that enforce limits otherwise than by control groups leave no other trace of it.
+    Where a site enforces limits without control groups, nothing else says it.
     """
     if "SLURM_JOB_ID" in os.environ and resources.get("mem_mb"):
         os.environ.setdefault("SLURM_MEM_PER_NODE", str(resources["mem_mb"]))
@@ -71,7 +71,7 @@ def seconds_until_saving() -> float | None:
     return None if seconds is None else seconds - min(0.2 * seconds, MOST_SECONDS_TO_SAVE)
 
 
-def queue_again(sleep: Any = time.sleep) -> bool:
+def queue_again() -> bool:
     """Ask Slurm to put this job back into its queue, after the state was saved; it then ends the job by itself.
 
     A job that a person cancelled is not put back: by then Slurm no longer calls it running. False where nothing was put
@@ -85,7 +85,7 @@ def queue_again(sleep: Any = time.sleep) -> bool:
     if done.returncode != 0:
         print(f"Slurm does not queue it again: {(done.stderr or done.stdout).strip()}", file=sys.stderr, flush=True)
         return False
-    sleep(SECONDS_TO_END)
+    time.sleep(SECONDS_TO_END)
     return True
 
 

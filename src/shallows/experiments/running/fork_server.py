@@ -130,8 +130,8 @@ def _import() -> None:
 
 def _run(connection: socket.socket) -> None:
     """Run the script of a request in this process, a fork, and end it."""
-    for one in (signal.SIGINT, signal.SIGCHLD):
-        signal.signal(one, signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     length, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
     words = b""
     while len(words) < int.from_bytes(length, "big"):

@@ -5,7 +5,6 @@ Read by every job before anything else, so it imports nothing heavy.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,17 +46,6 @@ class Job:
     checkpoints: Path  # folder for what a killed run leaves, shared by all runs
     preconditioner: Path | None = None  # the artifact, where the method takes one
 
-    @property
-    def key(self) -> str:
-        """Hash of all that its numbers depend on."""
-        data = json.loads((self.prepared / "prepared.json").read_text(encoding="utf-8"))
-        return key_of(self.spec, data["sha256"])
-
-    @property
-    def folder(self) -> Path:
-        """Where it keeps its checkpoints until it is finished."""
-        return self.checkpoints / f"{self.spec['id']}-{self.key}"
-
 
 def name_of(spec: Mapping[str, Any]) -> str:
     """A line that names a run to a reader: its method, its dataset and its parameters."""
@@ -74,10 +62,5 @@ def key_of(spec: Mapping[str, Any], data_sha256: str) -> str:
     apart = ("target_ids", "scale", "id", "definition", "code")
     what = {name: value for name, value in spec.items() if name not in apart}
     definition = spec["definition"]
-    made_by = spec.get("code")
-    if made_by is None:
-        from ..identity import code
-
-        made_by = code.digest_of_run(definition, spec["parameters"])
     measured = {name: definition[name] for name in ("marks", "measures") if name in definition}
-    return digest(what, definition["call"], data_sha256, made_by, *([measured] if measured else []), length=16)
+    return digest(what, definition["call"], data_sha256, spec["code"], *([measured] if measured else []), length=16)

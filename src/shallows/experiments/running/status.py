@@ -57,21 +57,17 @@ class Status(Observer):
             self._known["place"] = self._training + progress.progress_text(name, done, total, seconds)
             self._write("running")
 
-    def on_start(self, run: Run) -> None:  # noqa: D102
-        self._note(run)
-
     def on_batch(self, run: Run) -> None:  # noqa: D102
         if time.monotonic() - self._last >= EVERY_SECONDS:
             self._note(run)
-
-    def on_end(self, run: Run) -> None:  # noqa: D102
-        self._note(run)
 
     def _note(self, run: Run) -> None:
         place, share, left = place_of(run, self.n_epochs)
         self._training = f"{place}: "
         self._known = {"place": place, "share": share, "seconds_left": left, "resumes": run.n_resumes}
         self._write("running")
+
+    on_start = on_end = _note
 
     def _write(self, state: str) -> None:
         self._last = time.monotonic()

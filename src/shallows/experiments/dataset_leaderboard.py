@@ -1,10 +1,14 @@
-"""The leaderboards of the catalogue: which datasets have one, the paths of its files, and how many rows it takes.
+"""One leaderboard for each dataset of the catalogue: every method that suits it, by error, times and size.
 
-This module is read whenever the workflow is parsed, so it imports nothing heavy and opens no data.
+Here it is said which datasets have one, where its files are, and how many rows it takes. The workflow reads this module
+whenever it is parsed, so it imports nothing heavy and opens no data. ``python -m
+shallows.experiments.dataset_leaderboard adult --scale laptop`` prints the path of a page.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +17,10 @@ from typing import Any
 from shallows.datasets.catalogue import Dataset, get
 from shallows.errors import ShallowsError
 
-from ..planning import costs
-from ..planning.configuration import SCALES, Configuration
-from ..user_data import comparison
+from .planning import costs
+from .planning.configuration import SCALES, Configuration
+from .planning.plan import Plan
+from .user_data import comparison
 
 FOLDER = "leaderboard"  # of the leaderboards below that of a scale
 TABLES = comparison.PICTURES  # of a page, in their order, each of which has a picture
@@ -61,8 +66,35 @@ class Leaderboards:
         return [self.below(scale, dataset, f"figures/{name}.{ending}") for name in TABLES]
 
     def steps(self, scale: str, dataset: str, purpose: str) -> list[dict[str, Any]]:
-        """See `steps`."""
-        return steps(self.catalogue[dataset], purpose, self.configuration.leaderboard, scale)
+        """The steps of the preparation for a purpose, "choose" or "test".
+
+        For choosing, the test part is made of training rows, and the dataset's own test rows are left out.
+        """
+        entry, settings = self.catalogue[dataset], self.configuration.leaderboard
+        most, n, n_test = settings["sizes"][scale], entry.n_train, entry.n_test
+        todo: list[dict[str, Any]] = []
+        if not n_test:
+            n_test = comparison.n_held_out(settings["test"] * n, entry.n_classes, most["n_test"])
+            todo.append({"split": {"n": n_test, "seed": SEED}})
+            n -= n_test
+        cut = {}
+        if most["n_train"] and most["n_train"] < n:
+            n = cut["n_train"] = most["n_train"]
+        if purpose == "test" and most["n_test"] and most["n_test"] < n_test:
+            cut["n_test"] = most["n_test"]
+        if cut:
+            todo.append({"subset": {**cut, "seed": SEED}})
+        if purpose == "choose":
+            todo += comparison.validation_steps(n, entry.n_classes, settings, SEED + 1)
+        if entry.value_range:
+            todo.append({"unit": {}})
+        elif entry.format not in SPARSE_FORMATS:
+            todo.append({"zscore": {"numeric_only": True}})
+        if entry.categorical:
+            todo.append({"one_hot": {}})
+        if entry.task == "regression":
+            todo.append({"center_target": {"scale": True}})
+        return todo
 
     def spec(self, scale: str, dataset: str, method: str) -> dict[str, Any]:
         """Parameters of the job that chooses, fits and tests one method."""
@@ -130,37 +162,21 @@ def _without(dataset: Dataset) -> str:
     return ""
 
 
-def steps(dataset: Dataset, purpose: str, settings: Mapping[str, Any], scale: str) -> list[dict[str, Any]]:
-    """The steps of the preparation for a purpose, "choose" or "test", by the part ``leaderboard`` of the configuration.
-
-    For choosing, the test part is made of training rows, and the dataset's own test rows are left out.
-    """
-    most, n, n_test = settings["sizes"][scale], dataset.n_train, dataset.n_test
-    todo: list[dict[str, Any]] = []
-    if not n_test:
-        n_test = comparison.n_held_out(settings["test"] * n, dataset.n_classes, most["n_test"])
-        todo.append({"split": {"n": n_test, "seed": SEED}})
-        n -= n_test
-    cut = {}
-    if most["n_train"] and most["n_train"] < n:
-        n = cut["n_train"] = most["n_train"]
-    if purpose == "test" and most["n_test"] and most["n_test"] < n_test:
-        cut["n_test"] = most["n_test"]
-    if cut:
-        todo.append({"subset": {**cut, "seed": SEED}})
-    if purpose == "choose":
-        todo += comparison.validation_steps(n, dataset.n_classes, settings, SEED + 1)
-    return todo + _feature_steps(dataset)
+def main() -> None:
+    """Print the path of a leaderboard's page, for a dataset by any of its names, or say why it has none."""
+    parser = argparse.ArgumentParser(prog="make leaderboard", description="Print the path of a leaderboard's page.")
+    parser.add_argument("dataset", nargs="?", help="a dataset of data/README.md, by its name there or in a paper")
+    parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
+    given = parser.parse_args()
+    if given.dataset is None:
+        parser.error("say which dataset: make leaderboard DATASET=mnist SCALE=laptop (data/README.md lists them)")
+    try:
+        plan = Plan.load()
+        boards = Leaderboards(plan.configuration, plan.catalogue)
+        print(boards.page(given.scale, boards.find(given.scale, given.dataset).name))
+    except ShallowsError as error:
+        sys.exit(f"Error: {error}")
 
 
-def _feature_steps(dataset: Dataset) -> list[dict[str, Any]]:
-    todo: list[dict[str, Any]] = []
-    if dataset.value_range:
-        todo.append({"unit": {}})
-    elif dataset.format not in SPARSE_FORMATS:
-        todo.append({"zscore": {"numeric_only": True}})
-    if dataset.categorical:
-        todo.append({"one_hot": {}})
-    if dataset.task == "regression":
-        todo.append({"center_target": {"scale": True}})
-    return todo
+if __name__ == "__main__":
+    main()
