@@ -34,7 +34,7 @@ SAMPLE = 2000  # rows whose components a training starts from
 
 
 class FeatureKernelPCA(ComponentEstimator):
-    """Kernel PCA on explicit features of a kernel, for data that the kernel matrix of does not fit into memory.
+    """Kernel PCA on explicit features of a kernel, for data whose kernel matrix does not fit into memory.
 
     The components are the directions of most variance of Nyström features of any kernel, or of random Fourier features.
     They are found batch by batch by one of four rules, from the components of 2,000 rows on; data may stream past
