@@ -254,9 +254,9 @@ class DenseGram:
     def __init__(self, K):
         self.K = K
 
-    def rows(self, start, stop):
+    def rows(self, batch):
         def dot(a, head=0):
-            return self.K[start:stop] @ a, self.K[start:stop, :head]
+            return self.K[batch] @ a, self.K[batch, :head]
 
         return SimpleNamespace(dot=dot)
 

@@ -61,7 +61,7 @@ class TableLayout:
         """Return the layout for a record."""
         found = asdict(self)
         del found["guesses"]
-        return found
+        return found | {"names": list(self.names)}
 
     @property
     def text(self) -> TextLayout:
