@@ -1,5 +1,7 @@
 """Batches whose rows are drawn anew in every epoch: their order, the rows of the kernel matrix, and whole trainings."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError
+from shallows.training.monitors import SquareLossMonitor
 
 N, SIZE, SEED = 53, 16, 5
 
@@ -41,9 +44,13 @@ def test_every_epoch_has_each_row_once_in_batches_of_its_own():
     assert all(np.array_equal(*pair) for pair in zip(first, made.of_epoch(0), strict=True))
 
 
-@pytest.mark.parametrize("n_kept", [0, 20, N])
-@pytest.mark.parametrize("kernel", [kernels.make("laplace", 2.0), kernels.make("polynomial", degree=2)])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+LAPLACE, POLYNOMIAL = kernels.make("laplace", 2.0), kernels.make("polynomial", degree=2)
+
+
+@pytest.mark.parametrize(
+    ("n_kept", "kernel", "dtype"),
+    [(0, POLYNOMIAL, "float64"), (20, LAPLACE, "float64"), (20, POLYNOMIAL, "float32"), (N, LAPLACE, "float32")],
+)
 def test_products_with_scattered_rows_under_any_budget(data, monkeypatch, n_kept, kernel, dtype):
     monkeypatch.setattr("shallows.gram.shuffled.tile_edge", lambda *_: 11)
     points = kernels.augmented(data[0].astype(dtype))
@@ -107,6 +114,17 @@ def test_weighted_rows_and_averaged_steps_learn_and_a_warm_start_has_the_batches
     again = KernelSGDClassifier(**made, max_epochs=5, step_rule="constant", warm_start=True)
     again.fit(X, y, sample_weight=weights).set_params(max_epochs=7).fit(X, y, sample_weight=weights)
     assert np.array_equal(again.dual_coef_, once.dual_coef_)
+
+
+def test_a_batch_is_held_against_its_own_targets_and_its_share_of_all():
+    targets, weights = np.zeros((10, 1)), np.ones((10, 1))
+    targets[5:], weights[9] = 2.0, 3.0  # losses of the zero function: 0 five times, 4 four times, 12
+    problem = SimpleNamespace(targets=targets, weights=weights)
+    for batch, usual in ((slice(0, 2), 5.6), (np.array([3, 9]), 17.6)):  # its own, and 2 of 10 rows of 28
+        for loss, diverged in ((9.9 * usual, False), (10.1 * usual, True)):
+            monitor = SquareLossMonitor(problem, None)
+            assert monitor.diverged(SimpleNamespace(loss=loss), batch) == diverged
+            assert monitor.epoch_diverged() == (not diverged and loss > 56)
 
 
 def test_several_processes_refuse_it():

@@ -50,11 +50,8 @@ class ShuffledGram:
         self._spans = list(arrays.blocks(self.n, tile_edge(points, budget) if self._on_cpu else self.n))
         self._n_workers = min(arrays.workers_for(points), len(self._spans))
         batch_size, bytes_of_row = min(batch_size, self.n), self.n * arrays.itemsize(points)
-        what, remedy = (
-            f"{batch_size:,} rows of {self.n:,} kernel values take",
-            "Take a smaller batch_size or shuffle=False.",
-        )
-        arrays.check_room(what, batch_size * bytes_of_row, budget, remedy)
+        what = f"{batch_size:,} rows of {self.n:,} kernel values take"
+        arrays.check_room(what, batch_size * bytes_of_row, budget, "Take a smaller batch_size or shuffle=False.")
         n_kept = min(self.n, int(budget) // bytes_of_row - batch_size)
         self.kept_fraction = n_kept / self.n
         self.spare_bytes = int(budget) - (n_kept + batch_size) * bytes_of_row
