@@ -146,6 +146,22 @@ def test_runs_of_other_code_are_collected_only_when_that_is_asked_for(project, r
     assert not found["targets"]["eigenpro_heat_kernel_reach"]["of_the_collecting_code"]
 
 
+def test_a_run_that_is_not_there_is_taken_from_the_reference_where_older_ones_may_be(project, reference):
+    target, place = "eigenpro_heat_kernel_reach", "results/reference/elsewhere"
+    run = next((project / "results/demo/runs").glob("heaviside_circle-plain/*/*"))
+    reference("collect", "--reference", place, target)
+    before = (project / place / "demo" / f"{target}.csv").read_text()
+    run.rename(project / "results/away")
+    try:
+        _, said = reference("collect", "--reference", place, target)
+        assert "1 of its 6 runs are not finished" in said
+        status, said = reference("collect", "--older", "--reference", place, target)
+    finally:
+        (project / "results/away").rename(run)
+    assert status == 0 and f"{target}: " in said and "6 runs" in said
+    assert (project / place / "demo" / f"{target}.csv").read_text() == before
+
+
 def test_one_target_is_collected_beside_what_is_there(project, reference, index):
     status, said = reference("collect", TARGETS[0])
     assert status == 0, said

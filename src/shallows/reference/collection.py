@@ -12,13 +12,14 @@ import yaml
 
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing import evaluations, target_table
+from shallows.experiments.comparing.rows import Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import Run
 from shallows.experiments.running import job
 from shallows.experiments.running import record as records
 from shallows.report.target import Target
 
-from . import compaction, folder
+from . import compaction, earlier, folder
 
 
 class NotFinishedError(ShallowsError):
@@ -37,7 +38,8 @@ def collect(
     """Collect the targets of a scale whose runs are finished, or those that are wanted, and tell what became of each.
 
     The folder of results is only read. What the reference holds of other targets stays. With ``older``, runs of other
-    code than the present one are collected too; the record of each names its commit.
+    code than the present one are collected too, the record of each with its commit, and a run that the results lack is
+    taken from the reference where this holds it.
     """
     results, reference, wanted = Path(results), Path(reference), [*wanted]
     for target in wanted:
@@ -46,7 +48,9 @@ def collect(
     listed, reasons = dict(index["targets"]), dict(index["not_run"])
     for target in wanted or plan.targets:
         try:
-            listed[target] = _collect_one(plan, target, scale, results, reference, older)
+            listed[target] = _collect_one(
+                plan, target, scale, results, reference, {"targets": listed} if older else None
+            )
             yield f"{target}: {listed[target]['rows']} rows, {listed[target]['runs']} runs"
         except NotFinishedError as error:
             kept = "; what the reference holds of it stays" if target in listed else ""
@@ -62,25 +66,36 @@ def collect(
     )
 
 
-def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: Path, older: bool) -> dict[str, Any]:
-    """Write the files of one target, and return its entry of the index."""
+def _collect_one(
+    plan: Plan, target: str, scale: str, results: Path, reference: Path, index: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Write the files of one target, and return its entry of the index; with an index, from older runs too."""
     runs = plan.runs_of(target, scale)
     if not runs:
         raise NotFinishedError("nothing of it is run at this scale")
-    paths = [results / run.folder / "record.json" for run in runs]
-    if n_absent := sum(not path.exists() for path in paths):
+    made = [run for run in runs if (results / run.folder / "record.json").exists()]
+    absent = [run for run in runs if run not in made]
+    held = [] if index is None else [earlier.run_of_reference(plan, run, target, reference, index) for run in absent]
+    kept = {one.folder: one for one in held if one is not None}
+    if n_absent := len(absent) - len(kept):
         raise NotFinishedError(f"{n_absent} of its {len(runs)} runs are not finished")
-    found = {run.folder: records.read(results / run.folder)[0] for run in runs}
+    found = {run.folder: records.read(results / run.folder)[0] for run in made}
     for place, record in found.items():
         records.check(record, results / place)
+    found = {run.folder: found[run.folder] if run.folder in found else kept[run.folder].record for run in runs}
     current = all(is_current(plan, run, found[run.folder]) for run in runs)
-    if not current and not older:
+    if not current and index is None:
         raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
     comparison = plan.comparison(target, scale)
+    paths = [results / run.folder / "record.json" for run in made]
     measured = evaluations.read(paths, comparison["spec"].get("mark", ""))
+    measured |= {one.record["run"]["id"]: one for one in kept.values()}
     meta = target_table.describe(comparison, measured)
-    rows = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
-    kept, every = compaction.thinned(Target(tuple(rows), meta))
+    rows: Iterable[Row] = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
+    if kept and index is not None and target in index["targets"]:
+        before = folder.read_target(reference, target, index).rows
+        rows = earlier.with_earlier_rows(rows, before, [run.id for run in made])
+    table, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
         "target": target,
         "scale": scale,
@@ -90,11 +105,11 @@ def _collect_one(plan: Plan, target: str, scale: str, results: Path, reference: 
         "meta": meta,
         **compaction.compact_records(found),
     }
-    rows = [row.as_text() for row in kept]
-    for text in (json.dumps(content, ensure_ascii=False), json.dumps(rows, ensure_ascii=False)):
+    cells = [row.as_text() for row in table]
+    for text in (json.dumps(content, ensure_ascii=False), json.dumps(cells, ensure_ascii=False)):
         compaction.check_that_nothing_is_private(text, f"The reference of {target}", plan.configuration.root)
-    sums = folder.write_target(reference, target, kept, content)
-    return {**sums, "rows": len(kept), "thinned": every, "of_the_collecting_code": current, **facts(found.values())}
+    sums = folder.write_target(reference, target, table, content)
+    return {**sums, "rows": len(table), "thinned": every, "of_the_collecting_code": current, **facts(found.values())}
 
 
 def is_current(plan: Plan, run: Run, record: Mapping[str, Any]) -> bool:

@@ -1,0 +1,47 @@
+"""Runs that the reference holds from before, in the place of those that were not made again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shallows.experiments.claim_functions import Curve
+from shallows.experiments.comparing.evaluations import RunResult
+from shallows.experiments.comparing.rows import Row
+from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.runs import Run
+from shallows.experiments.setting_text import parse_setting
+
+from . import compaction, folder
+
+
+def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: Mapping[str, Any]) -> RunResult | None:
+    """A run from the records and tables that the reference holds, those of a target first; None where none holds it.
+
+    Its curve has the evaluation points that stand in these tables.
+    """
+    record, curve = None, dict[str, Curve]()
+    for name in filter(index["targets"].__contains__, dict.fromkeys((target, *run.targets))):
+        files, spec = folder.read_target(reference, name, index), plan.target(name)
+        kept = next((one for one in files.record["runs"] if one["folder"] == run.folder), None)
+        if kept is None:
+            continue
+        record = record or compaction.whole_record(kept, files.record, name)
+        for row in files.rows:
+            is_plain = not {"first_passage", "of", "over"} & {*spec["metrics"].get(row.metric, {"of": ""})}
+            if is_plain and run.id in row.records and len(row.values) == len(row.records):
+                point = parse_setting(row.setting).get(spec.get("mark", ""))
+                value = row.values[row.records.index(run.id)]
+                curve.setdefault(row.metric, {}).setdefault(None if point is None else float(point), value)
+    return RunResult(run.folder, record, curve, plan.target(target).get("mark", "")) if record else None
+
+
+def with_earlier_rows(rows: Iterable[Row], earlier: Iterable[Row], made: Collection[str]) -> Iterator[Row]:
+    """The rows; those without a run that was made now as they stood before, where they did.
+
+    ``made`` holds the identifiers of the runs that were made.
+    """
+    before = {tuple(row.keys.items()): row for row in earlier if row.records and not {*row.records} & {*made}}
+    for row in rows:
+        yield row if {*row.records} & {*made} else before.get(tuple(row.keys.items()), row)
