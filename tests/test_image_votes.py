@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
@@ -139,6 +139,8 @@ def test_votes_err_less_than_the_middle_piece_and_than_whole_digits():
         ({"crop": 0}, "crop must be a whole number"),
         ({"crop": 2.5}, "crop must be a whole number"),
         ({"train_on": "all"}, "train_on must be one of 'copies', 'middle'"),
+        ({"estimator": Ridge()}, "estimator must be a classifier, got Ridge"),
+        ({"estimator": LogisticRegression}, "estimator must be a classifier"),
         ({"mirror": 2}, "mirror must be True or False, got 2"),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -84,7 +84,7 @@ class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : classifier
-        The one that was trained on the copies.
+        The one that was trained on the copies. `shallows.save` writes it; read again, it votes as a `FrozenEstimator`.
     classes_ : ndarray, shape (n_classes,)
 
     References
@@ -137,10 +137,13 @@ class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ValueError
             NaN or infinity, or shapes that do not agree.
         ShallowsError
-            An ``image_shape`` that is not that of the rows, or pieces that are larger than the images.
+            An ``estimator`` that is no classifier, an ``image_shape`` that is not that of the rows, or pieces that are
+            larger than the images.
         """
         check_kinds(self)
         check_choice(self, train_on=("copies", "middle"))
+        if isinstance(self.estimator, type) or not (hasattr(self.estimator, "fit") and is_classifier(self.estimator)):
+            raise ShallowsError(f"estimator must be a classifier, got {self.estimator!r}.")
         X, y = validate_data(self, on_host(X), on_host(y), dtype=[np.float64, np.float32])
         copies = list(self._copies(X)) if self.train_on == "copies" else [next(self._copies(X))]
         weights = {} if sample_weight is None else {"sample_weight": np.tile(on_host(sample_weight), len(copies))}
