@@ -7,7 +7,8 @@ products of every preconditioner at equal rank, and in brackets processor second
 
 ``askotch`` is the method of the same name, block coordinate descent with approximate projections and acceleration,
 written here from its description (Rathore, Frangella, Yang, Dereziński and Udell 2024, arXiv:2407.10070), with blocks
-of 500 points and rank 100: a product is one pass over all rows.
+of 500 points and rank 100: a product is one pass over all rows. ``fourier`` is the preconditioner Z Zᵀ + λI of random
+Fourier features Z (Avron, Clarkson and Woodruff 2017), which is not in the library.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from growing_defaults import digits
 
 from shallows import arrays, gram, kernels, spectrum, streams
+from shallows.features.fourier import fourier_pairs
 from shallows.solvers import ConjugateGradients, ConjugateResiduals
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.low_rank import LowRank
 
 TARGET = 1e-3
 BLOCK, BLOCK_RANK = 500, 100
@@ -77,6 +81,33 @@ def gradients(name: str | None, oversampling: int = 3, factor: int = 1) -> Calla
         named = {"rank": factor * rank, "n_subsample": oversampling * rank, "seed": seed, "preconditioner": name}
         given = named if name else {}
         solver = ConjugateGradients(problem.regularisation, **given)
+        state = solver.init(problem)
+        while True:
+            state = solver.step(problem, state, slice(0, problem.gram.n))
+            yield state.loss
+
+    return steps
+
+
+class FourierGradients(ConjugateGradients):
+    """Conjugate gradients preconditioned with Z Zᵀ + λI, of ``n_subsample`` random Fourier features Z."""
+
+    def _begin(self, problem: KernelProblem, state: Any) -> None:
+        super()._begin(problem, state)
+        x = problem.gram.points[:, :-2]
+        Z = fourier_pairs(problem.gram.kernel, x, self.n_subsample, self.seed).map(x).astype(np.float64)
+        root = np.linalg.cholesky(Z.T @ Z + self.regularisation * np.eye(Z.shape[1]))
+        vectors = scipy.linalg.solve_triangular(root, Z.T, lower=True).T.astype(x.dtype)
+        state.preconditioner = LowRank(vectors, np.ones(vectors.shape[1], dtype=x.dtype))
+        state.direction = state.preconditioner.solve(state.residual)
+        state.product = np.sum(state.residual * state.direction, axis=0, keepdims=True)
+
+
+def fourier(factor: int) -> Callable[..., Iterator[float]]:
+    """Squared residuals with ``factor`` times as many Fourier features as directions."""
+
+    def steps(problem: KernelProblem, rank: int, seed: int) -> Iterator[float]:
+        solver = FourierGradients(problem.regularisation, n_subsample=factor * rank, seed=seed)
         state = solver.init(problem)
         while True:
             state = solver.step(problem, state, slice(0, problem.gram.n))
@@ -154,6 +185,9 @@ RIVALS = {
     "pivoted": gradients("pivoted"),
     "randomly_pivoted": gradients("randomly_pivoted"),
     "randomly_pivoted_thrice_the_rank": gradients("randomly_pivoted", factor=3),
+    "fourier": fourier(1),
+    "fourier_thrice_the_features": fourier(3),
+    "fourier_ten_times_the_features": fourier(10),
     "askotch": askotch,
 }
 """Squared residuals after each product, by the name of what preconditions."""

@@ -42,6 +42,7 @@ ESTIMATORS = {
 
 #: Modules below the estimators that users may build upon, with the headings of the reference.
 MODULES = {
+    "estimators.image_votes": "Votes of changed images",
     "estimators.two_samples": "Two-sample test",
     "kernels": "Kernels",
     "losses": "Losses",

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.datasets import load_digits
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Lasso, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows import ExtremeLearningMachineAutoencoder, ExtremeLearningMachineClassifier
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.estimators.closed_forms.l1_penalty import solve_with_l1
 from shallows.features.given_units import GivenUnits, orthogonal_units
 
 
@@ -28,7 +29,9 @@ def by_hand(X, model):
     return np.linalg.solve(H.T @ H + np.eye(H.shape[1]) / model.C, H.T @ Z), Z
 
 
-@parametrize_with_checks([ExtremeLearningMachineAutoencoder(n_units=5, random_state=0)])
+@parametrize_with_checks(
+    [ExtremeLearningMachineAutoencoder(n_units=5, penalty=penalty, C=1e3, random_state=0) for penalty in ("l2", "l1")]
+)
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
@@ -52,6 +55,48 @@ def test_the_weights_solve_their_normal_equations():
     beta = model.feature_map_.weights * scale
     gradient = beta / 3.0 + H.T @ (H @ beta - Z)
     assert np.abs(gradient).max() < 1e-10 * np.abs(H.T @ Z).max()
+
+
+def test_the_minimum_with_an_absolute_penalty_is_the_soft_threshold_where_units_do_not_overlap():
+    diagonal, moments = np.array([4.0, 1.0, 0.5]), np.array([[3.0, -1.0], [0.2, 5.0], [-0.4, 0.1]])
+    found = solve_with_l1(np.diag(diagonal), moments, 0.3, 1e-12)
+    exact = np.sign(moments) * np.maximum(np.abs(moments) - 0.3, 0.0) / diagonal[:, None]
+    assert np.abs(found - exact).max() < 1e-11
+    assert not solve_with_l1(np.zeros((3, 3)), np.zeros((3, 2)), 0.3).any()
+
+
+def test_the_minimum_with_an_absolute_penalty_is_that_of_coordinate_descent():
+    H, T = sample(200, 12, seed=1) @ sample(12, 12, seed=2), sample(200, 3, seed=3)
+    found = solve_with_l1(H.T @ H, H.T @ T, 20.0, 1e-10)
+    exact = Lasso(20.0 / 200, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(H, T).coef_.T
+    assert np.abs(found - exact).max() < 1e-8
+    assert 0 < (exact == 0).sum() < 30 and np.array_equal(found == 0, exact == 0)
+
+
+def test_the_weights_with_an_absolute_penalty_fulfil_the_conditions_of_the_minimum():
+    X = sample(90, 3) * [1.0, 5.0, 0.2] + 4.0
+    model = ExtremeLearningMachineAutoencoder(n_units=7, penalty="l1", C=0.4, random_state=3).fit(X)
+    scale = model.bandwidth_ / np.sqrt(3)
+    Z = (X - X.mean(axis=0)) / scale
+    H = orthogonal_units("sigmoid", 3, 7, 1.0, 3).map(Z)
+    beta = model.feature_map_.weights * scale
+    slope, limit = H.T @ (Z - H @ beta), 1.0 / 0.4
+    close = 1e-3 * np.abs(H.T @ Z).max()
+    assert np.abs(slope - limit * np.sign(beta))[beta != 0].max() < close
+    assert np.abs(slope[beta == 0]).max() < limit + close
+    assert 0.3 < np.mean(beta == 0) < 1.0
+
+
+def test_more_units_than_rows_come_near_the_minimum_with_an_absolute_penalty():
+    X = sample(90, 3)
+    H, T = orthogonal_units("sigmoid", 3, 200, 1.0, 3).map(X), X - X.mean(axis=0)
+
+    def objective(B):
+        return 0.5 * np.sum((H @ B - T) ** 2) + 2.5 * np.abs(B).sum()
+
+    exact = Lasso(2.5 / 90, fit_intercept=False, precompute=H.T @ H, max_iter=10**5).fit(H, T).coef_.T
+    found, nothing = solve_with_l1(H.T @ H, H.T @ T, 2.5), np.zeros((200, 3))
+    assert objective(found) - objective(exact) < 0.05 * (objective(nothing) - objective(exact))
 
 
 def test_as_many_units_as_inputs_are_linear():
@@ -106,6 +151,8 @@ def test_what_cannot_be_is_told_with_what_can():
         ({"activation": "gaussian"}, "Known: cosine, hard_limit, sigmoid, tanh"),
         ({"n_units": 0}, "n_units must be a whole number of at least 1, got 0"),
         ({"C": 0.0}, "C must be a positive number, got 0.0"),
+        ({"penalty": "elastic"}, "penalty must be one of 'l2', 'l1', got 'elastic'"),
+        ({"penalty": "l1", "C": 1e-4}, "every weight is zero: take a larger C"),
         ({"bandwidth": -1.0}, "bandwidth must be a positive number"),
         ({"n_units": 10**9}, "Weights of 1,000,000,000 units"),
     ]

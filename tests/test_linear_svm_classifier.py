@@ -1,5 +1,7 @@
 """The estimator of linear support vector machines, by each of its solvers."""
 
+import copy
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -92,6 +94,19 @@ def test_several_classes_are_each_against_the_rest(solver):
     if solver not in STOCHASTIC:
         # Both are within the tolerance of the one solution of a strictly convex problem.
         np.testing.assert_allclose(model.coef_[1], alone.coef_[0], atol=0.05 * np.abs(alone.coef_).max())
+
+
+def test_the_mean_of_machines_of_parts_is_a_machine_that_decides_by_the_mean_of_their_scores():
+    X, y = points()
+    X += 300.0  # Far columns, which each machine centres by the rows that it has.
+    parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 4)
+    machines = [LinearSVMClassifier("pegasos", regularisation=0.01, random_state=0).fit(X[p], y[p]) for p in parts]
+    mean = copy.deepcopy(machines[0])
+    mean.coef_ = np.mean([machine.coef_ for machine in machines], axis=0)
+    mean.intercept_ = np.mean([machine.intercept_ for machine in machines], axis=0)
+    scores = np.mean([machine.decision_function(X) for machine in machines], axis=0)
+    np.testing.assert_allclose(mean.decision_function(X), scores, atol=1e-9)
+    assert mean.score(X, y) > 0.85
 
 
 @pytest.mark.parametrize("solver", ONLINE)

@@ -10,12 +10,14 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
+from engine_example import sample
 from risk_example import N, batches_of, duality_gap, feature_risk, kernel_risk, run
-from shallows import RegularisedRiskClassifier, kernels
+from shallows import RegularisedRiskClassifier, kernels, losses
 from shallows.errors import ShallowsError
+from shallows.gram import LazyGram
 from shallows.solvers.regularised.norma import NORMA, default_step
 from shallows.solvers.regularised.pegasos import Pegasos
-from shallows.solvers.regularised.risk import RiskProblem
+from shallows.solvers.regularised.risk import KernelSpan, RiskProblem
 from shallows.solvers.regularised.sdca import SDCA
 
 
@@ -225,6 +227,19 @@ def test_norma_with_steps_of_one_over_lambda_t_is_pegasos():
     order = batches_of(N, 6, 3)
     ours, theirs = (run(solver, p.problem, order) for solver in (NORMA(1 / p.reg, "inverse"), Pegasos()))
     assert np.abs(ours.coefficients - theirs.coefficients).max() < 1e-10
+
+
+def test_pegasos_for_regression_is_the_lectures_rule_on_plain_inputs():
+    x = sample(N, 3)
+    y, lam, epsilon = x @ [[1.0], [-2.0], [0.5]] + 0.3 * sample(N, 1, seed=1), 0.05, 0.1
+    span = KernelSpan(LazyGram(kernels.Linear(), kernels.augmented(x), budget=2**30, tile=16))
+    problem = RiskProblem(span, y, losses.EpsilonInsensitive(epsilon), lam)
+    order = [int(i) for i in np.random.default_rng(0).integers(0, N, 300)]
+    state, w = run(NORMA(1 / lam, "inverse"), problem, [slice(i, i + 1) for i in order]), np.zeros(3)
+    for t, i in enumerate(order, start=1):
+        v = x[i] * (float(w @ x[i] - y[i, 0] > epsilon) - float(y[i, 0] - w @ x[i] > epsilon))
+        w = (1 - 1 / t) * w - v / (lam * t)
+    np.testing.assert_allclose(x.T @ state.coefficients[:, 0], w, atol=1e-10)
 
 
 def test_truncation_keeps_the_examples_seen_last():

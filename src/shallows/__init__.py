@@ -42,6 +42,7 @@ _PUBLIC = LazyTable(
         "FeatureRidgeRegressor": ".estimators",
         "FourierFeatures": ".estimators",
         "HiddenUnits": ".estimators",
+        "ImageVotes": ".estimators.image_votes",
         "KernelRidgeClassifier": ".estimators",
         "KernelRidgeRegressor": ".estimators",
         "KernelSGDClassifier": ".estimators",

@@ -18,6 +18,7 @@ from . import spectrum as spectrum
 from . import streams as streams
 from . import training as training
 from .estimators import *  # noqa: F403
+from .estimators.image_votes import ImageVotes as ImageVotes
 from .estimators.two_samples import two_sample_test as two_sample_test
 from .saving import load as load
 from .saving import save as save
