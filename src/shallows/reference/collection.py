@@ -38,8 +38,9 @@ def collect(
     """Collect the targets of a scale whose runs are finished, or those that are wanted, and tell what became of each.
 
     The folder of results is only read. What the reference holds of other targets stays. With ``older``, runs of other
-    code than the present one are collected too, the record of each with its commit, and a run that the results lack is
-    taken from the reference where this holds it.
+    code than the present one are collected too, the record of each with its commit. A run that the results lack is then
+    taken from the reference where this holds it; where neither does, its rows of a target that the reference holds
+    are not run yet.
     """
     results, reference, wanted = Path(results), Path(reference), [*wanted]
     for target in wanted:
@@ -77,22 +78,25 @@ def _collect_one(
     absent = [run for run in runs if run not in made]
     held = [] if index is None else [earlier.run_of_reference(plan, run, target, reference, index) for run in absent]
     kept = {one.folder: one for one in held if one is not None}
-    if n_absent := len(absent) - len(kept):
+    is_held = index is not None and target in index["targets"]
+    if (n_absent := len(absent) - len(kept)) and not (is_held and len(runs) > n_absent):
         raise NotFinishedError(f"{n_absent} of its {len(runs)} runs are not finished")
+    runs = [run for run in runs if run in made or run.folder in kept]
     found = {run.folder: records.read(results / run.folder)[0] for run in made}
     for place, record in found.items():
         records.check(record, results / place)
     found = {run.folder: found[run.folder] if run.folder in found else kept[run.folder].record for run in runs}
-    current = all(is_current(plan, run, found[run.folder]) for run in runs)
+    current = not n_absent and all(is_current(plan, run, found[run.folder]) for run in runs)
     if not current and index is None:
         raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
-    comparison = plan.comparison(target, scale)
+    comparison, there = dict(plan.comparison(target, scale)), {run.id for run in runs}
+    comparison["series"] = [one for one in comparison["series"] if there.issuperset(one["run_ids"])]
     paths = [results / run.folder / "record.json" for run in made]
     measured = evaluations.read(paths, comparison["spec"].get("mark", ""))
     measured |= {one.record["run"]["id"]: one for one in kept.values()}
     meta = target_table.describe(comparison, measured)
     rows: Iterable[Row] = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
-    if kept and index is not None and target in index["targets"]:
+    if kept and index is not None and is_held:
         before = folder.read_target(reference, target, index).rows
         rows = earlier.with_earlier_rows(rows, before, [run.id for run in made])
     table, every = compaction.thinned(Target(tuple(rows), meta))
