@@ -98,7 +98,7 @@ def _collect_one(
     rows: Iterable[Row] = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
     if kept and index is not None and is_held:
         before = folder.read_target(reference, target, index).rows
-        rows = earlier.with_earlier_rows(rows, before, [run.id for run in made])
+        rows = earlier.with_earlier_rows(rows, before, [one.record["run"]["id"] for one in kept.values()])
     table, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
         "target": target,

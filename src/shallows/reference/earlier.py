@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shallows.experiments.claim_functions import Curve
 from shallows.experiments.comparing.evaluations import RunResult
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.rows import Measured, Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import Run
 from shallows.experiments.setting_text import parse_setting
@@ -37,11 +38,31 @@ def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: 
     return RunResult(run.folder, record, curve, plan.target(target).get("mark", "")) if record else None
 
 
-def with_earlier_rows(rows: Iterable[Row], earlier: Iterable[Row], made: Collection[str]) -> Iterator[Row]:
-    """The rows; those without a run that was made now as they stood before, where they did.
+def with_earlier_rows(rows: Iterable[Row], earlier: Iterable[Row], kept: Collection[str]) -> Iterator[Row]:
+    """The rows; those of kept runs alone as they stood before, where they did.
 
-    ``made`` holds the identifiers of the runs that were made.
+    ``kept`` holds the identifiers of the runs that were taken from the reference.
     """
-    before = {tuple(row.keys.items()): row for row in earlier if row.records and not {*row.records} & {*made}}
+    before = {tuple(row.keys.items()): found for row in earlier if (found := _of_runs(row, kept)) is not None}
     for row in rows:
-        yield row if {*row.records} & {*made} else before.get(tuple(row.keys.items()), row)
+        yield before.get(tuple(row.keys.items()), row) if {*row.records} <= {*kept} else row
+
+
+def _of_runs(row: Row, kept: Collection[str]) -> Row | None:
+    """A row without the repetitions of other runs than those that are kept; None where that leaves nothing."""
+    places = [place for place, one in enumerate(row.records) if one in kept]
+    if len(places) == len(row.records):
+        return row if places else None
+    if not places or len(row.values) != len(row.records):
+        return None
+    left = Measured(tuple(row.values[place] for place in places))
+    return replace(
+        row,
+        records=tuple(row.records[place] for place in places),
+        seeds=" ".join(row.seeds.split()[place] for place in places),
+        values=left.values,
+        measured_mean=left.mean,
+        measured_sd=left.deviation,
+        repetitions=left.repetitions,
+        passed=None if row.passed is None else left.repetitions,
+    )
