@@ -29,7 +29,7 @@ def finished(tmp_path):
         path.write_text(json.dumps(content) if isinstance(content, dict) else content, encoding="utf-8")
 
     for target in plan.targets:
-        for path in crate.products(plan, target):
+        for path in plan.products(target):
             put(results / path, {"title": "Errors", "paper": "A paper", "source": "Table 1"})
     put(results / "report" / "index.html", "<p>all</p>")
     for number, run in enumerate(plan.runs("demo").values()):

@@ -89,10 +89,7 @@ _ROOMS = (
     "training",
 )
 
-_NEED_AN_EXTRA = {"datasets", "report"}
-
-# ``from shallows import *`` works without an extra.
-__all__ = [*_PUBLIC, *sorted(set(_ROOMS) - _NEED_AN_EXTRA), "__version__"]
+__all__ = [*_PUBLIC, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -167,14 +167,7 @@ def curve_of(run):
 
 def products_of(target, scale):
     """What a target leaves for people."""
-    kinds = [("tables", ("csv", "md", "html"))]
-    if target in PLAN.figures:
-        kinds.append(("figures", ("svg", "png")))
-    return [
-        f"{RESULTS}/{scale}/{folder}/{target}.{ending}"
-        for folder, endings in kinds
-        for ending in endings
-    ]
+    return [below(scale, path) for path in PLAN.products(target)]
 
 
 def report_of(scale):
