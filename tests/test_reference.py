@@ -280,14 +280,14 @@ def test_a_large_table_loses_points_of_its_curves_and_nothing_else(tmp_path, mon
 
 def test_what_names_a_folder_of_this_machine_is_refused():
     for text in (f"in {PROJECT}/data", "supply /home/somebody/timit.zip", "/tmp/x"):
-        with pytest.raises(ShallowsError, match="would tell a path"):
+        with pytest.raises(ShallowsError, match="would reveal a path"):
             compaction.check_that_nothing_is_private(text, "The reference", PROJECT)
     for text in ("data/raw/timit", "https://example.org/home/data", "n/m and 1/tmp"):
         compaction.check_that_nothing_is_private(text, "The reference", PROJECT)
     compaction.check_that_nothing_is_private("n/approximation", "The reference", "/app")
     compaction.check_that_nothing_is_private("the /approximation", "The reference", "/app")
     if len(platform.node()) > 5 and platform.node() != "localhost":
-        with pytest.raises(ShallowsError, match="would tell a path"):
+        with pytest.raises(ShallowsError, match="would reveal a path"):
             compaction.check_that_nothing_is_private(f"on {platform.node()}", "The reference", PROJECT)
 
 

@@ -367,7 +367,7 @@ class OfTheUser:
 
 
 def test_an_object_of_another_package_is_no_part_of_a_model():
-    with pytest.raises(ShallowsError, match="kernel of the model is a OfTheUser, which no file holds"):
+    with pytest.raises(ShallowsError, match="kernel of the model is a OfTheUser, which cannot be written to a file"):
         encoding.Writer().encode(OfTheUser(), "kernel")
 
 

@@ -35,7 +35,7 @@ def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: s
     """Write the crate of a scale, from its ``results/<scale>``, into a new folder, and return the folder.
 
     The crate says that ``agent`` ran the workflow. An error is raised where the folder is there already, the scale is
-    not finished, or a result would tell a path of this machine.
+    not finished, or a result would reveal a path on this machine.
     """
     results, out = Path(results), Path(out)
     if out.exists():
@@ -100,7 +100,7 @@ def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
 def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, dict[str, str]]:
     """Copy the files into a crate with a list of their checksums; returns the checksum and the size of each, by path.
 
-    A result that tells a path or a name of this machine is refused, since who reads a deposit has no use for it.
+    A result that reveals a path on this machine, or its name, is refused: readers of a deposit have no use for it.
     """
     listed = {}
     for path, place in files(plan, scale, results).items():

@@ -70,8 +70,8 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     for part in NEEDED:
         if not (folder / part).exists():
             raise ConfigurationError(
-                f"The folder {folder} that configuration names has no {part}. It needs what config/ of this project "
-                f"has: {', '.join(NEEDED)}."
+                f"The folder {folder}, which the setting 'configuration' names, has no {part}. It needs what "
+                f"config/ of this project has: {', '.join(NEEDED)}."
             )
 
     variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
@@ -156,7 +156,7 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         for row in reader:
             place = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
-                raise ConfigurationError(f"{place}, has not as many fields as columns; a text with a comma is quoted.")
+                raise ConfigurationError(f"{place}: it needs as many fields as columns; quote a text that has a comma.")
             if row.get("evidence") not in (None, "", "quotation"):
                 raise ConfigurationError(f"{place}: evidence is 'quotation' or empty.")
             rows.append({**empty, **row, "item": row.get("item") or str(reader.line_num)})
