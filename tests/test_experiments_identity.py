@@ -23,8 +23,9 @@ METHODS = own_configuration().methods
 #: A small package: two shapes in modules of their own, found by name, and who uses one of them.
 PACKAGE = {
     "__init__.py": """
-        from .tables import LazyTable
-        _PUBLIC = LazyTable("public name", __name__, {"Painter": ".painters.painter"})
+        from .painters import PAINTERS
+        def __getattr__(name):
+            return PAINTERS[name]
     """,
     "tables.py": "def LazyTable(*given): pass",
     "shapes/__init__.py": """
@@ -44,6 +45,10 @@ PACKAGE = {
     "geometry.py": "def area(): return f'{1!r}', 'formula.json'",
     "formula.json": "{}",
     "typing_only.py": "",
+    "painters/__init__.py": """
+        from ..tables import LazyTable
+        PAINTERS = LazyTable("painter", __name__, {"Painter": ".painter"})
+    """,
     "painters/painter.py": """
         from typing import TYPE_CHECKING
         from .. import shapes
