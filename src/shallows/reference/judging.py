@@ -178,7 +178,7 @@ def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Seq
 
 
 def _printed(comparison: Mapping[str, Any], row: Row) -> Mapping[str, str] | None:
-    """The row of the published file beside which a row stands."""
+    """The row of the published file that a row is judged by."""
     about = [one for one in comparison["published"] if one["metric"] == row.metric]
     if row.metric in comparison["spec"].get("claims", {}):
         number = claims.Number(_series(comparison, row), parse_setting(row.setting), row.measured)

@@ -27,7 +27,7 @@ WIDE = 4
 
 
 def curves(target: Target) -> Figure:
-    """Curves as the JSON says under ``figure``.
+    """Draw curves as the target's JSON says under ``figure``.
 
     ``x`` is the key that curves run along (the first of the target's marks), or a metric. ``y`` names what is drawn,
     ``lines`` the key by which lines differ, ``columns`` and ``rows`` those of the axes (``metric`` is one of the keys),
@@ -206,7 +206,7 @@ def _logarithmic_from_zero(ax: Axes, highest: float) -> None:
 
 
 def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> None:
-    """Draw a line that falls as a power of x to the middle of what was measured last, no higher than any value."""
+    """Draw a line that falls as a power of x, down to the middle of the last values, from at most the highest."""
     shown = part[(part["at"] > 0) & (part["mean"] > 0)]
     if shown.empty or power >= 0:
         return

@@ -38,7 +38,7 @@ def error_curves(target: Target) -> Figure:
 
 
 def spectrum(target: Target) -> Figure:
-    """Normalised eigenvalues against their index, on logarithmic axes.
+    """Draw normalised eigenvalues against their index, on logarithmic axes.
 
     Rows with ``panel=a`` make one line a dataset, rows with ``panel=b`` one line a subsample size. Each line
     is divided by its own first eigenvalue, which changes nothing where the CSV holds ratios already.
@@ -106,7 +106,7 @@ def _sizes(values: Any) -> str:
 
 
 def scatter(target: Target) -> Figure:
-    """Points as the JSON says under ``figure``.
+    """Draw points as the target's JSON says under ``figure``.
 
     ``x`` and ``metric`` name the metrics on the axes, ``lines`` the metric of the colour, and ``columns`` the key by
     which axes differ (the method, where nothing is said). Rows belong to one point where they agree in the target's

@@ -60,7 +60,7 @@ STYLE: dict[str, Any] = {
 
 
 def styled(salt: str) -> AbstractContextManager[None]:
-    """The style of every figure; the same salt gives the parts of an SVG the same names again."""
+    """The style of every figure; with the same ``salt`` the parts of an SVG get the same names again."""
     import matplotlib
     import seaborn
 
@@ -171,7 +171,7 @@ def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list
 
 
 def write_inside(ax: Axes, text: str, width: int = 34) -> None:
-    """Write words into the middle of axes that have nothing to show, and take their ticks away."""
+    """Write words into the middle of axes that have nothing to show, and remove their ticks."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
     centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}

@@ -186,7 +186,7 @@ class Reader:
 
 
 def _drawn(value: Any) -> list[float]:
-    """Some of what the first block of random features is made of: a version that draws others cannot use the model."""
+    """Some numbers of the first block of random features: a version that draws others cannot use the model."""
     if isinstance(value, FourierFeatures):
         return value.frequencies(0, np.empty(0)).reshape(-1)[:N_FREQUENCIES].tolist()
     if isinstance(value, RandomFeatures):

@@ -28,7 +28,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ConfigurationError(ShallowsError, ValueError):
-    """A configuration file that says something that cannot be meant."""
+    """A configuration file with an entry that makes no sense."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Configuration:
 
     @property
     def folder(self) -> Path:
-        """Folder of the files: another than ``config/`` where the settings name one."""
+        """Folder of the files: ``config/``, unless the settings name another."""
         return Path(self.settings["configuration"] or self.root / "config")
 
     def steps_of(self, variant: str) -> list[dict[str, Any]]:
@@ -222,7 +222,7 @@ def _validator(schema_path: Path) -> Any:
 
 
 def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
-    """A variant and those that it is prepared from, the first one first."""
+    """A variant behind those that it is prepared from, in the order of the preparations."""
     names = [variant]
     while True:
         before = look_up("variant", names[0], variants).get("after")

@@ -27,7 +27,7 @@ def marks(group: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def unit(group: Mapping[str, Any]) -> str:
-    """What the evaluation points of a group count in place of the method's own unit; empty where it is that."""
+    """The unit of a group's evaluation points where it is not the method's own; else empty."""
     return "seconds" if "seconds" in group.get("marks", ()) else ""
 
 
@@ -219,7 +219,7 @@ def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
 
 
 def drawn_data(methods: Mapping[str, Any], used: Collection[str]) -> tuple[dict[str, str], str]:
-    """The data that analyses draw for themselves, by method, and what all of them draw alike, or nothing."""
+    """The data that analyses draw for themselves, by method, and what they draw if all draw the same."""
     drawn = {method: methods[method]["makes_data"] for method in sorted(used) if "makes_data" in methods[method]}
     alike = set(drawn.values()) if len(drawn) == len(used) else set()
     return drawn, next(iter(alike)) if len(alike) == 1 else ""

@@ -34,7 +34,7 @@ _CORE_LEVELS = {
 
 
 def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Check the record, and write ``curve.csv`` and then it; each bears its name only when it is whole."""
+    """Check the record, and write ``curve.csv``, then the record; each gets its name only when it is whole."""
     check(record)
     folder = Path(folder)
     rows = list(rows)
@@ -82,7 +82,7 @@ def _validator() -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The same in the types of JSON; NumPy's numbers become Python's, and what is not finite becomes text."""
+    """A value in the types of JSON: NumPy's numbers become Python's, and what is not finite becomes text."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set):

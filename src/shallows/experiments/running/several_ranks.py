@@ -107,7 +107,7 @@ def outcome(path: Path, ended: str) -> dict[str, Any]:
 
 @contextmanager
 def _terminated_after(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Leave no processes behind where this one fails."""
+    """End the processes where this one fails, so that none is left behind."""
     try:
         yield
     finally:

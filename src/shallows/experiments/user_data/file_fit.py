@@ -42,7 +42,7 @@ def fit_file(
     options: Mapping[str, Any],
     checkpoints: Path | None = None,
 ) -> str | None:
-    """Fit an estimator to all rows of a file and save it; processes that were started together do it together.
+    """Fit an estimator to all rows of a file and save it; processes that were started together share the work.
 
     ``method`` is the name of an estimator without Classifier and Regressor; ``options`` are ``target``, ``task``,
     ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model in the

@@ -295,7 +295,7 @@ def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any, name
 
 
 def _cleaned(names: Iterable[str]) -> list[str]:
-    """Names without the signs that divide the keys of a table."""
+    """Names without ``;`` and ``=``, which separate the keys of a table."""
     return [str(name).replace(";", ",").replace("=", "≈") for name in names]
 
 
