@@ -22,7 +22,7 @@ def test_the_first_mark_at_another_runs_level_is_what_is_measured():
     assert rows["fast"]["setting"] == "kernel=g" and "exact" not in rows
 
 
-@pytest.mark.parametrize(("printed", "verdict"), [("2", "deviates"), ("77", "not run")])
+@pytest.mark.parametrize(("printed", "verdict"), [("2", "deviates"), ("3", "deviates"), ("77", "not run")])
 def test_a_level_that_is_not_reached_deviates_only_within_the_marks(printed, verdict):
     rows = reached([("Toy", "slow", "kernel=g", "epochs_needed", printed)])
     assert rows["slow"]["verdict"] == verdict and rows["slow"]["measured_mean"] == ""
