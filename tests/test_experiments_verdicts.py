@@ -40,6 +40,7 @@ def runs_of(n):
 def test_the_parts_of_a_tolerance_are_added():
     assert uncertainty.margin("2.0", {"absolute": 0.1, "relative": 0.05}) == pytest.approx(0.2)
     assert uncertainty.margin("2.0", {"half_digit": True}) == pytest.approx(0.05)
+    assert uncertainty.margin("2.0", {"absolute": 0.1}, Measured((1.0, 3.0))) == 0.1  # the spread is not asked for
 
 
 def test_a_tolerance_is_said_part_by_part():
