@@ -20,6 +20,7 @@ import shallows
 from shallows.experiments.comparing.rows import number_in
 from shallows.experiments.comparing.verdicts import criterion
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.target_entry import CRITERIA
 
 #: Folder of the generated pages, below the sources of the book.
 FOLDER = "_pages"
@@ -195,7 +196,7 @@ def _kind(definition: Mapping[str, Any]) -> str:
 def _criterion(definition: Mapping[str, Any]) -> str:
     if definition.get("evidence") == "derivation":
         return "none, since " + literal(definition["why"])
-    text = literal(criterion(definition)) if _has_criterion(definition) else "the printed value itself"
+    text = literal(criterion(definition)) if {*CRITERIA} & {*definition} else "the printed value itself"
     if "tolerance" in definition and definition["tolerance"].get("reason"):
         text += "; the reason: " + literal(definition["tolerance"]["reason"])
     if "could_fail" in definition:
@@ -203,10 +204,6 @@ def _criterion(definition: Mapping[str, Any]) -> str:
     if "corrects" in definition:
         text += "; corrects " + literal(definition["corrects"])
     return text + ("; set after a look at results" if definition.get("fixed") == "after a look" else "")
-
-
-def _has_criterion(definition: Mapping[str, Any]) -> bool:
-    return any(key in definition for key in ("tolerance", "between", "at_least", "at_most"))
 
 
 # -- errata ----------------------------------------------------------------------------------------------------------

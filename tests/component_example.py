@@ -20,6 +20,16 @@ def points(n: int = 120, seed: int = 0) -> np.ndarray:
     return rng.normal(size=(n, 3)) * np.array([1.5, 0.7, 0.3])
 
 
+def two_views(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Views that share two directions, one well and one less well."""
+    rng = np.random.default_rng(5)
+    shared = rng.normal(size=(n, 2))
+    return (
+        np.concatenate([shared + 0.2 * rng.normal(size=(n, 2)), rng.normal(size=(n, 1))], axis=1),
+        np.concatenate([shared[:, ::-1] + 0.4 * rng.normal(size=(n, 2)), rng.normal(size=(n, 2))], axis=1),
+    )
+
+
 def features(block_size: int, seed: int = 0, d: int = 3) -> FourierFeatures:
     return FourierFeatures(kernels.make("gaussian", 2.0), d, block_size, seed)
 

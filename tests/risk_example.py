@@ -21,8 +21,8 @@ BANDWIDTH = 2.0
 class Given:
     """A feature map that is the points themselves."""
 
-    def __init__(self, d):
-        self.n_features = d
+    def __init__(self, n_features):
+        self.n_features = n_features
 
     def map(self, x):
         return x

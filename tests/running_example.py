@@ -25,3 +25,21 @@ def prepared_example(n_train, n_features, n_classes, n_test=100):
         "views": None,
     }
     return Prepared(x[:n_train], labels[:n_train], x[n_train:], labels[n_train:], info)
+
+
+def job_spec(method, parameters, definition, **more):
+    """Parameters of the job of a run, as `Plan.job` gives them."""
+    return {
+        "id": "0123456789",
+        "target_ids": ["some_table"],
+        "scale": "demo",
+        "dataset": "mnist_demo",
+        "variant": "unit",
+        "method": method,
+        "parameters": parameters,
+        "seed": 0,
+        "marks": [],
+        "definition": definition,
+        "code": "some code",
+        **more,
+    }

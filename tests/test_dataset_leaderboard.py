@@ -97,7 +97,7 @@ def test_every_dataset_with_a_target_and_features_has_one_at_every_scale():
         ("demo", "gaussian_1d", "it has no target, and methods are compared in classification and regression"),
         ("laptop", "cep", "its rows are texts and no features"),
         ("laptop", "kuka1", "nobody says how many rows it has"),
-        ("paper", "timit", "nobody may hand it on: supply .* in data/raw/timit"),
+        ("paper", "timit", "lets nobody pass it on: supply .* in data/raw/timit"),
     ],
 )
 def test_a_dataset_without_a_leaderboard_is_refused_in_a_sentence(scale, name, told):

@@ -11,7 +11,7 @@ from sklearn.datasets import make_friedman1, make_moons
 from own_plan import own_configuration
 from shallows.datasets.user_data import describe, request
 from shallows.experiments.running.job import Conditions
-from shallows.experiments.user_data import comparison, model_selection, results
+from shallows.experiments.user_data import comparison, method_results, model_selection
 
 pytestmark = pytest.mark.slow
 METHODS = own_configuration().methods
@@ -61,7 +61,7 @@ def gain(folder, method, rules):
         parts = (folder / str(seed) / part for part in ("choose", "test", method))
         model_selection.compare(spec, *parts, Conditions("cpu", None, 60.0))
         outcomes.append(folder / str(seed) / method / "outcome.json")
-    found = results.read(outcomes, json.loads((folder / "verified.json").read_text()))
+    found = method_results.read(outcomes, json.loads((folder / "verified.json").read_text()))
     return found.search_gain(found.done[0]), found.task
 
 

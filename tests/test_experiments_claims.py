@@ -57,6 +57,23 @@ def test_a_claim_is_judged_by_its_own_criterion(criterion, verdict):
     assert row["verdict"] == verdict
 
 
+@pytest.mark.parametrize("part", [{"from": 9}, {"to": 0}])
+def test_a_part_of_a_curve_without_a_point_has_no_number(part):
+    (row,) = claim_of({"label": "x", "at_most": 100, **part}, FALLING, published="said")
+    assert (row["verdict"], row["measured_mean"]) == ("not run", "")
+
+
+def test_a_claim_on_runs_whose_steps_the_program_halved_is_undecided():
+    claim = {"label": "x", "evidence": "order", "at_most": 100}
+    said = [("Toy", "", "", "claim", "said")]
+    comparison, measured = made(FALLING, metrics={"error": {"label": "error"}}, claims={"claim": claim}, published=said)
+    verdicts = []
+    for rollbacks in (0, 2):
+        measured["fast-g-0"].record["rollbacks"] = rollbacks
+        verdicts += [row["verdict"] for row in rows_of(comparison, measured) if row["metric"] == "claim"]
+    assert verdicts == ["reproduced", "undecided"]
+
+
 def test_a_claim_that_the_paper_does_not_make_is_shown_and_not_judged():
     (row,) = claim_of({"label": "x", "at_most": 0.5}, FALLING)
     assert row["verdict"] == "not comparable" and "at most 0.5 fails" in row["reason"]

@@ -40,6 +40,7 @@ def test_a_number_beyond_the_tolerance_on_either_side_deviates(measured, verdict
     ("values", "verdict"),
     [
         ((1.0, 1.02), "reproduced"),
+        ((0.957, 1.043), "reproduced"),  # a margin of 0.20: more than twice the 0.05, and no quarter more
         ((0.9, 1.2), "undecided"),  # a margin of 0.52
         ((0.2, 2.2), "undecided"),
         ((4.9, 5.1), "deviates"),
@@ -55,7 +56,8 @@ def test_a_number_whose_repetitions_scatter_widely_is_not_reproduced(values, ver
 def test_drawn_indices_are_whole_and_hold_both_ends():
     chosen = cells.thinned(range(1, 401), 60)
     assert chosen[0] == 1 and chosen[-1] == 400 and chosen == sorted(set(chosen)) and len(chosen) <= 60
-    assert cells.thinned([1], 60) == [1]
+    assert cells.thinned([1], 60) == cells.thinned([1, 2, 3], 1) == [1]
+    assert cells.thinned(range(1, 10), 2) == [1, 9]
 
 
 def record(run, plan):

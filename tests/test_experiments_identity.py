@@ -15,7 +15,7 @@ import pytest
 import shallows
 from own_plan import own_configuration, own_plan
 from shallows import datasets
-from shallows.experiments.identity import code, sources
+from shallows.experiments.identity import code, source_code
 from workflow_runs import PROJECT
 
 METHODS = own_configuration().methods
@@ -23,8 +23,9 @@ METHODS = own_configuration().methods
 #: A small package: two shapes in modules of their own, found by name, and who uses one of them.
 PACKAGE = {
     "__init__.py": """
-        from .tables import LazyTable
-        _PUBLIC = LazyTable("public name", __name__, {"Painter": ".painters.painter"})
+        from .painters import PAINTERS
+        def __getattr__(name):
+            return PAINTERS[name]
     """,
     "tables.py": "def LazyTable(*given): pass",
     "shapes/__init__.py": """
@@ -44,6 +45,10 @@ PACKAGE = {
     "geometry.py": "def area(): return f'{1!r}', 'formula.json'",
     "formula.json": "{}",
     "typing_only.py": "",
+    "painters/__init__.py": """
+        from ..tables import LazyTable
+        PAINTERS = LazyTable("painter", __name__, {"Painter": ".painter"})
+    """,
     "painters/painter.py": """
         from typing import TYPE_CHECKING
         from .. import shapes
@@ -68,7 +73,7 @@ def closure(tmp_path):
             path = tmp_path / "small" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
-        return sources.Sources(tmp_path / "small", tmp_path / "kept.json").closure([place], named)
+        return source_code.Sources(tmp_path / "small", tmp_path / "kept.json").closure([place], named)
 
     return read
 
@@ -111,9 +116,9 @@ def test_what_a_module_uses_of_a_package_that_imports_it_late_is_found(closure):
 def test_what_a_neighbour_does_changes_no_digest(closure, change):
     change = {"shapes/base.py": "class Shape:\n    pass", **change}
     named = [("shape", "circle")]
-    assert sources.digest(closure(named=named, **{"shapes/base.py": "class Shape:\n    pass"})) == sources.digest(
-        closure(named=named, **change)
-    )
+    assert source_code.digest(
+        closure(named=named, **{"shapes/base.py": "class Shape:\n    pass"})
+    ) == source_code.digest(closure(named=named, **change))
 
 
 @pytest.mark.parametrize(
@@ -139,19 +144,19 @@ def test_what_a_neighbour_does_changes_no_digest(closure, change):
 )
 def test_what_it_uses_changes_the_digest(closure, change):
     named = [("shape", "circle")]
-    assert sources.digest(closure(named=named)) != sources.digest(closure(named=named, **change))
+    assert source_code.digest(closure(named=named)) != source_code.digest(closure(named=named, **change))
 
 
 def test_blocks_count():
-    assert sources.digest_of_source("if x:\n    y\nz\n") != sources.digest_of_source("if x:\n    y\n    z\n")
+    assert source_code.digest_of_source("if x:\n    y\nz\n") != source_code.digest_of_source("if x:\n    y\n    z\n")
 
 
 PROGRAM = """
 import hashlib, pathlib, sys
-from shallows.experiments.identity import sources
+from shallows.experiments.identity import source_code
 found = hashlib.sha256()
 for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
-    found.update(sources.digest_of_source(path.read_text(encoding="utf-8")).encode())
+    found.update(source_code.digest_of_source(path.read_text(encoding="utf-8")).encode())
 print(found.hexdigest())
 """
 
@@ -185,15 +190,15 @@ def test_digests_are_the_same_on_every_version_of_python(python):
 
 def test_a_digest_of_today_is_that_of_records_that_stand():
     # Another value makes every record of every user out of date.
-    assert sources.digest({"shallows.arrays": "1", "a": "2"}) == "13ea27646d7224b7"
-    assert sources.digest_of_source('"""Words."""\n\ndef f(x):\n    return x + 1  # more\n') == "489ef31d7e81429c"
+    assert source_code.digest({"shallows.arrays": "1", "a": "2"}) == "13ea27646d7224b7"
+    assert source_code.digest_of_source('"""Words."""\n\ndef f(x):\n    return x + 1  # more\n') == "489ef31d7e81429c"
 
 
 @pytest.mark.parametrize(
     ("start", "end", "text"), [((1, 1), (1, 3), "bc"), ((1, 2), (2, 1), "c\nd"), ((1, 0), (3, 2), "abc\ndef\ngh")]
 )
 def test_the_text_of_a_token_is_cut_out_of_its_lines(start, end, text):
-    assert sources._between(["abc\n", "def\n", "ghi\n"], start, end) == text
+    assert source_code._between(["abc\n", "def\n", "ghi\n"], start, end) == text
 
 
 def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_of_the_users(monkeypatch):
@@ -213,7 +218,7 @@ def test_a_preconditioner_depends_on_the_kernel_that_it_names():
     ]
     assert digests[0] == digests[1] != digests[2]  # a Gaussian is the default
     modules = code.modules_of("shallows.spectrum:fit_preconditioner", named=[("kernel", "gaussian")])
-    assert digests[0] == sources.digest(modules)
+    assert digests[0] == source_code.digest(modules)
 
 
 def test_the_defaults_of_every_call_of_a_method_are_named(monkeypatch):
@@ -310,7 +315,7 @@ OTHER_WORDS = {"auto", "pair", "cosine", "nystroem"}
 def test_what_the_configuration_names_is_in_a_table():
     for places, named in codes_of_runs("estimator", "plain", "analysis"):
         if all(place.startswith("shallows") for place in places):
-            tables = [sources.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
+            tables = [source_code.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
             for kind, name in named:
                 known = {entry for table in tables for entry in table.get(kind, ())}
                 if kind == "solver" and not known:
@@ -322,7 +327,7 @@ def test_every_method_of_the_configuration_leads_to_a_module():
     for name, definition in METHODS.items():
         for call in definition["call"].values():
             if call.startswith("shallows"):
-                found = sources.SHALLOWS.defined_in(*call.partition(":")[::2])
+                found = source_code.SHALLOWS.defined_in(*call.partition(":")[::2])
                 assert found and len(code.modules_of(call)) > 1, (name, call)
 
 
@@ -335,16 +340,18 @@ def test_no_digest_of_a_run_depends_on_plans_tables_or_reports():
 
 @pytest.mark.parametrize("kept", [None, "no JSON", "[]", "{}", '{"reader": "", "modules": {}}'])
 def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, kept):
-    before = sources.SHALLOWS.closure(["shallows:EigenProClassifier"])
+    before = source_code.SHALLOWS.closure(["shallows:EigenProClassifier"])
     place = tmp_path / "kept" / "sources.json"
     if kept is not None:
         place.parent.mkdir()
         place.write_text(kept)
     for _ in range(2):  # once without, once with what the first left
-        assert sources.Sources(sources.SHALLOWS.package, place).closure(["shallows:EigenProClassifier"]) == before
+        assert (
+            source_code.Sources(source_code.SHALLOWS.package, place).closure(["shallows:EigenProClassifier"]) == before
+        )
     assert json.loads(place.read_text())["modules"]
 
 
 def test_no_digest_depends_on_what_python_keeps_beside_the_sources():
     for script in (PROJECT / "workflow" / "scripts").glob("*.py"):
-        assert not [one for one in code.modules_of(*sources.imports_of_script(script)) if "__pycache__" in one]
+        assert not [one for one in code.modules_of(*source_code.imports_of_script(script)) if "__pycache__" in one]

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 
 from own_plan import own_configuration
-from running_example import prepared_example
+from running_example import job_spec, prepared_example
 from shallows.errors import ShallowsError
 from shallows.experiments.identity import code
 from shallows.experiments.running import measures, record, run
@@ -77,20 +77,8 @@ def job(tmp_path):
     def make(call, measure=None, **parameters):
         definition = {"label": "a double", "runs": "plain", "call": {"any": call}}
         definition |= {"measures": measure} if measure else {}
-        asked = {
-            "id": "0123456789",
-            "target_ids": ["some_table"],
-            "scale": "demo",
-            "dataset": "mnist_demo",
-            "variant": "unit",
-            "method": "a_double",
-            "parameters": parameters,
-            "seed": 0,
-            "marks": [],
-            "definition": definition,
-            "code": "some code",
-        }
-        return run.Job(asked, tmp_path / "prepared", tmp_path / "run", tmp_path / "checkpoints")
+        spec = job_spec("a_double", parameters, definition)
+        return run.Job(spec, tmp_path / "prepared", tmp_path / "run", tmp_path / "checkpoints")
 
     return make
 

@@ -22,11 +22,20 @@ def test_the_first_mark_at_another_runs_level_is_what_is_measured():
     assert rows["fast"]["setting"] == "kernel=g" and "exact" not in rows
 
 
-@pytest.mark.parametrize(("printed", "verdict"), [("2", "deviates"), ("77", "not run")])
+@pytest.mark.parametrize(("printed", "verdict"), [("2", "deviates"), ("3", "deviates"), ("77", "not run")])
 def test_a_level_that_is_not_reached_deviates_only_within_the_marks(printed, verdict):
     rows = reached([("Toy", "slow", "kernel=g", "epochs_needed", printed)])
     assert rows["slow"]["verdict"] == verdict and rows["slow"]["measured_mean"] == ""
     assert "not reached within 3 epochs" in rows["slow"]["reason"]
+
+
+def test_a_level_of_a_metric_without_a_curve_is_not_run_whatever_is_printed():
+    passage = {"label": "epochs", "evidence": "number", "first_passage": {"of": "error", "at_most": 3.0}}
+    metrics = {"epochs_needed": passage, "loss": {"label": "loss"}}
+    said = [("Toy", "fast", "kernel=g", "epochs_needed", "2")]
+    comparison, measured = made({("fast", "g", 0): {"loss": {1: 1.0, 2: 0.5}}}, metrics=metrics, published=said)
+    row = next(row for row in rows_of(comparison, measured) if row["metric"] == "epochs_needed")
+    assert (row["verdict"], row["reason"], row["passed"]) == ("not run", "it has no curve", "")
 
 
 def test_a_level_may_be_a_number_and_from_below():

@@ -1,9 +1,11 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
+from shallows.experiments.comparing import evaluations
 from shallows.experiments.running import record
 
 
@@ -39,9 +41,24 @@ def test_a_record_names_the_card_that_was_used(monkeypatch):
     assert named == {"cpu": "card 0", "auto": "card 0", "gpu": "card 0", "gpu:1": "card 1"}
 
 
-def test_a_record_that_lacks_something_is_refused_with_its_place():
-    with pytest.raises(ShallowsError, match="schema"):
-        record.check({"schema_version": record.SCHEMA_VERSION})
+@pytest.mark.parametrize(
+    ("edited", "says"),
+    [
+        ("{", r"results/x/record.json is no JSON: .*Delete it"),
+        (
+            f'{{"schema_version": {record.SCHEMA_VERSION}}}',
+            r"results/x does not agree.*is a required property.*Delete it",
+        ),
+    ],
+)
+def test_a_record_that_was_edited_is_refused_with_its_place_and_what_to_do(edited, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = Path("results/x")
+    place.mkdir(parents=True)
+    (place / "record.json").write_text(edited)
+    (place / "curve.csv").write_text("metric,value\n")
+    with pytest.raises(ShallowsError, match=says):
+        evaluations.read([place / "record.json"])
 
 
 def test_a_record_of_another_version_is_told_as_such():

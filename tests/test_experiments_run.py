@@ -11,6 +11,7 @@ import pytest
 
 from estimators_example import published
 from own_plan import own_configuration, own_plan
+from running_example import job_spec
 from shallows import datasets
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.experiments.comparing import evaluations
@@ -38,20 +39,9 @@ def prepared(tmp_path_factory):
 def job(tmp_path, prepared):
     def make(method="eigenpro", marks=(1, 2, 5), seed=0, **parameters):
         given = {"kernel": "gaussian", **METHODS[method].get("parameters", {}), "bandwidth": 5.0, **parameters}
-        asked = {
-            "id": digest(method, marks, seed, given),
-            "target_ids": ["some_table"],
-            "scale": "demo",
-            "dataset": "mnist_demo",
-            "variant": "unit",
-            "method": method,
-            "parameters": given,
-            "seed": seed,
-            "marks": list(marks),
-            "definition": METHODS[method],
-            "code": "some code",
-        }
-        return Job(asked, prepared, tmp_path / "runs" / asked["id"], tmp_path / "checkpoints")
+        name = digest(method, marks, seed, given)
+        spec = job_spec(method, given, METHODS[method], id=name, seed=seed, marks=list(marks))
+        return Job(spec, prepared, tmp_path / "runs" / name, tmp_path / "checkpoints")
 
     return make
 

@@ -40,6 +40,7 @@ def runs_of(n):
 def test_the_parts_of_a_tolerance_are_added():
     assert uncertainty.margin("2.0", {"absolute": 0.1, "relative": 0.05}) == pytest.approx(0.2)
     assert uncertainty.margin("2.0", {"half_digit": True}) == pytest.approx(0.05)
+    assert uncertainty.margin("2.0", {"absolute": 0.1}, Measured((1.0, 3.0))) == 0.1  # the spread is not asked for
 
 
 def test_a_tolerance_is_said_part_by_part():
@@ -63,6 +64,7 @@ def test_an_error_that_is_counted_has_the_standard_error_of_its_count():
     on_train = uncertainty.margin("1.0", {**tolerance, "counted_on": "train"}, ONE, runs_of(1))
     assert on_train == pytest.approx(200 * math.sqrt(0.01 * 0.99 / 6e4))
     assert uncertainty.margin("1.0", {**tolerance, "counted_on": 100}, ONE, runs_of(1)) > on_train
+    assert uncertainty.standard_error(0.0, 200) == uncertainty.standard_error(100.0, 200) == pytest.approx(0.5)
 
 
 def test_the_spread_over_seeds_counts_for_both_sides():
@@ -124,8 +126,8 @@ def test_a_difference_between_methods_is_judged_by_its_interval_over_seeds(slow,
 
 
 def test_an_interval_is_that_of_students_t():
-    low, high = uncertainty.interval(Measured((1.0, 2.0, 3.0)))
-    assert (low, high) == pytest.approx((2 - 4.302653 / math.sqrt(3), 2 + 4.302653 / math.sqrt(3)), rel=1e-6)
+    reach = 4.302653 * 2.0 / math.sqrt(3)  # the deviation is 2, as no power of 1 would tell
+    assert uncertainty.interval(Measured((0.0, 2.0, 4.0))) == pytest.approx((2 - reach, 2 + reach), rel=1e-6)
     assert uncertainty.interval(ONE) is None and uncertainty.interval(Measured((1.0, math.inf))) is None
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from engine_example import sample
+from risk_example import Given
 from shallows import (
     features,
     kernels,
@@ -23,16 +24,6 @@ from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 PLENTY = 2**30
 N, D = 60, 12
-
-
-class Given:
-    """A feature map that hands through what it is given."""
-
-    def __init__(self, n_features):
-        self.n_features = n_features
-
-    def map(self, x):
-        return x
 
 
 def decaying(n=N, d=D, seed=0, rate=0.75, xp=np):

@@ -12,7 +12,9 @@ from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
+from estimators_example import outputs, table
 from resumed_example import StopAt
+from risk_example import Given
 from shallows import (
     FeatureEigenProClassifier,
     FeatureEigenProRegressor,
@@ -27,27 +29,6 @@ each = pytest.mark.parametrize("Estimator", BOTH)
 quiet = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 OF_OTHER_KERNELS = ("binning", "polynomial", "tensor_sketch")  # they refuse the Gaussian kernel by its name
 MAPS = [name for name in features.FEATURE_MAPS if name not in OF_OTHER_KERNELS]
-
-
-class Given:
-    """A feature map that hands through what it is given."""
-
-    def __init__(self, n_features):
-        self.n_features = n_features
-
-    def map(self, x):
-        return x
-
-
-def table(Estimator, n=120, seed=0):
-    x = sample(n + 40, 4, seed)
-    signal = np.sin(2 * x[:, 0]) + x[:, 1]
-    y = np.digitize(signal, [-0.7, 0.7]) if is_classifier(Estimator()) else signal
-    return x[:n], y[:n], x[n:]
-
-
-def outputs(model, X):
-    return model.decision_function(X) if is_classifier(model) else model.predict(X)
 
 
 @quiet

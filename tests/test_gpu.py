@@ -6,15 +6,14 @@ import os
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
 
 from engine_example import EUCLIDEAN, NEUTRAL, results, sample
+from estimators_example import ALL, outputs, table
+from fused_example import RADIAL
 from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    KernelSGDClassifier,
-    KernelSGDRegressor,
     arrays,
     gram,
     kernels,
@@ -32,18 +31,6 @@ pytestmark = [
 ]
 
 GPU = Device("gpu", 0)
-ALL = [EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor]
-
-
-def table(Estimator, n):
-    x = sample(n + 40, 4)
-    signal = np.sin(2 * x[:, 0]) + x[:, 1]
-    y = np.digitize(signal, [-0.7, 0.7]) if is_classifier(Estimator()) else signal
-    return x[:n], y[:n], x[n:]
-
-
-def outputs(model, X):
-    return model.decision_function(X) if is_classifier(model) else model.predict(X)
 
 
 @pytest.mark.parametrize("name", NEUTRAL)
@@ -106,17 +93,6 @@ def test_values_of_further_kernels_in_double_precision_agree(kernel):
         like = arrays.to_device(x, GPU)
         draws = arrays.to_numpy(kernel.frequencies(3, "x", 1, 50, 10, like=like, dtype=like.dtype))
         assert draws == pytest.approx(kernel.frequencies(3, "x", 1, 50, 10), rel=1e-9)
-
-
-RADIAL = [
-    kernels.Gaussian(1.5),
-    kernels.Laplace(1.5),
-    kernels.Cauchy(1.5),
-    kernels.Matern(1.5, 0.5),
-    kernels.Matern(1.5, 1.5),
-    kernels.Matern(1.5, 2.5),
-    kernels.Matern(1.5, 0.8),
-]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -8,7 +8,6 @@ from shallows.utils import memory_limits
 V1_MOUNT = "35 31 0:32 {root} /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
 V2_MOUNT = "31 23 0:28 {root} /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 UNLIMITED_V1 = 9223372036854771712
-PAGES = "inactive_file 300\nactive_file 200"
 JOB = "slurm/uid_0/job_7/step_0/task_0"
 
 

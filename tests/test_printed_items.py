@@ -96,8 +96,8 @@ def test_a_published_file_is_read_alike_by_two_parsers(path):
 def test_a_comma_that_is_not_quoted_is_told(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("dataset,method,setting,metric,published\nToy,m,,claim,approximation, not optimisation\n")
-    with pytest.raises(ConfigurationError, match=r"line 2.*a text with a comma is quoted"):
+    with pytest.raises(ConfigurationError, match=r"line 2.*quote a text that has a comma"):
         configuration.read_published(path)
     path.write_text("dataset,method,setting,metric,published\nToy,m,claim\n")
-    with pytest.raises(ConfigurationError, match="not as many fields"):
+    with pytest.raises(ConfigurationError, match="as many fields as columns"):
         configuration.read_published(path)

@@ -122,7 +122,7 @@ def test_a_long_part_is_told_with_the_epoch_it_is_in(tmp_path, monkeypatch):
     monkeypatch.setattr(status, "EVERY_SECONDS", 0.0)
     with status.Status(tmp_path, "a run", 3) as told:
         fitted_under(told, DRAWS.normal(size=(60, 3)))
-        told.hear("evaluation", 30, 60, 20.0)
+        told.note_part("evaluation", 30, 60, 20.0)
         assert json.loads(told.path.read_text())["place"].endswith("of at most 3: evaluation, 50 %, about 20 s left")
 
 

@@ -86,7 +86,7 @@ TYPED = [
     (FIT, [*CHEAP, "--set", "features_params={a: 1}"], "features_params={'a': 1}"),
     (FIT, [*CHEAP, "--checkpoints", "c"], "--checkpoints"),
     (FIT, ["--method", "EigenPor"], "Did you mean 'EigenPro'"),
-    (FIT, ["--method", "LASVM", "--target", "b", "--task", "regression"], "nothing to offer for regression"),
+    (FIT, ["--method", "LASVM", "--target", "b", "--task", "regression"], "LASVM is not for regression"),
     (FIT, ["--target", "{a"], "column '{a'"),
     (FIT, ["--task", "regression"], "task regression"),
     (FIT, ["--missing", "nan"], "missing must be"),

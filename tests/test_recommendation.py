@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from shallows.experiments.user_data import leaderboard, recommendation
-from shallows.experiments.user_data.results import MethodResult, Results, over_rows, over_splits
-from shallows.experiments.user_data.scores import row_losses, score
+from shallows.experiments.user_data.method_results import MethodResult, Results, over_rows, over_splits
+from shallows.experiments.user_data.prediction_scores import row_losses, score
 from shallows.report import figures, own_data
 from shallows.report.target import read
 

@@ -29,7 +29,7 @@ def finished(tmp_path):
         path.write_text(json.dumps(content) if isinstance(content, dict) else content, encoding="utf-8")
 
     for target in plan.targets:
-        for path in crate.products(plan, target):
+        for path in plan.products(target):
             put(results / path, {"title": "Errors", "paper": "A paper", "source": "Table 1"})
     put(results / "report" / "index.html", "<p>all</p>")
     for number, run in enumerate(plan.runs("demo").values()):
@@ -167,7 +167,7 @@ def test_a_folder_that_is_there_is_left_alone(finished, tmp_path):
 def test_a_result_that_tells_a_folder_of_this_machine_is_refused(finished, tmp_path):
     plan, results = finished
     (results / "tables" / "small_table.md").write_text("see /home/ada/secret")
-    with pytest.raises(ShallowsError, match="would tell a path or a name of this machine"):
+    with pytest.raises(ShallowsError, match="would reveal a path on this machine"):
         crate.fill(plan, "demo", results, tmp_path / "crate")
 
 

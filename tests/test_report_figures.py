@@ -148,7 +148,7 @@ def test_an_unknown_kind_names_the_nearest(tmp_path):
 
 def test_rows_without_the_needed_keys_are_refused(tmp_path):
     path = report_example.error_table(tmp_path)
-    with pytest.raises(ShallowsError, match="hold no panel, index, subsample"):
+    with pytest.raises(ShallowsError, match="needs panel, index, subsample, which no row has"):
         figures.spectrum(read(path))
 
 

@@ -65,5 +65,5 @@ def test_where_nothing_was_measured_the_picture_says_so(tmp_path):
 
 def test_points_that_do_not_belong_together_are_refused(tmp_path):
     given = [{"metric": "across", "measured_mean": 1.0, "setting": "", "method": "left"}]
-    with pytest.raises(ShallowsError, match="no mark"):
+    with pytest.raises(ShallowsError, match="needs a mark"):
         drawn(tmp_path, given)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from own_plan import own_configuration
-from running_example import prepared_example
+from running_example import job_spec, prepared_example
 from shallows.errors import CheckpointError, TrainingInterrupted
 from shallows.experiments.running import analysis_run, run
 from shallows.theory.preconditioning import step_sizes
@@ -35,20 +35,8 @@ def prepared(monkeypatch):
 
 
 def job_of(method, folder):
-    asked = {
-        "id": "0123456789",
-        "target_ids": ["some_table"],
-        "scale": "demo",
-        "dataset": "mnist_demo",
-        "variant": "unit",
-        "method": method,
-        "parameters": SMALL[method],
-        "seed": 0,
-        "marks": [],
-        "definition": METHODS[method],
-        "code": "some code",
-    }
-    return run.Job(asked, folder / "prepared", folder / "run", folder / "checkpoints")
+    spec = job_spec(method, SMALL[method], METHODS[method])
+    return run.Job(spec, folder / "prepared", folder / "run", folder / "checkpoints")
 
 
 def checkpoint(tmp_path, every_seconds=0.0):

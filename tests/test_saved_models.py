@@ -249,7 +249,7 @@ def test_a_model_makes_nothing_but_estimators(tmp_path, function):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda content: content.pop("about"), "is no model that a comparison left"),
+        (lambda content: content.pop("about"), "does not describe a saved model"),
         (lambda content: content.update(format=1), "was written by another version .*Fit the model again"),
         (lambda content: content["files"].pop("preparation"), "cannot be read"),
         (

@@ -304,6 +304,14 @@ SIGNED = {
 }
 
 
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csr_array])
+def test_a_sparse_matrix_and_a_sparse_array_stay_what_they_are(kind):
+    writer = encoding.Writer()
+    coded = writer.encode(kind(np.diag([1.0, 0.0, 2.0])), "x")
+    read = encoding.Reader(writer.held).decode(coded)
+    assert type(read) is kind and np.array_equal(read.toarray(), np.diag([1.0, 0.0, 2.0]))
+
+
 @pytest.mark.parametrize(("change", "message"), SIGNED.values(), ids=SIGNED)
 def test_a_file_that_was_made_by_hand_is_refused_with_the_reason(change, message, path):
     rewrite(path, change, signed=True)
@@ -367,7 +375,7 @@ class OfTheUser:
 
 
 def test_an_object_of_another_package_is_no_part_of_a_model():
-    with pytest.raises(ShallowsError, match="kernel of the model is a OfTheUser, which no file holds"):
+    with pytest.raises(ShallowsError, match="kernel of the model is a OfTheUser, which cannot be written to a file"):
         encoding.Writer().encode(OfTheUser(), "kernel")
 
 

@@ -16,6 +16,7 @@ from component_example import (
     features,
     points,
     sine_squared,
+    two_views,
 )
 from resumed_example import stopped_at_every_batch
 from shallows import arrays
@@ -242,16 +243,6 @@ def test_kernel_pca_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_
 
 
 # -------------------------------------------------------------------------------------------------- two views
-
-
-def two_views(n=200):
-    """Views that share two directions, one well and one less well."""
-    rng = np.random.default_rng(5)
-    shared = rng.normal(size=(n, 2))
-    return (
-        np.concatenate([shared + 0.2 * rng.normal(size=(n, 2)), rng.normal(size=(n, 1))], axis=1),
-        np.concatenate([shared[:, ::-1] + 0.4 * rng.normal(size=(n, 2)), rng.normal(size=(n, 2))], axis=1),
-    )
 
 
 def test_batches_slice_both_views():

@@ -6,7 +6,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from component_example import exact_correlations, features, points, sine_squared
+from component_example import exact_correlations, features, points, sine_squared, two_views
 from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
@@ -18,16 +18,6 @@ from shallows.solvers.components.two_view_state import TwoViewProblem, random_fe
 from shallows.training import Batches, Stopping, train
 
 K = 2
-
-
-def two_views(n=200):
-    """Views that share two directions, one well and one less well."""
-    rng = np.random.default_rng(5)
-    shared = rng.normal(size=(n, 2))
-    return (
-        np.concatenate([shared + 0.2 * rng.normal(size=(n, 2)), rng.normal(size=(n, 1))], axis=1),
-        np.concatenate([shared[:, ::-1] + 0.4 * rng.normal(size=(n, 2)), rng.normal(size=(n, 2))], axis=1),
-    )
 
 
 def problem_on(x, y, f, g, *, start="solution", centred=False, ridge=None):

@@ -120,11 +120,6 @@ def test_nothing_in_the_workflow_names_a_paper_a_dataset_or_a_method():
         assert not found, (path, found)
 
 
-def test_scripts_are_thin():
-    for path in (PROJECT / "workflow" / "scripts").glob("*.py"):
-        assert len(path.read_text().splitlines()) <= 30, path
-
-
 def test_rules_are_in_their_format():
     snakefmt = Path(sys.executable).with_name("snakefmt")
     if not snakefmt.exists():

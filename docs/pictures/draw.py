@@ -13,11 +13,10 @@ from pathlib import Path
 import matplotlib
 import seaborn
 
-from shallows.experiments.comparing import target_table
 from shallows.experiments.comparing.rows import counts_by_kind
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning.plan import Plan
-from shallows.reference import folder
+from shallows.reference import drawing, folder
 from shallows.report import distances
 from shallows.report.sheet import STYLE
 from shallows.report.target import Target
@@ -58,12 +57,7 @@ def targets() -> list[Target]:
             files = folder.read_target(REFERENCE, name, index)
             rows, meta = files.rows, files.record["meta"]
         else:
-            comparison = {
-                **plan.comparison(name, "laptop"),
-                "series": [],
-                "left_out": "not among the reference results",
-            }
-            rows, meta = list(target_table.rows_of(comparison, {})), target_table.describe(comparison, {})
+            rows, meta = drawing.without_runs(plan, "laptop", name, "not among the reference results")
         found.append(Target(rows, meta))
     return found
 

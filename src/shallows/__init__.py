@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .estimators import ESTIMATORS
 from .utils.lazy_tables import LazyTable
 
 __version__ = "0.2.0"
@@ -16,54 +17,7 @@ _PUBLIC = LazyTable(
     "public name",
     __name__,
     {
-        "AMMClassifier": ".estimators",
-        "BudgetedSVMClassifier": ".estimators",
-        "CoreVectorMachineClassifier": ".estimators",
-        "CoreVectorMachineRegressor": ".estimators",
-        "DoublyStochasticClassifier": ".estimators",
-        "DoublyStochasticKernelCCA": ".estimators",
-        "DoublyStochasticKernelPCA": ".estimators",
-        "DoublyStochasticKernelSVD": ".estimators",
-        "DoublyStochasticNoveltyDetector": ".estimators",
-        "DoublyStochasticRegressor": ".estimators",
-        "EigenProCentresClassifier": ".estimators",
-        "EigenProCentresRegressor": ".estimators",
-        "EigenProClassifier": ".estimators",
-        "EigenProRegressor": ".estimators",
-        "ExtremeLearningMachineAutoencoder": ".estimators",
-        "ExtremeLearningMachineClassifier": ".estimators",
-        "ExtremeLearningMachineRegressor": ".estimators",
-        "Fastfood": ".estimators",
-        "FeatureEigenProClassifier": ".estimators",
-        "FeatureEigenProRegressor": ".estimators",
-        "FeatureGaussianProcessRegressor": ".estimators",
-        "FeatureKernelPCA": ".estimators",
-        "FeatureRidgeClassifier": ".estimators",
-        "FeatureRidgeRegressor": ".estimators",
-        "FourierFeatures": ".estimators",
-        "HiddenUnits": ".estimators",
         "ImageVotes": ".estimators.image_votes",
-        "KernelRidgeClassifier": ".estimators",
-        "KernelRidgeRegressor": ".estimators",
-        "KernelSGDClassifier": ".estimators",
-        "KernelSGDRegressor": ".estimators",
-        "KernelSVMClassifier": ".estimators",
-        "KernelSlicedInverseRegression": ".estimators",
-        "LASVMClassifier": ".estimators",
-        "LinearSVMClassifier": ".estimators",
-        "LowRankLinearizedSVMClassifier": ".estimators",
-        "NystroemFeatures": ".estimators",
-        "PolynomialFeatures": ".estimators",
-        "QuasiMonteCarloFeatures": ".estimators",
-        "RBFNetwork": ".estimators",
-        "RandomBinning": ".estimators",
-        "RandomKitchenSinksClassifier": ".estimators",
-        "RandomKitchenSinksRegressor": ".estimators",
-        "RegularisedRiskClassifier": ".estimators",
-        "RegularisedRiskRegressor": ".estimators",
-        "SemiRandomFeatures": ".estimators",
-        "SparseRandomFeatures": ".estimators",
-        "TensorSketch": ".estimators",
         "load": ".saving",
         "save": ".saving",
         "two_sample_test": ".estimators.two_samples",
@@ -89,15 +43,14 @@ _ROOMS = (
     "training",
 )
 
-_NEED_AN_EXTRA = {"datasets", "report"}
-
-# ``from shallows import *`` works without an extra.
-__all__ = [*_PUBLIC, *sorted(set(_ROOMS) - _NEED_AN_EXTRA), "__version__"]
+__all__ = [*ESTIMATORS, *_PUBLIC, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
+    if name in ESTIMATORS:
+        return ESTIMATORS[name]
     return _PUBLIC.attribute(name)
 
 

@@ -7,7 +7,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from shallows.experiments import command_line
 from shallows.experiments.dataset_leaderboard import Leaderboards
-from shallows.experiments.identity import code, sources
+from shallows.experiments.identity import code, source_code
 from shallows.experiments.planning import placement, requests, slurm
 from shallows.experiments.planning.plan import SCALES, Plan
 from shallows.experiments.running import fork_server
@@ -167,14 +167,7 @@ def curve_of(run):
 
 def products_of(target, scale):
     """What a target leaves for people."""
-    kinds = [("tables", ("csv", "md", "html"))]
-    if target in PLAN.figures:
-        kinds.append(("figures", ("svg", "png")))
-    return [
-        f"{RESULTS}/{scale}/{folder}/{target}.{ending}"
-        for folder, endings in kinds
-        for ending in endings
-    ]
+    return [below(scale, path) for path in PLAN.products(target)]
 
 
 def report_of(scale):
@@ -185,4 +178,4 @@ def report_of(scale):
 def code_of_script(name):
     """Digest of what a script imports: where it changes, what the script made is out of date."""
     script = ROOT / "workflow" / "scripts" / f"{name}.py"
-    return code.digest_of_module(*sources.imports_of_script(script))
+    return code.digest_of_module(*source_code.imports_of_script(script))

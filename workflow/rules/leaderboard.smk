@@ -50,10 +50,12 @@ if BOARDS.configuration.leaderboard:
         threads: 1
         resources:
             mem_mb=lambda wildcards, input, attempt: REQUESTS.megabytes(
-                BOARDS.cost(wildcards.method, input.choose, input.test), attempt
+                user_data.cost(METHODS[wildcards.method], input.choose, input.test),
+                attempt,
             ),
             runtime=lambda wildcards, input, attempt: REQUESTS.minutes(
-                BOARDS.cost(wildcards.method, input.choose, input.test), attempt
+                user_data.cost(METHODS[wildcards.method], input.choose, input.test),
+                attempt,
             ),
             gpu=GPUS,
         params:

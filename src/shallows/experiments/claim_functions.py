@@ -132,7 +132,7 @@ def growth(curve: Mapping[Point, float]) -> float:
 
 
 def last_increment(curve: Mapping[Point, float]) -> float:
-    """The last increment of a curve divided by the first: 1 of a straight line, less of what flattens.
+    """The last increment of a curve divided by the first: 1 for a straight line, less for a curve that flattens.
 
     Evaluation points that grow by one factor make a straight line of a logarithm.
     """
@@ -168,7 +168,7 @@ def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log", sha
 
 
 def largest_log_gap(curves: Sequence[Mapping[Point, float]]) -> float | None:
-    """The largest difference in log₁₀ between two curves, over their common points; infinite beside what has no log."""
+    """The largest difference in log₁₀ of two curves over their common points; infinite where a value has no log."""
     gaps = []
     for point in common_points(curves):
         values = [curve[point] for curve in curves]

@@ -13,14 +13,13 @@ from shallows.errors import ShallowsError, UnknownNameError
 
 from .dataset_leaderboard import FOLDER, Leaderboards
 from .planning.configuration import SCALES, ConfigurationError
-from .planning.plan import Plan
+from .planning.plan import PRODUCTS, Plan
 from .user_data.comparison import Comparison
 
 #: Options of Snakemake that name stages, with what stands after the name.
 OF_STAGES = {"--set-resources": ":", "--set-threads": "="}
 
-_FORMS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
-_STAGES = (*_FORMS, "report", "runs", "preconditioners", "checkpoints", "logs", FOLDER)
+_STAGES = (*PRODUCTS, "report", "runs", "preconditioners", "checkpoints", "logs", FOLDER)
 
 
 @contextmanager
@@ -119,12 +118,12 @@ def _result(parts: tuple[str, ...], plan: Plan) -> None:
     if parts[1] == FOLDER and len(parts) >= 3:
         name = parts[2].removesuffix(".html") if len(parts) == 3 else parts[2]
         Leaderboards(plan.configuration, plan.catalogue).check(parts[0], name)
-    if parts[1] in _FORMS and len(parts) == 3:
+    if parts[1] in PRODUCTS and len(parts) == 3:
         name, _, ending = parts[2].rpartition(".")
         if name not in plan.targets:
             raise UnknownNameError("target", name or ending, plan.targets)
-        if ending not in _FORMS[parts[1]]:
-            raise UnknownNameError(f"form of one of the {parts[1]}", ending, _FORMS[parts[1]])
+        if ending not in PRODUCTS[parts[1]]:
+            raise UnknownNameError(f"form of one of the {parts[1]}", ending, PRODUCTS[parts[1]])
         if parts[1] == "figures" and name not in plan.figures:
             raise ShallowsError(
                 f"The target {name} is a table and has no figure. "

@@ -17,7 +17,6 @@ from typing import Any
 from shallows.datasets.catalogue import Dataset, get
 from shallows.errors import ShallowsError
 
-from .planning import costs
 from .planning.configuration import SCALES, Configuration
 from .planning.plan import Plan
 from .user_data import comparison
@@ -109,10 +108,6 @@ class Leaderboards:
             "processor_seconds": True,
         }
 
-    def cost(self, method: str, choose: str | Path, test: str | Path) -> costs.Cost:
-        """The estimate of what a method needs, by the folders of the two preparations."""
-        return comparison.cost(self.methods[method], choose, test)
-
     def made(self, scale: str) -> dict[str, str]:
         """The pages of a scale that have been made: title of the dataset -> path."""
         pages = {one.title: self.page(scale, name) for name, one in self.catalogue.items()}
@@ -144,7 +139,7 @@ class Leaderboards:
         place = Path(settings["data"]) / "raw" / name
         if dataset.state == "supplied" and not supplied_files.is_there(dataset, place, settings["mirror"]):
             raise ShallowsError(
-                f"There is no leaderboard of '{name}' yet, since nobody may hand it on: "
+                f"There is no leaderboard of '{name}' yet, since its licence lets nobody pass it on: "
                 f"{supplied_files.not_run(dataset, place)}."
             )
 

@@ -55,7 +55,7 @@ class Screen:
         self.left = ""
 
     def lines(self, line: str, now: float) -> Iterator[str]:
-        """The lines to print for one of Snakemake's."""
+        """The lines to print for one line of Snakemake's."""
         line = line.rstrip()
         if self.block and line.startswith("    "):
             self._remember(line.strip())
@@ -150,7 +150,7 @@ def project() -> Path:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a scale, with the words that this program does not know for Snakemake; returns its exit status."""
+    """Run a scale, and pass words that this program does not know on to Snakemake; returns its exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", choices=SCALES, default="demo")
     parser.add_argument("--cores", default="all")

@@ -44,12 +44,12 @@ def _run(options: argparse.Namespace) -> int:
         verification.write_csv(found, results / "verification.csv")
         print(f"Every number: {results / 'verification.csv'}")
         return 0 if found.holds else 1
-    for line in _said(options, results, reference):
+    for line in _do(options, results, reference):
         print(line, flush=True)
     return 0
 
 
-def _said(options: argparse.Namespace, results: Path, reference: Path) -> Iterable[str]:
+def _do(options: argparse.Namespace, results: Path, reference: Path) -> Iterable[str]:
     """Do what a command asks for; returns what it says, some of it while it works."""
     if options.command == "list":
         from . import folder

@@ -97,4 +97,4 @@ def check_that_nothing_is_private(text: str, what: str, root: str | Path) -> Non
     found = re.search("|".join(words), text)
     if found:
         place = text[max(0, found.start() - 40) : found.end() + 40]
-        raise ShallowsError(f"{what} would tell a path or a name of this machine: …{place}…")
+        raise ShallowsError(f"{what} would reveal a path on this machine, or its name: …{place}…")

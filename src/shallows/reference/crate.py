@@ -35,7 +35,7 @@ def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: s
     """Write the crate of a scale, from its ``results/<scale>``, into a new folder, and return the folder.
 
     The crate says that ``agent`` ran the workflow. An error is raised where the folder is there already, the scale is
-    not finished, or a result would tell a path of this machine.
+    not finished, or a result would reveal a path on this machine.
     """
     results, out = Path(results), Path(out)
     if out.exists():
@@ -65,7 +65,7 @@ def check_finished(plan: Plan, scale: str, results: Path) -> None:
 
 def _unfinished(plan: Plan, target: str, scale: str, results: Path) -> str | None:
     """What a target lacks; None where it is finished."""
-    for path in products(plan, target):
+    for path in plan.products(target):
         if not (results / path).exists():
             return f"no {path}"
     for run in plan.runs_of(target, scale):
@@ -76,12 +76,6 @@ def _unfinished(plan: Plan, target: str, scale: str, results: Path) -> str | Non
         if not is_current(plan, run, record):
             return f"{run.folder} is of other code or parameters than the present ones"
     return None
-
-
-def products(plan: Plan, target: str) -> list[str]:
-    """Tables and figures of a target, below the folder of a scale."""
-    figures = [f"figures/{target}.{ending}" for ending in ("svg", "png")] if target in plan.figures else []
-    return [*(f"tables/{target}.{ending}" for ending in ("csv", "json", "md", "html")), *figures]
 
 
 def _stamp(plan: Plan, dataset: str) -> Path:
@@ -97,7 +91,7 @@ def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
         for path in below:
             if path.is_file() and "__pycache__" not in path.parts:
                 found[part + path.relative_to(place).as_posix() if path != place else part] = path
-    paths = [path for target in plan.targets for path in products(plan, target)]
+    paths = [path for target in plan.targets for path in plan.products(target)]
     paths += [f"{run.folder}/{name}" for run in plan.runs(scale).values() for name in ("record.json", "curve.csv")]
     boards = sorted(path.relative_to(results).as_posix() for path in results.glob("leaderboard/**/*") if path.is_file())
     return found | {f"results/{scale}/{path}": results / path for path in ["report/index.html", *paths, *boards]}
@@ -106,7 +100,7 @@ def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
 def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, dict[str, str]]:
     """Copy the files into a crate with a list of their checksums; returns the checksum and the size of each, by path.
 
-    A result that tells a path or a name of this machine is refused, since who reads a deposit has no use for it.
+    A result that reveals a path on this machine, or its name, is refused: readers of a deposit have no use for it.
     """
     listed = {}
     for path, place in files(plan, scale, results).items():
@@ -224,7 +218,7 @@ def entities(
     def products_of(target: str) -> Iterator[dict[str, Any]]:
         table = json.loads((crate / below / f"tables/{target}.json").read_text(encoding="utf-8"))
         name = f"{table['title']} ({table['paper']}, {table['source']})"
-        return (file(f"{below}/{path}", name) for path in products(plan, target))
+        return (file(f"{below}/{path}", name) for path in plan.products(target))
 
     licence = _entity(f"https://spdx.org/licenses/{about['license']}", "CreativeWork", about["license"])
     authors = [_author(one) for one in about["authors"]]

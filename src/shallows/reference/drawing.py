@@ -48,9 +48,7 @@ def _target(
         description["notes"] = [*description.get("notes", []), *_notes(index["targets"][target])]
     else:
         reason = f"not among the reference results: {index['not_run'].get(target, 'not collected')}"
-        comparison = {**plan.comparison(target, scale), "series": [], "left_out": reason}
-        rows = list(target_table.rows_of(comparison, {}))
-        description = target_table.describe(comparison, {})
+        rows, description = without_runs(plan, scale, target, reason)
         known = {"dataset", "method", "metric", *(key for row in rows for key in row.keys)}
         description["layout"] = {
             side: [one for one in axes if one in known] for side, axes in description["layout"].items()
@@ -62,6 +60,12 @@ def _target(
         return table, None
     figures.draw(table, figure)
     return table, figure
+
+
+def without_runs(plan: Plan, scale: str, target: str, reason: str) -> tuple[list[Row], dict[str, Any]]:
+    """The rows of a target of which nothing was run, for a reason, and what describes them."""
+    comparison = {**plan.comparison(target, scale), "series": [], "left_out": reason}
+    return [*target_table.rows_of(comparison, {})], target_table.describe(comparison, {})
 
 
 def _with_folders(files: folder.TargetFiles, target: str, out: Path) -> list[Row]:

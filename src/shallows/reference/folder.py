@@ -48,7 +48,7 @@ def read_index(folder: str | Path) -> dict[str, Any]:
 
 
 def read_target(folder: str | Path, target: str, index: Mapping[str, Any]) -> TargetFiles:
-    """The table and the record of a target, after a look at their checksums."""
+    """The table and the record of a target, whose checksums are compared with the index first."""
     folder, listed = Path(folder), index["targets"][target]
     table, record = folder / f"{target}.csv", folder / f"{target}.json"
     for path, wanted in ((table, listed["table_sha256"]), (record, listed["record_sha256"])):

@@ -81,9 +81,10 @@ def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> li
         add(judged, places.pop(id(printed), last))
     rest = [one for one in comparison["published"] if id(one) in places]
     cells = iter([places[id(one)] for one in rest if one["metric"] not in names])
-    for row in target_table.rows_of({**comparison, "series": [], "published": rest}, {}):
-        if row.reason.endswith(maker.left_out) and _is_planned(comparison, row):
-            row = replace(row, reason=row.reason.removesuffix(maker.left_out) + PLANNED)
+    unrun = {**comparison, "series": [], "published": rest}
+    asked_for = target_table.rows_of({**unrun, "left_out": PLANNED}, {})
+    for row, planned in zip(target_table.rows_of(unrun, {}), asked_for, strict=True):
+        row = planned if _is_planned(comparison, row) else row
         add(row, next(cells) if row.published and row.metric not in names else last)
     ordered = [row for _, row in sorted(rows, key=lambda pair: pair[0])]
     counterparts = Measurements(comparison, {}).counterparts
@@ -177,7 +178,7 @@ def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Seq
 
 
 def _printed(comparison: Mapping[str, Any], row: Row) -> Mapping[str, str] | None:
-    """The row of the published file beside which a row stands."""
+    """The row of the published file that a row is judged by."""
     about = [one for one in comparison["published"] if one["metric"] == row.metric]
     if row.metric in comparison["spec"].get("claims", {}):
         number = claims.Number(_series(comparison, row), parse_setting(row.setting), row.measured)

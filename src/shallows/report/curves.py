@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
+from shallows.experiments.comparing.verdicts import Verdict
 
 from . import sheet
 from .numbers import is_number
@@ -26,7 +27,7 @@ WIDE = 4
 
 
 def curves(target: Target) -> Figure:
-    """Curves as the JSON says under ``figure``.
+    """Draw curves as the target's JSON says under ``figure``.
 
     ``x`` is the key that curves run along (the first of the target's marks), or a metric. ``y`` names what is drawn,
     ``lines`` the key by which lines differ, ``columns`` and ``rows`` those of the axes (``metric`` is one of the keys),
@@ -41,7 +42,7 @@ def curves(target: Target) -> Figure:
     rows, columns = spec.get("rows"), spec.get("columns")
     lines = spec.get("lines", "method")
     if table["mean"].isna().all():
-        return sheet.empty_sheet(target, _silence(target, table))
+        return sheet.empty_sheet(target, _why_empty(target, table))
     (down, no_rows), (across, no_columns) = _values(table, rows), _values(table, columns)
     absent = [_title(target, rows, value) for value in no_rows]
     absent += [_title(target, columns, value) for value in no_columns]
@@ -67,9 +68,9 @@ def curves(target: Target) -> Figure:
             drawn = [row] if rows == "metric" else spec.get("y") or []
             named = name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""
             ax.set_ylabel("" if place else named if rows == "metric" else spec.get("y_label", named))
-            _dress(ax, part, part if spec.get("free_y") else _where(table, rows, row), spec)
+            _set_scales(ax, part, part if spec.get("free_y") else _where(table, rows, row), spec)
             if part["mean"].isna().all():
-                sheet.say(ax, _silence(target, part))
+                sheet.write_inside(ax, _why_empty(target, part))
         if not spec.get("free_y"):
             sheet.same_limits(axes[line])
     if above:
@@ -164,7 +165,7 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
             ax.plot(printed["at"], printed["published"], color=look["color"], zorder=4, **hollow)
 
 
-def _dress(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
+def _set_scales(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
     """Set the scales and limits of axes and draw their levels; ``beside`` has all that shares their y axis."""
     import pandas
 
@@ -205,7 +206,7 @@ def _logarithmic_from_zero(ax: Axes, highest: float) -> None:
 
 
 def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> None:
-    """Draw a line that falls as a power of x to the middle of what was measured last, no higher than any value."""
+    """Draw a line that falls as a power of x, down to the middle of the last values, from at most the highest."""
     shown = part[(part["at"] > 0) & (part["mean"] > 0)]
     if shown.empty or power >= 0:
         return
@@ -248,9 +249,11 @@ def _title(target: Target, key: str, value: str) -> str:
     return f"{title} = {name}" if len(title) == 1 else f"{title} {name}"
 
 
-def _silence(target: Target, part: pandas.DataFrame) -> str:
+def _why_empty(target: Target, part: pandas.DataFrame) -> str:
+    """Why axes for these rows have nothing to show, and of which data."""
+    why = Verdict.NOT_RUN if (part["verdict"] == Verdict.NOT_RUN).all() else "nothing measured"
     absent = [name_of(target, "dataset", value) for value in ordered(part["dataset"]) if value]
-    return sheet.silence(part) + (f": {', '.join(absent)}" if absent else "")
+    return why + (f": {', '.join(absent)}" if absent else "")
 
 
 def _handles(target: Target, table: pandas.DataFrame, lines: str, looks: Mapping[str, Mapping[str, Any]]) -> list[Any]:

@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 
 from .curves import curves
 from .numbers import is_number
-from .sheet import DASHES, PALETTE, frame, same_limits, save, say, sheet, styled
+from .sheet import DASHES, PALETTE, frame, same_limits, save, sheet, styled, write_inside
 from .target import Target, ordered, read
 from .wording import key_title, name_of
 
@@ -38,7 +38,7 @@ def error_curves(target: Target) -> Figure:
 
 
 def spectrum(target: Target) -> Figure:
-    """Normalised eigenvalues against their index, on logarithmic axes.
+    """Draw normalised eigenvalues against their index, on logarithmic axes.
 
     Rows with ``panel=a`` make one line a dataset, rows with ``panel=b`` one line a subsample size. Each line
     is divided by its own first eigenvalue, which changes nothing where the CSV holds ratios already.
@@ -72,7 +72,7 @@ def spectrum(target: Target) -> Figure:
             title = f"not run: {', '.join(absent)}" if absent else None
             ax.legend(loc="lower left", title=title, alignment="left", handlelength=2.8)
         else:
-            say(ax, "not run" + (f": {', '.join(absent)}" if absent else ""))
+            write_inside(ax, "not run" + (f": {', '.join(absent)}" if absent else ""))
     same_limits([ax for ax in axes if ax.lines], also_x=True)
     return figure
 
@@ -106,7 +106,7 @@ def _sizes(values: Any) -> str:
 
 
 def scatter(target: Target) -> Figure:
-    """Points as the JSON says under ``figure``.
+    """Draw points as the target's JSON says under ``figure``.
 
     ``x`` and ``metric`` name the metrics on the axes, ``lines`` the metric of the colour, and ``columns`` the key by
     which axes differ (the method, where nothing is said). Rows belong to one point where they agree in the target's
@@ -118,7 +118,7 @@ def scatter(target: Target) -> Figure:
     classes = np.sort(table.loc[table["metric"] == colour, "mean"].dropna().unique())
     classes = classes if 1 < len(classes) <= 10 else None  # few values get a colour each
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
-        raise ShallowsError(f"The points of {target.id} have no mark by which they belong together.")
+        raise ShallowsError(f"The figure of {target.id} needs a mark, which says which rows make one point.")
     panels = [value for value in ordered(table[key]) if value] or [""]
     figure, [axes] = sheet(target, rows=1, columns=len(panels), width=3.1, height=2.8)
     for ax, panel in zip(axes, panels, strict=True):
@@ -126,7 +126,7 @@ def scatter(target: Target) -> Figure:
         ax.set_title(name_of(target, key, panel) if panel else "", loc="left")
         ax.grid(visible=False)
         if not len(part):
-            say(ax, "not run")
+            write_inside(ax, "not run")
             continue
         places = part.pivot_table(index=marks[0], columns="metric", values="mean").dropna(subset=[across, up, colour])
         dots = ax.scatter(places[across], places[up], c=places[colour], s=9, linewidths=0, **_colours(classes))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .curves import curves
-from .sheet import INK, PALETTE, QUIET, say, sheet
+from .sheet import INK, PALETTE, QUIET, sheet, write_inside
 from .target import Target
 from .wording import name_of
 
@@ -145,7 +145,7 @@ def predicted_against_true(target: Target) -> Figure:
 
 def _not_drawn(target: Target, why: str, width: float = 6.2, height: float = 2.5) -> Figure:
     figure, [[ax]] = sheet(target, rows=1, columns=1, width=width, height=height)
-    say(ax, f"Not drawn: {why}.")
+    write_inside(ax, f"Not drawn: {why}.")
     return figure
 
 

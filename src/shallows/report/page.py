@@ -152,7 +152,7 @@ def alternative(target: Target) -> str:
 
 
 def _data_uri(svg: str) -> str:
-    """An SVG as the page can write it into an attribute as it is; base64 would take a third more bytes."""
+    """An SVG as the value of an attribute, written out since base64 would take a third more bytes."""
     svg = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), svg)
     return "data:image/svg+xml," + quote(svg, safe=" <>'=:;/,.()?!{}*|+")  # not safe: double quotes, ampersands
 

@@ -188,7 +188,7 @@ def _thinned(
 
 
 def writer(target: Target, metric: str) -> Callable[[float], str]:
-    """How this target writes measured values of a metric, see `numbers.writer`."""
+    """The function that writes measured values of a metric of this target, see `numbers.writer`."""
     rows = [row for row in target.rows if row.metric == metric]
     measured = [row.measured_mean for row in rows if row.measured_mean is not None]
     return numbers.writer([_printed(row) for row in rows], measured, next((row.unit for row in rows if row.unit), ""))

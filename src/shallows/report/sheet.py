@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.verdicts import Verdict
 
 from .target import Target, write_text
 from .wording import label
@@ -61,7 +60,7 @@ STYLE: dict[str, Any] = {
 
 
 def styled(salt: str) -> AbstractContextManager[None]:
-    """The style of every figure; the same salt gives the parts of an SVG the same names again."""
+    """The style of every figure; with the same ``salt`` the parts of an SVG get the same names again."""
     import matplotlib
     import seaborn
 
@@ -75,8 +74,7 @@ def frame(target: Target, *needed: str) -> pandas.DataFrame:
     missing = [key for key in needed if key not in target.key_names()]
     if missing:
         raise ShallowsError(
-            f"The rows of {target.id} hold no {', '.join(missing)}, which its figure is drawn by: "
-            "look at the column 'setting'."
+            f"The figure of {target.id} needs {', '.join(missing)}, which no row has: look at the column 'setting'."
         )
     rows = [
         {
@@ -155,13 +153,8 @@ def empty_sheet(target: Target, text: str) -> Figure:
     """A sheet with words in place of axes, for a figure of which nothing was measured."""
     figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=0.6)
     ax.spines[:].set_visible(False)
-    say(ax, text, width=90)
+    write_inside(ax, text, width=90)
     return figure
-
-
-def silence(part: pandas.DataFrame) -> str:
-    """Why axes for these rows have nothing to show."""
-    return Verdict.NOT_RUN if (part["verdict"] == Verdict.NOT_RUN).all() else "nothing measured"
 
 
 def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list[str]:
@@ -177,8 +170,8 @@ def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list
     return lines
 
 
-def say(ax: Axes, text: str, width: int = 34) -> None:
-    """Write words into the middle of axes that have nothing to show, and take their ticks away."""
+def write_inside(ax: Axes, text: str, width: int = 34) -> None:
+    """Write words into the middle of axes that have nothing to show, and remove their ticks."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
     centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}

@@ -71,7 +71,7 @@ def _values(count: int) -> str:
 
 
 def _beside(whole: Pivot, rows: Sequence[Row], chosen: Sequence[Row]) -> list[Row]:
-    """The rows whose line of the table and whose column both hold one of those chosen."""
+    """The rows in whose line and in whose column of the table a chosen row stands."""
     lines, columns = (set(places) for places in zip(*map(whole.place_of, chosen), strict=True)) if chosen else ((), ())
     return [row for row in rows if whole.place_of(row)[0] in lines and whole.place_of(row)[1] in columns]
 
@@ -107,7 +107,7 @@ def throughout(target: Target, table: Pivot) -> str:
 
 
 def titled(target: Target, key: str, value: str, name: Callable[[Target, str, str], str] = name_of) -> str:
-    """A value of a key for people; what is printed has its kind of evidence behind it."""
+    """A value of a key for people, followed by the kind of evidence where the source prints it."""
     kind = (target.meta.get("kinds") or {}).get(value, "") if key == "metric" else ""
     return name(target, key, value) + (f" [{kind}]" if kind else "")
 

@@ -115,7 +115,7 @@ def load(path: Any, *, device: str = "auto") -> Any:
 
 
 def _model_of(cls: type, header: dict[str, Any], reader: encoding.Reader) -> Any:
-    """The model of a header, after a prediction that shows that its parts fit together."""
+    """The model of a header, tried by a prediction, which shows that its parts fit together."""
     model = reader.estimator(cls, header)
     check_is_fitted(model)
     predict = model.predict if hasattr(model, "predict") else model.transform

@@ -114,8 +114,8 @@ class Writer:
         named = getattr(value, "__name__", None)
         said = f"the function {named!r}" if callable(value) and named else f"a {cls.__name__}"
         raise ShallowsError(
-            f"{place} of the model is {said}, which no file holds. Give a name or an object of this package for it, or "
-            "keep the model with pickle, which loads what it trusts."
+            f"{place} of the model is {said}, which cannot be written to a file. Give a name or an object of this "
+            "package for it, or keep the model with pickle, and load no pickle that you do not trust."
         )
 
     def _hold(self, array: np.ndarray) -> str:
@@ -186,7 +186,7 @@ class Reader:
 
 
 def _drawn(value: Any) -> list[float]:
-    """Some of what the first block of random features is made of: a version that draws others cannot use the model."""
+    """Some numbers of the first block of random features: a version that draws others cannot use the model."""
     if isinstance(value, FourierFeatures):
         return value.frequencies(0, np.empty(0)).reshape(-1)[:N_FREQUENCIES].tolist()
     if isinstance(value, RandomFeatures):

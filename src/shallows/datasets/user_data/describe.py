@@ -26,6 +26,8 @@ from shallows.datasets.user_data.summary import (
     plain_value,
 )
 
+#: What a comparison does with the rows, and a fit to all of them does not.
+HELD_OUT = "A fifth of the rows is held out for the test. "
 #: Fewer rows than this cannot be divided into three parts that mean anything.
 LEAST_ROWS = 20
 # Whole numbers of at most so many different values, each of them on several rows, are taken for classes.
@@ -222,7 +224,7 @@ def _paragraph(request: Request, summary: Summary, form: str, task: str, n_class
         gaps = count_of(summary.missing, "missing value").capitalize()
         text += f"{gaps} will be filled in as asked ({request.missing}). "
     if not summary.n_test:
-        text += "A fifth of the rows is held out for the test. "
+        text += HELD_OUT
     lines = [text + "Guessed: " + "; ".join(summary.guesses) + ".", *summary.notes]
     if summary.taken_for_missing:
         lines.append(f"Taken for missing: {cells_of(summary.taken_for_missing)}.{_advice_on_words(summary)}")

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ... import arrays, training
-from ...errors import ShallowsError
+from ...errors import ShallowsError, UnknownNameError
 from ...features.design import Design
 from ...solvers.examples import Examples
 from ...solvers.feature_components import SOLVERS
@@ -150,7 +150,8 @@ class FeatureKernelPCA(ComponentEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self, features=tuple(MAPS), solver=tuple(SOLVERS))
+        check_choice(self, features=tuple(MAPS))
+        UnknownNameError.check("solver", self.solver, SOLVERS)
         complete(SOLVERS, self.solver, self.solver_params)
 
     def _validated_views(self, *views: Any, first: bool, least: int = 2) -> Batch:

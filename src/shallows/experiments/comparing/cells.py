@@ -45,7 +45,7 @@ def cells(measurements: Measurements) -> Iterator[Row]:
 
 
 def missing(measurements: Measurements) -> Iterator[Row]:
-    """A row for each dataset of the paper that is not there, by which a picture names it."""
+    """A row for each dataset of the paper that is missing, so that a picture can name it."""
     comparison, spec, maker = measurements.comparison, measurements.spec, RowMaker(measurements.comparison)
     for word, reason in comparison["missing"].items():
         setting, metric = spec["published_data"].get(word, {}).get("setting", {}), next(iter(spec["metrics"]))
@@ -61,7 +61,7 @@ def row_of(
     measured: Measured,
     runs: Sequence[RunResult],
 ) -> Row:
-    """The row of what was measured of a metric, judged beside the printed number if there is one.
+    """The row of a measured metric, judged beside the printed number if there is one.
 
     The ``setting`` is that of the series, with the evaluation point if there is one.
     """

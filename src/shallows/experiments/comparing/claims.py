@@ -52,7 +52,7 @@ class Number:
 
 
 def claims(measurements: Measurements) -> Iterator[Row]:
-    """Rows of a target's claims: of each first what was measured, then what the paper says and was not measured."""
+    """Rows of a target's claims: of each first what was measured, then what the paper says and no run measured."""
     comparison, maker = measurements.comparison, RowMaker(measurements.comparison)
     for name, claim in measurements.spec.get("claims", {}).items():
         published = [one for one in comparison["published"] if one["metric"] == name]
@@ -274,7 +274,7 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any], *, is_
 
 
 def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any]) -> float:
-    """At most the variance of a difference of two errors in percent by the points on which both are counted."""
+    """An upper bound on the variance of a difference of two errors in percent, both counted on the same points."""
     sides = measurements.curves(series, metric), measurements.of_partner(series, claim["less"], metric)
     first, second = (statistics.fmean(_reduced(curve, claim) for curve in side) for side in sides)
     on = claim["counted_on"]

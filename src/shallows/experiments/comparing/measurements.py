@@ -55,7 +55,7 @@ class Measurements:
         return [one for one in self.series if selects(of, _keys(one))]
 
     def partner(self, series: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The one series that a reference names; in all that it leaves open, it is as the given series."""
+        """The series that a reference names; what the reference leaves open is as in the given series."""
         wanted = {"data": series["data"], "method": series["method"], **series["setting"], **reference}
         found = self.selected({key: value for key, value in wanted.items() if key != "metric" and value != ANY})
         if len(found) > 1:
@@ -68,7 +68,7 @@ class Measurements:
     def against(
         self, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any], *, ends: bool = False
     ) -> list[Curve]:
-        """Curves of a metric, each divided by (``over``) or less the curve of another series or metric, if any."""
+        """Curves of a metric; with ``over`` each divided by another curve, with ``less`` with that one subtracted."""
         curves = self.curves(series, metric)
         for key, function in (("over", divide), ("less", subtract)):
             if key in claim:
@@ -108,7 +108,7 @@ class Measurements:
         return passages
 
     def _levels(self, series: Mapping[str, Any], level: Any, metric: str) -> list[float]:
-        """The level for each run; not a number, which is never passed, where there is none."""
+        """The level for each run; not a number, which no run passes, where there is none."""
         n_runs = len(series["run_ids"])
         if not isinstance(level, Mapping):
             return [float(level)] * n_runs

@@ -105,7 +105,7 @@ class RowMaker:
         return OURS if "ours" in entry else AUTHORS if "sources" in entry else ""
 
     def explained(self, verdict: Verdict, keys: Mapping[str, Any]) -> tuple[Verdict, str, str]:
-        """The verdict as a row has it, the cause of a deviation, and why."""
+        """The verdict that a row gets, the cause of a deviation, and why."""
         if verdict != Verdict.DEVIATES:
             return verdict, "", ""
         if correction := self._defined[keys["metric"]].get("refuted"):

@@ -95,7 +95,7 @@ def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 def describe_runs(
     records: Sequence[Mapping[str, Any]], scale: str, makes_data: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What a table says on its face of the runs behind it: the data, the seeds, the hardware and the code.
+    """What a table tells of the runs behind it: the data, the seeds, the hardware and the code.
 
     ``makes_data`` names what analyses draw for themselves, by method, in place of the data that they were handed.
     """

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import signatures, sources
+from . import signatures, source_code
 
 if TYPE_CHECKING:
     from shallows.datasets.catalogue import Dataset
@@ -26,7 +26,7 @@ DEFAULT_MEASURES = ("predictions", "correlations", "components")
 
 _COMPARING = "shallows.experiments.user_data"
 #: The modules by which methods are compared on a user's own data; they count without their imports too.
-OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.scores")
+OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.prediction_scores")
 
 #: Parameters whose values name entries of tables, with the kind of the table.
 NAMING = {"kernel": "kernel", "loss": "loss", "features": "feature map", "solver": "solver"}
@@ -69,7 +69,7 @@ def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) 
 
     found = modules_of(*datasets_identity.modules_of(dataset, [*steps]))
     entries = {} if dataset.state == "user" else datasets_identity.entries_of(dataset)
-    return sources.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
+    return source_code.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
 
 
 def digest_of_module(*places: str) -> str:
@@ -80,14 +80,14 @@ def digest_of_module(*places: str) -> str:
 def modules_of(*places: str, named: Iterable[tuple[str, str]] = (), alone: Iterable[str] = ()) -> dict[str, str]:
     """The modules behind some code, each with its digest; those in ``alone`` count without what they import."""
     return {
-        **sources.SHALLOWS.closure(places, named),
-        **{module: sources.SHALLOWS.read(module).digest for module in alone},
+        **source_code.SHALLOWS.closure(places, named),
+        **{module: source_code.SHALLOWS.read(module).digest for module in alone},
     }
 
 
 @cache
 def _digest(places: tuple[str, ...], named: frozenset[tuple[str, str]], alone: tuple[str, ...]) -> str:
-    return sources.digest(modules_of(*places, named=named, alone=alone))
+    return source_code.digest(modules_of(*places, named=named, alone=alone))
 
 
 def _named(parameters: Any) -> Iterator[tuple[str, str]]:
@@ -114,7 +114,7 @@ def _list(value: Any) -> list[Any]:
 
 
 @cache
-def commit(package: Path = sources.SHALLOWS.package) -> dict[str, Any]:
+def commit(package: Path = source_code.SHALLOWS.package) -> dict[str, Any]:
     """The package's ``version``, and the git ``commit`` where it lies in a repository that tracks it.
 
     ``dirty`` says whether anything is changed. Both are None without git.

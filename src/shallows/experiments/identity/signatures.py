@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from typing import Any
 
-from . import sources
+from . import source_code
 
 
 @cache
@@ -33,7 +33,7 @@ def _constant(node: ast.expr | None) -> Any:
 
 
 def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict[str, ast.expr]] | None:
-    """The function that a name calls, and parameters that it has beside those written there.
+    """The function that a name calls, and the parameters that it has besides those in its own signature.
 
     It is the name's own, or the constructor of a class. A base class may have it, and `estimators.constructors` may
     have made it of another by ``__init__ = with_parameters(Other.__init__, name=default)``.
@@ -59,18 +59,18 @@ def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict
 
 def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
     """Where a class or function is defined that a module defines or imports."""
-    place = sources.SHALLOWS.defined_in(module, name)
+    place = source_code.SHALLOWS.defined_in(module, name)
     for node in _tree(place).body if place else ():
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
             return place, node
         if isinstance(node, ast.ImportFrom):
             for one in node.names:
                 if (one.asname or one.name) == name:
-                    is_package = sources.SHALLOWS.path(place).name == "__init__.py"
-                    return _find(sources.absolute(place, node, is_package=is_package), one.name)
+                    is_package = source_code.SHALLOWS.path(place).name == "__init__.py"
+                    return _find(source_code.absolute(place, node, is_package=is_package), one.name)
     return None
 
 
 @cache
 def _tree(module: str) -> ast.Module:
-    return ast.parse(sources.SHALLOWS.path(module).read_bytes())
+    return ast.parse(source_code.SHALLOWS.path(module).read_bytes())

@@ -28,7 +28,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ConfigurationError(ShallowsError, ValueError):
-    """A configuration file that says something that cannot be meant."""
+    """A configuration file with an entry that makes no sense."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Configuration:
 
     @property
     def folder(self) -> Path:
-        """Folder of the files: another than ``config/`` where the settings name one."""
+        """Folder of the files: ``config/``, unless the settings name another."""
         return Path(self.settings["configuration"] or self.root / "config")
 
     def steps_of(self, variant: str) -> list[dict[str, Any]]:
@@ -70,8 +70,8 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     for part in NEEDED:
         if not (folder / part).exists():
             raise ConfigurationError(
-                f"The folder {folder} that configuration names has no {part}. It needs what config/ of this project "
-                f"has: {', '.join(NEEDED)}."
+                f"The folder {folder}, which the setting 'configuration' names, has no {part}. It needs what "
+                f"config/ of this project has: {', '.join(NEEDED)}."
             )
 
     variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
@@ -156,7 +156,7 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         for row in reader:
             place = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
-                raise ConfigurationError(f"{place}, has not as many fields as columns; a text with a comma is quoted.")
+                raise ConfigurationError(f"{place}: it needs as many fields as columns; quote a text that has a comma.")
             if row.get("evidence") not in (None, "", "quotation"):
                 raise ConfigurationError(f"{place}: evidence is 'quotation' or empty.")
             rows.append({**empty, **row, "item": row.get("item") or str(reader.line_num)})
@@ -222,7 +222,7 @@ def _validator(schema_path: Path) -> Any:
 
 
 def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
-    """A variant and those that it is prepared from, the first one first."""
+    """A variant behind those that it is prepared from, in the order of the preparations."""
     names = [variant]
     while True:
         before = look_up("variant", names[0], variants).get("after")

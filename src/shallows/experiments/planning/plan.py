@@ -18,6 +18,9 @@ from . import configuration, costs, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
 from .runs import Preconditioner, Run, Series, fixed_parameters
 
+#: Forms in which a target leaves its numbers, and its picture where it has one, by their folder.
+PRODUCTS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -75,6 +78,11 @@ class Plan:
     def figures(self) -> list[str]:
         """Identifiers of the targets that leave a picture."""
         return [target for target, spec in self.targets.items() if spec.get("figure")]
+
+    def products(self, target: str) -> list[str]:
+        """The tables and figures of a target, below the folder of its scale."""
+        kinds = PRODUCTS if target in self.figures else ["tables"]
+        return [f"{kind}/{target}.{ending}" for kind in kinds for ending in PRODUCTS[kind]]
 
     def target(self, name: str) -> dict[str, Any]:
         """The entry of one target; of an unknown one the nearest name is given."""

@@ -69,7 +69,7 @@ def launcher() -> str:
 
 
 def nodes() -> Nodes | None:
-    """The largest of everything over all nodes; None where `sinfo` is not on the path or does not answer."""
+    """The most that any node has; None where `sinfo` is not on the path or does not answer."""
     lines = [line.split("|") for line in ask("sinfo", "--noheader", "--format=%c|%m|%G|%l").stdout.splitlines()]
     found = [fields for fields in lines if len(fields) == 4]
     if not found:
@@ -120,7 +120,7 @@ def check(jobs: Iterable[tuple[str, int]], largest: Nodes, gpus: int) -> None:
 
 
 def ask(*command: str) -> subprocess.CompletedProcess[str]:
-    """What a command of Slurm answers; failed, with the reason as its error, where it is missing or too slow."""
+    """Run a command of Slurm; one that is missing or too slow counts as failed, with the reason as its error."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

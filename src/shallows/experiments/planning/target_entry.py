@@ -27,7 +27,7 @@ def marks(group: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def unit(group: Mapping[str, Any]) -> str:
-    """What the evaluation points of a group count in place of the method's own unit; empty where it is that."""
+    """The unit of a group's evaluation points where it is not the method's own; else empty."""
     return "seconds" if "seconds" in group.get("marks", ()) else ""
 
 
@@ -47,7 +47,7 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 raise ConfigurationError(f"The name {name!r} is both a metric and the mark that metrics run along.")
             is_derived = metric.get("evidence") == "derivation"
             if ("why" in metric) != is_derived or ("why" in metric and "tolerance" in metric):
-                raise ConfigurationError("A derivation, and no other metric, says 'why'; it has no tolerance.")
+                raise ConfigurationError("A derivation, and no other metric, has 'why', and it has no tolerance.")
             if "first_passage" in metric and not list(_levels(metric)):
                 raise ConfigurationError("A first passage needs a level, at_most or at_least.")
             for level in _levels(metric):
@@ -67,7 +67,7 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             elif "across" in claim:
                 look_up("function", claim["across"], {**ACROSS, **ACROSS_CURVES})
             if len(ways) > 1:
-                raise ConfigurationError(f"Of {' and '.join(ways)} a claim has one: each makes the number by itself.")
+                raise ConfigurationError(f"A claim has {' or '.join(ways)}, not both: each gives its number.")
             check_call(look_up("function", claim.get("reduce", "last"), REDUCTIONS), claim.get("parameters", {}))
             for key in ("of", "over", "less"):
                 _check_reference(claim.get(key), spec)
@@ -88,7 +88,7 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
         with placed(f"target {target}, method {word}"):
             if "ours" in entry:
                 if "ours" in look_up("method", entry["ours"], entries):
-                    raise ConfigurationError(f"{entry['ours']!r} is ours itself, and no method of the paper.")
+                    raise ConfigurationError(f"{entry['ours']!r} is a method of ours, not one of the paper.")
                 if not word.endswith("(ours)") or "sources" in entry:
                     raise ConfigurationError(
                         f"A method that is ours has a name that ends in '(ours)', like '{entry['ours']} (ours)', and "
@@ -145,7 +145,7 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
             else "The claim says under 'fixed' when its criterion was set: 'first commit' or 'after a look'."
         )
     if "over" in claim and "less" in claim:
-        raise ConfigurationError("Of 'over' and 'less' a claim has one: it is about a ratio or about a difference.")
+        raise ConfigurationError("A claim has 'over' or 'less', not both: it is about a ratio or about a difference.")
     if "counted_on" in claim and not (claim.get("paired") and "less" in claim):
         raise ConfigurationError("'counted_on' is for the interval of a difference: 'less' with 'paired'.")
     if claim.get("paired") and "tolerance" in claim:
@@ -219,7 +219,7 @@ def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
 
 
 def drawn_data(methods: Mapping[str, Any], used: Collection[str]) -> tuple[dict[str, str], str]:
-    """The data that analyses draw for themselves, by method, and what all of them draw alike, or nothing."""
+    """The data that analyses draw for themselves, by method, and what they draw if all draw the same."""
     drawn = {method: methods[method]["makes_data"] for method in sorted(used) if "makes_data" in methods[method]}
     alike = set(drawn.values()) if len(drawn) == len(used) else set()
     return drawn, next(iter(alike)) if len(alike) == 1 else ""

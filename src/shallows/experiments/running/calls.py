@@ -23,7 +23,7 @@ def callable_for(call: Mapping[str, str], task: str) -> Any:
     """The class or function that a method calls for a task, by its mapping from tasks, or ``"any"``."""
     place = call.get(task) or call.get("any")
     if place is None:
-        raise ShallowsError(f"This method has nothing to offer for {task}.")
+        raise ShallowsError(f"This method is not for {task}.")
     return pkgutil.resolve_name(place)
 
 

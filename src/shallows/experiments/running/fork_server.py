@@ -117,7 +117,7 @@ def _end_with_parent(address: Path) -> None:
 
 
 def _import() -> None:
-    """Import what jobs need, but for what opens a GPU."""
+    """Import what jobs need, and nothing that opens a GPU."""
     import importlib
     import pkgutil
 
@@ -151,7 +151,7 @@ def _run(connection: socket.socket) -> None:
 
 
 def _pass_on_end(connection: socket.socket) -> None:
-    """Ask this process to end where the one that handed the job over was asked to, or is gone."""
+    """End this process when the one that handed the job over is asked to end, or is gone."""
     connection.recv(1)
     os.kill(os.getpid(), signal.SIGTERM)
 

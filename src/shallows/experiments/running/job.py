@@ -15,7 +15,7 @@ from ..planning.runs import digest
 
 @dataclass(frozen=True)
 class Conditions:
-    """How runs are done, which must not change what they find."""
+    """How a run is done; its results must not depend on it."""
 
     device: str = "auto"  # "auto", "cpu" or "gpu"
     memory: int | str | None = None  # budget of one run; None for a share of what is free

@@ -34,7 +34,7 @@ _CORE_LEVELS = {
 
 
 def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Check the record, and write ``curve.csv`` and then it; each bears its name only when it is whole."""
+    """Check the record, and write ``curve.csv``, then the record; each gets its name only when it is whole."""
     check(record)
     folder = Path(folder)
     rows = list(rows)
@@ -49,24 +49,29 @@ def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[
 def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """A run's record and the rows of its curve."""
     folder = Path(folder)
-    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    try:
+        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ShallowsError(
+            f"{folder / 'record.json'} is no JSON: {error}. Delete it, to have it made again."
+        ) from None
     with open(folder / "curve.csv", newline="", encoding="utf-8") as stream:
         return record, list(csv.DictReader(stream))
 
 
 def check(record: Mapping[str, Any], place: str | Path = "") -> None:
     """Check a record against its schema; one of another version is named as such, with its place."""
-    version = record.get("schema_version")
+    version, named = record.get("schema_version"), f"The record{f' in {place}' if str(place) else ''}"
     if isinstance(version, int) and version != SCHEMA_VERSION:
         raise ShallowsError(
-            f"The record{f' in {place}' if str(place) else ''} was left by another version of this package (its form "
-            f"is {version}, that of today {SCHEMA_VERSION}), and results of two versions are not mixed. Move the "
-            "folder of results away, or name another with --config results=..., and run it again."
+            f"{named} was left by another version of this package (its form is {version}, that of today "
+            f"{SCHEMA_VERSION}), and results of two versions are not mixed. Move the folder of results away, or name "
+            "another with --config results=..., and run it again."
         )
     error = next(iter(_validator().iter_errors(record)), None)
     if error is not None:
-        where = ".".join(map(str, error.path)) or "the top level"
-        raise ShallowsError(f"The record does not agree with its schema at {where}: {error.message}")
+        where, remedy = ".".join(map(str, error.path)), ". Delete it, to have it made again." if str(place) else ""
+        raise ShallowsError(f"{named} does not agree with its schema at {where or 'the top'}: {error.message}{remedy}")
 
 
 @cache
@@ -77,7 +82,7 @@ def _validator() -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The same in the types of JSON; NumPy's numbers become Python's, and what is not finite becomes text."""
+    """A value in the types of JSON: NumPy's numbers become Python's, and what is not finite becomes text."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set):

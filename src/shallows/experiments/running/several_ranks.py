@@ -46,7 +46,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
         errors="replace",
     )
     # The first process saves the state when its input ends; the starter itself would end it at once.
-    with _ended_in_the_end(process), at_sigterm(lambda *_: process.stdin.close()):
+    with _terminated_after(process), at_sigterm(lambda *_: process.stdin.close()):
         with suppress(BrokenPipeError):  # it has ended already, and its output says why
             process.stdin.write(BEGIN)
             process.stdin.flush()
@@ -106,8 +106,8 @@ def outcome(path: Path, ended: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _ended_in_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Leave no processes behind where this one fails."""
+def _terminated_after(process: subprocess.Popen[str]) -> Iterator[None]:
+    """End the processes where this one fails, so that none is left behind."""
     try:
         yield
     finally:

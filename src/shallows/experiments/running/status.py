@@ -41,7 +41,7 @@ class Status(Observer):
         self._listening: Any = None
 
     def __enter__(self) -> Self:
-        self._listening = progress.listening(self.hear, *([progress.Lines(self.label)] if self.prints else []))
+        self._listening = progress.listening(self.note_part, *([progress.Lines(self.label)] if self.prints else []))
         self._listening.__enter__()
         self._write("running")
         return self
@@ -51,7 +51,7 @@ class Status(Observer):
         stopped = kind is not None and issubclass(kind, TrainingInterrupted)
         self._write("finished" if kind is None else "stopped" if stopped else "failed")
 
-    def hear(self, name: str, done: int, total: int | None, seconds: float) -> None:
+    def note_part(self, name: str, done: int, total: int | None, seconds: float) -> None:
         """Note how far a part of the work is, see `shallows.utils.progress`."""
         if time.monotonic() - self._last >= EVERY_SECONDS and (done or not total):
             self._known["place"] = self._training + progress.progress_text(name, done, total, seconds)

@@ -181,7 +181,7 @@ def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: 
 
 
 def n_held_out(wanted: float, n_classes: int, most: int | None = None) -> int:
-    """How many rows are held out: about as many as wanted, at most so many, and one of each class."""
+    """How many rows are held out: about as many as wanted, at most ``most``, and at least one of each class."""
     return max(1, n_classes, min(round(wanted), most or round(wanted)))
 
 

@@ -31,9 +31,6 @@ from . import saved_model
 from .comparison import feature_steps
 from .final_model import about_model
 
-# Said of a file in a comparison; a fit takes all rows.
-_OF_A_COMPARISON = "A fifth of the rows is held out for the test. "
-
 KINDS = {"classification": "Classifier", "regression": "Regressor"}
 
 
@@ -45,7 +42,7 @@ def fit_file(
     options: Mapping[str, Any],
     checkpoints: Path | None = None,
 ) -> str | None:
-    """Fit an estimator to all rows of a file and save it; processes that were started together do it together.
+    """Fit an estimator to all rows of a file and save it; processes that were started together share the work.
 
     ``method`` is the name of an estimator without Classifier and Regressor; ``options`` are ``target``, ``task``,
     ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model in the
@@ -93,7 +90,7 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
         raise UnknownNameError("method", method, families)
     kind = getattr(estimators, method + KINDS[task], None)
     if kind is None:
-        raise ShallowsError(f"{method} has nothing to offer for {task}.")
+        raise ShallowsError(f"{method} is not for {task}.")
     known = inspect.signature(kind).parameters
     if parameters.get("kernel") == "precomputed":
         raise ShallowsError(
@@ -127,7 +124,7 @@ def _fit_file(
         fitted_to = {"file": description["files"][0]["path"], "sha256": description["files"][0]["sha256"]}
         out = _folder_of_model(Path(file), out, fitted_to)
         if first:
-            print(with_options(description["told"].replace(_OF_A_COMPARISON, "")), flush=True)
+            print(with_options(description["told"].replace(describe.HELD_OUT, "")), flush=True)
         preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
     given = {}
     if checkpoints is not None:

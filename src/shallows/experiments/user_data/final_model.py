@@ -14,8 +14,8 @@ from shallows.errors import ShallowsError
 from ..running.job import Conditions
 from . import saved_model
 from .comparison import feature_steps
+from .method_results import MethodResult, read
 from .recommendation import error, recommend
-from .results import MethodResult, read
 from .trials import Method, bandwidth_parameter, median_distance
 
 

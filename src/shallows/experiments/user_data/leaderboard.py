@@ -20,9 +20,9 @@ from ..comparing.verdicts import Verdict
 from ..setting_text import parse_setting
 from .comparison import PICTURES, TABLES, TARGET, has_test_rows
 from .final_model import target_names
+from .method_results import MethodResult, Results, read
+from .prediction_scores import metric_of
 from .recommendation import Recommendation, recommend, seconds, sentence
-from .results import MethodResult, Results, read
-from .scores import metric_of
 
 #: The metrics: their names in a heading, with their units.
 METRICS = {
@@ -295,7 +295,7 @@ def _tenths(results: Results, one: MethodResult, true: Any, predicted: Any, name
 
 
 def _cleaned(names: Iterable[str]) -> list[str]:
-    """Names without the signs that divide the keys of a table."""
+    """Names without ``;`` and ``=``, which separate the keys of a table."""
     return [str(name).replace(";", ",").replace("=", "≈") for name in names]
 
 

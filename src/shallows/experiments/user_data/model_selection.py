@@ -25,7 +25,7 @@ from ..running import record
 from ..running.calls import model_sha256, seconds_by_phase
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
-from .scores import SCORES, error_in_units, metric_of, reported, score, target_scale
+from .prediction_scores import SCORES, error_in_units, metric_of, reported, score, target_scale
 from .trials import Method
 
 

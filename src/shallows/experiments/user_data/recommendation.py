@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from shallows.datasets.user_data.summary import some_of
 
-from .results import Interval, MethodResult, Results
-from .scores import reported
+from .method_results import Interval, MethodResult, Results
+from .prediction_scores import reported
 
 #: The best is taken where another method is faster by less than this, in seconds or as a share of the time.
 _SOON, _MUCH = 0.1, 2.0

@@ -98,7 +98,7 @@ def load(place: str | Path) -> SavedModel:
     except (OSError, ValueError) as error:
         raise ShallowsError(f"{path} cannot be read as a model: {error}.") from error
     if not isinstance(content, Mapping) or not {"format", "about", "columns"} <= set(content):
-        raise ShallowsError(f"{path} is no model that a comparison left.")
+        raise ShallowsError(f"{path} does not describe a saved model.")
     if content["format"] != FORMAT:
         raise ShallowsError(
             f"{path} was written by another version of shallows (form {content['format']}, not {FORMAT}). Fit the "

@@ -19,7 +19,7 @@ from ..planning.runs import fixed_parameters
 from ..running import record
 from ..running.calls import callable_for
 from ..running.job import Conditions
-from .scores import score
+from .prediction_scores import score
 
 
 @dataclass

@@ -16,7 +16,7 @@ import pandas
 
 from ..running import record as records
 from .comparison import SCALE, has_test_rows
-from .scores import metric_of, reported, row_losses
+from .prediction_scores import metric_of, reported, row_losses
 
 #: The share of intervals that hold the true value, were the data drawn anew.
 LEVEL = 0.95

@@ -112,7 +112,7 @@ class Sources:
     def defined_in(self, module: str, name: str) -> str | None:
         """The module that an import leads to: a submodule, the module that a table names, or the named one itself.
 
-        None where the import leads out of the package.
+        The package itself offers the entries of the tables that it imports. None where the import leads out of it.
         """
         if name and self.path(f"{module}.{name}") is not None:
             return f"{module}.{name}"
@@ -122,6 +122,9 @@ class Sources:
             for key, place in table.items():
                 if name == key or place.endswith(f":{name}"):
                     return self.defined_in(*place.partition(":")[::2])
+        for origin, bound in self.read(module).references if name and module == self.name else ():
+            if bound.isupper() and any(name in table for table in self.read(origin).tables.values()):
+                return self.defined_in(origin, name)
         return module
 
     def _data_files(self, module: str, words: list[str]) -> Iterator[Path]:
