@@ -39,13 +39,15 @@ def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: 
 
 
 def with_earlier_rows(rows: Iterable[Row], earlier: Iterable[Row], kept: Collection[str]) -> Iterator[Row]:
-    """The rows; those of kept runs alone as they stood before, where they did.
+    """The rows; those of kept runs alone as they stood before, since the reference holds a part of their curves.
 
     ``kept`` holds the identifiers of the runs that were taken from the reference.
     """
     before = {tuple(row.keys.items()): found for row in earlier if (found := _of_runs(row, kept)) is not None}
     for row in rows:
-        yield before.get(tuple(row.keys.items()), row) if {*row.records} <= {*kept} else row
+        found = before.get(tuple(row.keys.items())) if {*row.records} <= {*kept} else row
+        if found is not None or not row.records:
+            yield found or row
 
 
 def _of_runs(row: Row, kept: Collection[str]) -> Row | None:
