@@ -76,10 +76,12 @@ def _collect_one(
         raise NotFinishedError("nothing of it is run at this scale")
     made = [run for run in runs if (results / run.folder / "record.json").exists()]
     absent = [run for run in runs if run not in made]
-    held = [] if index is None else [earlier.run_of_reference(plan, run, target, reference, index) for run in absent]
-    kept = {one.folder: one for one in held if one is not None}
-    is_held = index is not None and target in index["targets"]
-    if (n_absent := len(absent) - len(kept)) and not (is_held and len(runs) > n_absent):
+    kept, before = {}, list[Row]()
+    if index is not None and target in index["targets"]:
+        held = [earlier.run_of_reference(plan, run, target, reference, index) for run in absent]
+        kept = {one.folder: one for one in held if one is not None}
+        before = folder.read_target(reference, target, index).rows
+    if (n_absent := len(absent) - len(kept)) and not (before and n_absent < len(runs)):
         raise NotFinishedError(f"{n_absent} of its {len(runs)} runs are not finished")
     runs = [run for run in runs if run in made or run.folder in kept]
     found = {run.folder: records.read(results / run.folder)[0] for run in made}
@@ -96,8 +98,7 @@ def _collect_one(
     measured |= {one.record["run"]["id"]: one for one in kept.values()}
     meta = target_table.describe(comparison, measured)
     rows: Iterable[Row] = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
-    if kept and index is not None and is_held:
-        before = folder.read_target(reference, target, index).rows
+    if kept:
         rows = earlier.with_earlier_rows(rows, before, [one.record["run"]["id"] for one in kept.values()])
     table, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
