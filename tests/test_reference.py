@@ -11,8 +11,9 @@ import report_example
 from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.rows import COLUMNS, Row
+from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import record as records
-from shallows.reference import collection, compaction, folder, verification
+from shallows.reference import collection, compaction, earlier, folder, verification
 from shallows.report import target as targets
 from workflow_runs import PROJECT
 
@@ -254,6 +255,44 @@ def test_a_compact_record_gives_all_of_the_record_again_but_its_curve():
         wanted = copy.deepcopy(original)
         wanted["run"]["marks"], wanted["metrics"]["marks"] = [], []
         assert whole == wanted
+
+
+def test_rows_of_kept_runs_are_the_earlier_ones_and_mixed_ones_need_no_whole_curve():
+    def one(metric, records, values, **given):
+        return row(values.split(";")[-1], metric=metric, records=records, values=values, **given)
+
+    before = [one("error", "old", "4"), one("slope", "gone", "4"), one("level", "old", "7")]
+    before += [one("passage", "gone;old", "5;4", repetitions="2", seeds="7 0")]
+    now = [
+        one("error", "old", "9"),
+        one("passage", "old", "1"),
+        one("slope", "old", "2"),
+        one("level", "old;new", "3;4"),
+    ]
+    now += [one("error", "new", "3", method="SGD"), one("passage", "old;new", "1;1", method="SGD"), row("", records="")]
+    rows = [*earlier.with_earlier_rows(now, before, {"old"}, {"error", "level"})]
+    # Earlier ones, not from a part of the curve, and without the repetition of a run that is not asked for; what was
+    # made now; no slope of a kept run that had none, and no passage of a kept and a new run.
+    found = [(one.method, one.metric, one.records, one.values, one.seeds) for one in rows]
+    assert found == [
+        ("EigenPro", "error", ("old",), (4.0,), ""),
+        ("EigenPro", "passage", ("old",), (4.0,), "0"),
+        ("EigenPro", "level", ("old", "new"), (3.0, 4.0), ""),
+        ("SGD", "error", ("new",), (3.0,), ""),
+        ("EigenPro", "test_error", (), (), ""),
+    ]
+    assert (rows[1].repetitions, rows[1].measured_mean) == (1, 4.0)
+
+
+def test_a_run_of_the_reference_has_the_points_of_its_tables_unless_the_target_watches_for_a_passage():
+    plan, place = Plan.load(PROJECT), PROJECT / "results/reference/laptop"
+    index = folder.read_index(place)
+    run = next(one for one in plan.runs_of("eigenpro_table6", "laptop") if "eigenpro_table3" in one.targets)
+    table, counted = (
+        earlier.run_of_reference(plan, run, target, place, index).curve.get("test_error", {})
+        for target in ("eigenpro_table6", "eigenpro_table3")
+    )
+    assert {1, 5, 10, 20, 40} <= {*table} and not counted
 
 
 def test_folders_of_runs_become_their_identifiers():

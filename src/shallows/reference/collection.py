@@ -99,7 +99,8 @@ def _collect_one(
     meta = target_table.describe(comparison, measured)
     rows: Iterable[Row] = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
     if kept:
-        rows = earlier.with_earlier_rows(rows, before, [one.record["run"]["id"] for one in kept.values()])
+        of_kept = [one.record["run"]["id"] for one in kept.values()]
+        rows = earlier.with_earlier_rows(rows, before, of_kept, earlier.plain(comparison["spec"]))
     table, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
         "target": target,

@@ -20,9 +20,11 @@ from . import compaction, folder
 def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: Mapping[str, Any]) -> RunResult | None:
     """A run from the records and tables that the reference holds, those of a target first; None where none holds it.
 
-    Its curve has the evaluation points that stand in these tables.
+    Its curve has the evaluation points that stand in these tables, and none of a metric whose first passage the target
+    looks for, which would come out too late.
     """
     record, curve = None, dict[str, Curve]()
+    watched = {one["first_passage"]["of"] for one in plan.target(target)["metrics"].values() if "first_passage" in one}
     for name in filter(index["targets"].__contains__, dict.fromkeys((target, *run.targets))):
         files, spec = folder.read_target(reference, name, index), plan.target(name)
         kept = next((one for one in files.record["runs"] if one["folder"] == run.folder), None)
@@ -30,24 +32,34 @@ def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: 
             continue
         record = record or compaction.whole_record(kept, files.record, name)
         for row in files.rows:
-            is_plain = not {"first_passage", "of", "over"} & {*spec["metrics"].get(row.metric, {"of": ""})}
-            if is_plain and run.id in row.records and len(row.values) == len(row.records):
+            if row.metric in plain(spec) and run.id in row.records and len(row.values) == len(row.records):
                 point = parse_setting(row.setting).get(spec.get("mark", ""))
                 value = row.values[row.records.index(run.id)]
-                curve.setdefault(row.metric, {}).setdefault(None if point is None else float(point), value)
+                if point is None or row.metric not in watched:
+                    curve.setdefault(row.metric, {}).setdefault(None if point is None else float(point), value)
     return RunResult(run.folder, record, curve, plan.target(target).get("mark", "")) if record else None
 
 
-def with_earlier_rows(rows: Iterable[Row], earlier: Iterable[Row], kept: Collection[str]) -> Iterator[Row]:
-    """The rows; those of kept runs alone as they stood before, since the reference holds a part of their curves.
+def plain(spec: Mapping[str, Any]) -> set[str]:
+    """The metrics of a target whose rows hold points of a curve as they are: no claims, passages or ratios."""
+    return {name for name, one in spec["metrics"].items() if not {"first_passage", "of", "over"} & {*one}}
 
-    ``kept`` holds the identifiers of the runs that were taken from the reference.
+
+def with_earlier_rows(
+    rows: Iterable[Row], earlier: Iterable[Row], kept: Collection[str], plain: Collection[str]
+) -> Iterator[Row]:
+    """The rows that a part of the curves of kept runs suffices for, and those of these runs as they stood before.
+
+    A row of kept runs alone is the earlier one. One of kept and of other runs needs whole curves, unless its metric is
+    plain, and is left out. ``kept`` holds the identifiers of the runs that were taken from the reference.
     """
     before = {tuple(row.keys.items()): found for row in earlier if (found := _of_runs(row, kept)) is not None}
     for row in rows:
-        found = before.get(tuple(row.keys.items())) if {*row.records} <= {*kept} else row
-        if found is not None or not row.records:
-            yield found or row
+        key, of_kept = tuple(row.keys.items()), {*row.records} & {*kept}
+        if of_kept == {*row.records} and key in before:
+            yield before[key]
+        elif not of_kept or (of_kept < {*row.records} and row.metric in plain):
+            yield row
 
 
 def _of_runs(row: Row, kept: Collection[str]) -> Row | None:
