@@ -2,12 +2,17 @@
 
 ``SHALLOWS_MIRROR=FOLDER python benchmarks/growing_defaults.py`` fits each at its defaults to 60,000 digits and prints
 processor seconds, wall seconds and the test error; ``--friedman 100000`` so many rows of Friedman 1 with noise of
-variance 1 instead, and the mean squared error on 20,000 further rows. ``--only`` names some of them.
+variance 1 instead, and the mean squared error on 20,000 further rows (``--file FOLDER`` keeps them in a file, with
+twenty inputs, and maps it into memory); ``--endless 1000000`` so many digits, those of
+MNIST first and then deformed ones, with MNIST's own for the test. ``--only`` names some of them, and ``--set`` gives
+them parameters: ``--only EigenProCentres --set centres=20000``.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import resource
 import time
 from pathlib import Path
 from typing import Any
@@ -20,9 +25,10 @@ from sklearn.pipeline import make_pipeline
 
 import shallows
 from shallows import arrays, datasets
+from shallows.datasets import synthetic
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = ("EigenPro", "EigenProCentres", "FeatureRidge", "FeatureEigenPro")
+OURS = ("EigenPro", "EigenProCentres", "FeatureRidge", "FeatureEigenPro", "DoublyStochastic")
 TOLD = ("n_components", "n_centres", "n_features", "n_epochs", "kept_fraction", "bandwidth", "regularisation", "ridge")
 
 
@@ -30,20 +36,30 @@ def main() -> None:
     """Fit what is asked for, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--friedman", type=int, help="rows of Friedman 1 in the place of the digits")
-    parser.add_argument("--only", nargs="+", choices=(*OURS, "pipeline"), default=(*OURS, "pipeline"))
+    parser.add_argument("--file", type=Path, metavar="FOLDER", help="keep them in a file there, mapped into memory")
+    parser.add_argument("--endless", type=int, help="rows of endless digits in the place of MNIST's")
+    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of ours")
+    parser.add_argument("--only", nargs="+", choices=(*OURS, "pipeline"), default=(*OURS[:-1], "pipeline"))
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    X, y, X_test, y_test = friedman(asked.friedman) if asked.friedman else digits()
+    X, y, X_test, y_test = friedman(asked.friedman, asked.file) if asked.friedman else digits(asked.endless)
+    given = {name: ast.literal_eval(value) for name, value in (one.split("=", 1) for one in asked.set)}
     print(f"{len(X):,} rows of {X.shape[1]} inputs, {arrays.n_threads()} threads")
     for name in asked.only:
         model = made(name, asked.seed, values=bool(asked.friedman))
+        if name != "pipeline":
+            model.set_params(**given)
         processor, wall = time.process_time(), time.perf_counter()
         model.fit(X, y)
         processor, wall = time.process_time() - processor, time.perf_counter() - wall
         found = model.predict(X_test)
         error = np.mean((found - y_test) ** 2) if asked.friedman else 100 * np.mean(found != y_test)
         told = {key: value for key, value in getattr(model, "effective_params_", {}).items() if key in TOLD}
-        print(f"{name}: {processor:.1f} s of the processor, {wall:.1f} s, error {error:.3f}; {told}", flush=True)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(
+            f"{name}: {processor:.1f} s of the processor, {wall:.1f} s, error {error:.3f}, {peak:.2f} GiB; {told}",
+            flush=True,
+        )
 
 
 def made(name: str, seed: int, *, values: bool) -> Any:
@@ -56,19 +72,36 @@ def made(name: str, seed: int, *, values: bool) -> Any:
     )
 
 
-def digits() -> tuple[np.ndarray, ...]:
-    """MNIST with pixels in [0, 1]."""
+def digits(endless: int | None) -> tuple[np.ndarray, ...]:
+    """MNIST with pixels in [0, 1], or so many endless digits and MNIST's test."""
     place = ROOT / "data" / "prepared" / "mnist" / "growing-defaults"
     if not (place / "prepared.json").exists():
         datasets.prepare("mnist", datasets.fetch("mnist", ROOT / "data" / "raw"), place, [{"unit": {}}])
     held = datasets.load(place)
-    return tuple(np.asarray(part) for part in (held.x_train, held.y_train, held.x_test, held.y_test))
+    X, y, X_test, y_test = (np.asarray(part) for part in (held.x_train, held.y_train, held.x_test, held.y_test))
+    if endless:
+        made = synthetic.make("endless_mnist", digits=(np.rint(X * 255).astype(np.uint8), y.astype(np.int64)), seed=0)
+        X, y = np.empty((endless, made.d), np.float32), np.empty(endless, np.int64)
+        start = 0
+        for images, labels in made.blocks(0, endless, 8192):
+            rows = slice(start, start + len(labels))
+            X[rows], y[rows], start = images / 255, labels, rows.stop
+    return X, y, X_test, y_test
 
 
-def friedman(n: int) -> tuple[np.ndarray, ...]:
-    """Rows of Friedman 1 with ten inputs, and 20,000 for the test."""
-    X, y = make_friedman1(n + 20_000, n_features=10, noise=1.0, random_state=0)
-    return X[:n], y[:n], X[n:], y[n:]
+def friedman(n: int, folder: Path | None) -> tuple[np.ndarray, ...]:
+    """Rows of Friedman 1 with ten inputs, twenty in a file, and 20,000 for the test."""
+    if folder is None:
+        X, y = make_friedman1(n + 20_000, n_features=10, noise=1.0, random_state=0)
+        return X[:n], y[:n], X[n:], y[n:]
+    path, y = folder / f"friedman1-{n}.npy", np.empty(n)
+    X = np.lib.format.open_memmap(path, "w+", np.float32, (n, 20))
+    for seed, start in enumerate(range(0, n, 100_000), start=1):
+        rows = slice(start, min(n, start + 100_000))
+        X[rows], y[rows] = make_friedman1(rows.stop - start, n_features=20, noise=1.0, random_state=seed)
+    X.flush()
+    del X
+    return np.load(path, mmap_mode="r"), y, *make_friedman1(20_000, n_features=20, noise=1.0, random_state=0)
 
 
 if __name__ == "__main__":
