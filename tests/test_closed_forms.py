@@ -10,8 +10,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows import (
-    ExtremeLearningMachineClassifier,
-    ExtremeLearningMachineRegressor,
     FeatureRidgeClassifier,
     FeatureRidgeRegressor,
     KernelRidgeRegressor,
@@ -37,6 +35,13 @@ def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
+def on_units(activation, n_units, form="auto", bandwidth="auto", **options):
+    """An extreme learning machine."""
+    of_units = {"activation": activation, "n_units": n_units, "bandwidth": bandwidth}
+    options |= {"features_params": of_units, "solver_params": {"form": form}, "random_state": 0}
+    return FeatureRidgeRegressor("hidden_units", **options)
+
+
 def problem(n=150):
     X = sample(n, 3)
     return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
@@ -46,39 +51,33 @@ def problem(n=150):
 @pytest.mark.parametrize("n_units", [60, 400])
 def test_both_closed_forms_are_one_function(activation, n_units):
     X, y = problem()
-    models = [
-        ExtremeLearningMachineRegressor(activation, n_units=n_units, C=10.0, form=form, random_state=0).fit(X, y)
-        for form in ("features", "rows")
-    ]
+    models = [on_units(activation, n_units, form, regularisation=0.1).fit(X, y) for form in ("features", "rows")]
     assert np.abs(models[0].predict(X) - models[1].predict(X)).max() < 1e-8
     assert [model.effective_params_["form"] for model in models] == ["features", "rows"]
 
 
 def test_the_coefficients_are_those_of_the_formula():
     X, y = problem()
-    model = ExtremeLearningMachineRegressor("tanh", n_units=40, C=5.0, random_state=0).fit(X, y)
+    model = on_units("tanh", 40, regularisation=0.2).fit(X, y)
     H, T = model.transformer_.transform(X), y - y.mean()
-    expected = np.linalg.inv(H.T @ H + np.eye(40) / 5.0) @ H.T @ T
+    expected = np.linalg.inv(H.T @ H + 0.2 * np.eye(40)) @ H.T @ T
     assert np.abs(model.coef_[0] - expected).max() < 1e-8
-    assert np.abs(model.coef_[0] - Ridge(1 / 5.0, fit_intercept=False).fit(H, T).coef_).max() < 1e-8
+    assert np.abs(model.coef_[0] - Ridge(0.2, fit_intercept=False).fit(H, T).coef_).max() < 1e-8
 
 
 def test_without_a_ridge_as_many_units_as_rows_interpolate():
     X, y = problem(60)
-    model = ExtremeLearningMachineRegressor("sigmoid", n_units=600, C=1e10, bandwidth=0.5, random_state=0).fit(X, y)
+    model = on_units("sigmoid", 600, bandwidth=0.5, regularisation=1e-10).fit(X, y)
     assert np.abs(model.predict(X) - y).max() < 1e-3
-    assert (
-        np.abs(ExtremeLearningMachineRegressor(n_units=600, C=1e-3, random_state=0).fit(X, y).predict(X) - y).max()
-        > 0.1
-    )
+    assert np.abs(on_units("sigmoid", 600, regularisation=1e3).fit(X, y).predict(X) - y).max() > 0.1
 
 
 def test_cosine_units_tend_to_kernel_ridge_regression():
     X, y = problem()
     y = y - y.mean()
     L = 20_000
-    # The units times √(2/L) are random Fourier features, so the ridge of the features is λ for a C of 2/(L λ).
-    model = ExtremeLearningMachineRegressor("cosine", n_units=L, C=2 / (L * 0.1), bandwidth=1.5, random_state=0)
+    # The units times √(2/L) are random Fourier features, so that their ridge is λ L/2.
+    model = on_units("cosine", L, bandwidth=1.5, regularisation=L * 0.1 / 2)
     exact = KernelRidgeRegressor(bandwidth=1.5, regularisation=0.1, random_state=0).fit(X, y)
     new = sample(50, 3, seed=1)
     assert np.abs(model.fit(X, y).predict(new) - exact.predict(new)).mean() < 0.05
@@ -116,12 +115,11 @@ def test_sparse_features_are_solved_like_dense_ones(monkeypatch):
 def test_a_weight_is_a_repetition(form):
     X, y = problem(80)
     weights = np.random.default_rng(0).integers(1, 4, size=80)
-    options = {"n_units": 100, "C": 3.0, "bandwidth": 1.0, "form": form, "random_state": 0}
-    weighted = ExtremeLearningMachineRegressor("cosine", **options).fit(X, y, sample_weight=weights)
+    weighted = on_units("cosine", 100, form, bandwidth=1.0, regularisation=0.3).fit(X, y, sample_weight=weights)
     twice = np.repeat(np.arange(80), weights)
     H = weighted.transformer_.transform(X)
     T = y[twice] - y[twice].mean()
-    expected = normal_equations.solve_by_rows(H[twice], T[:, None], 1 / 3.0)
+    expected = normal_equations.solve_by_rows(H[twice], T[:, None], 0.3)
     assert np.abs(weighted.coef_ - expected.T).max() < 1e-8
 
 
@@ -144,8 +142,9 @@ def test_a_transformer_is_cloned_and_takes_the_parameters_of_the_model():
 def test_classes_can_be_weighted():
     X = sample(400, 2)
     y = (X[:, 0] > 1.0).astype(int)
+    options = {"features_params": {"n_units": 5}, "random_state": 0}
     plain, balanced = (
-        ExtremeLearningMachineClassifier(n_units=5, class_weight=weight, random_state=0).fit(X, y).predict(X).mean()
+        FeatureRidgeClassifier("hidden_units", class_weight=weight, **options).fit(X, y).predict(X).mean()
         for weight in (None, "balanced")
     )
     assert balanced > plain
@@ -154,13 +153,16 @@ def test_classes_can_be_weighted():
 def test_what_cannot_be_is_told():
     X, y = problem(30)
     for parameters, message in [
-        ({"activation": "relu"}, "activation 'relu'"),
-        ({"C": -1.0}, "C must be a positive number"),
-        ({"form": "primal"}, "Known: auto, features, rows"),
-        ({"n_units": 0}, "n_units must be a whole number"),
+        ({"features_params": {"activation": "relu"}}, "activation 'relu'"),
+        ({"features_params": {"n_units": 0}}, "n_units must be a whole number"),
+        ({"solver_params": {"form": "primal"}}, "form must be one of 'auto', 'features', 'rows', got 'primal'"),
+        (
+            {"solver_params": {"form": "rows"}, "solver": "block_coordinate_descent"},
+            "form is a parameter of solver='direct', not of solver='block_coordinate_descent', which has block_size",
+        ),
     ]:
         with pytest.raises((ShallowsError, UnknownNameError), match=message):
-            ExtremeLearningMachineRegressor(**parameters).fit(X, y)
+            FeatureRidgeRegressor("hidden_units", **parameters).fit(X, y)
     with pytest.raises(UnknownNameError, match="feature map 'fuorier'"):
         FeatureRidgeRegressor("fuorier").fit(X, y)
     with pytest.raises(ShallowsError, match="regularisation must be a positive number"):

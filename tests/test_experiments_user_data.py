@@ -117,6 +117,14 @@ def test_the_choice_is_the_best_of_all_on_the_validation_part(prepared, tmp_path
     assert kept["metrics"]["final"]["test_rmse"] == pytest.approx(error, rel=1e-6)
 
 
+def test_the_bandwidth_of_features_is_chosen_beside_their_other_parameters(prepared, tmp_path):
+    _, kept = run(prepared, tmp_path, asked_of("extreme_learning_machine", choose={"regularisation": [0.1]}))
+    given = dict(kept["run"]["parameters"]["features_params"])
+    factor = given.pop("bandwidth") / trials.median_distance(datasets.load(prepared / "choose").x_train, 0)
+    assert given == METHODS["extreme_learning_machine"]["parameters"]["features_params"]
+    assert kept["selection"]["chosen"] == f"regularisation 0.1, bandwidth {factor:g} × median"
+
+
 def test_the_number_of_epochs_is_chosen_too(prepared, tmp_path):
     _, kept = run(prepared, tmp_path, asked_of("eigenpro", choose={}, epochs=[1, 3, 6]))
     tried = {trial["epochs"] for trial in kept["selection"]["trials"]}

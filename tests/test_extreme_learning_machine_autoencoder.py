@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import ExtremeLearningMachineAutoencoder, ExtremeLearningMachineClassifier
+from shallows import ExtremeLearningMachineAutoencoder, FeatureRidgeClassifier
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.closed_forms.l1_penalty import solve_with_l1
 from shallows.features.given_units import GivenUnits, orthogonal_units
@@ -139,7 +139,7 @@ def test_two_layers_are_not_worse_than_one_on_digits():
         a, b = rows[:1200], rows[1200:]
         for n_layers in wrong:
             layers = [ExtremeLearningMachineAutoencoder(n_units=64, random_state=k) for k in range(n_layers)]
-            model = make_pipeline(*layers, ExtremeLearningMachineClassifier(random_state=0)).fit(X[a], y[a])
+            model = make_pipeline(*layers, FeatureRidgeClassifier("hidden_units", random_state=0)).fit(X[a], y[a])
             wrong[n_layers] += np.mean(model.predict(X[b]) != y[b]) / 3
     # Of three times 597 images at 1 % wrong the error has a deviation of 0.24 %, and the difference of two at most √2.
     assert wrong[2] < wrong[1] + 0.007 and wrong[1] < 0.02

@@ -11,13 +11,15 @@ from shallows.estimators.closed_forms.feature_choice import choose_on_features
 FIXED = {  # as they were before they chose
     "FeatureRidge": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
     "FeatureRidge in blocks": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
-    "ExtremeLearningMachine": {"bandwidth": "median", "C": 1.0},
+    "FeatureRidge on hidden units": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
 }
 
 
 def regressor(kind, **parameters):
     if kind.endswith("in blocks"):
         parameters["solver"] = "block_coordinate_descent"
+    if kind.endswith("hidden units"):
+        parameters["features"] = "hidden_units"
     return getattr(shallows, f"{kind.split()[0]}Regressor")(random_state=0, **parameters)
 
 
@@ -140,6 +142,5 @@ def test_points_that_are_all_equal_are_fitted_without_a_choice():
 
 @pytest.mark.parametrize("kind", FIXED)
 def test_other_words_are_refused(kind):
-    name = "C" if "Extreme" in kind else "regularisation"
-    with pytest.raises(ShallowsError, match=f"{name} must be a positive number or 'auto'"):
-        regressor(kind, **{name: "best"}).fit([[0.0], [1.0]], [0.0, 1.0])
+    with pytest.raises(ShallowsError, match="regularisation must be a positive number or 'auto'"):
+        regressor(kind, regularisation="best").fit([[0.0], [1.0]], [0.0, 1.0])

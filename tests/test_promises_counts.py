@@ -100,7 +100,6 @@ GROWING = {
     ("DoublyStochasticRegressor", "n_iter"): "The features that 1,000,000,000 steps add take",
     ("DoublyStochasticKernelPCA", "block_size"): "A block of 1,000,000,000 frequencies takes",
     ("DoublyStochasticKernelSVD", "block_size"): "A block of 1,000,000,000 frequencies takes",
-    ("ExtremeLearningMachineRegressor", "n_units"): "60 rows of 1,000,000,000 features take 480 GB",
     ("FeatureEigenProRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("FeatureRidgeRegressor", "features_params"): "60 rows of 1,000,000,000 features take 480 GB",
     ("HiddenUnits", "n_units"): "60 rows of 1,000,000,000 features take 480 GB",

@@ -265,6 +265,10 @@ def array_of(name):
 SIGNED = {
     "another estimator": (lambda h, a: h.update(estimator="os.system"), "does not say the estimator"),
     "a function": (lambda h, a: h.update(estimator="save"), "does not say the estimator"),
+    "an estimator that is gone": (
+        lambda h, a: h.update(estimator="ExtremeLearningMachineClassifier"),
+        "it is ExtremeLearningMachineClassifier, which this version, .*, does not have; CHANGELOG.md says what took",
+    ),
     "no format": (lambda h, a: h.pop("format"), "the estimator and the format"),
     "a truth value for the format": (lambda h, a: h.update(format=True), "the estimator and the format"),
     "an older format": (
@@ -351,7 +355,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     refused(path, "holds no model")
     np.savez(path, a=np.ones(3))
     refused(path, "no array 'header'")
-    np.savez(path, header=np.array('{"estimator": "SVC"}'))
+    np.savez(path, header=np.array('{"estimator": "a model"}'))
     refused(path, "does not say the estimator")
 
 

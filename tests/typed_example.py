@@ -21,7 +21,7 @@ shallows.KernelSGDRegressor(step_size=1.0, early_stopping=True, random_state=np.
 shallows.FeatureEigenProRegressor("fastfood", n_features=64, kernel_params={"degree": 2})
 shallows.FeatureRidgeRegressor(features_params={"n_features": 64}, max_iterations=5, dtype="float64")
 shallows.RegularisedRiskRegressor(loss="huber", solver="svrg", solver_params={}, max_seconds=1.5)
-shallows.ExtremeLearningMachineRegressor("sigmoid", n_units=(10, 20), C="auto")
+shallows.FeatureRidgeRegressor("hidden_units", solver_params={"form": "rows"}, regularisation="auto")
 shallows.save(shallows.load("model.npz", device="cpu"), "copy.npz")
 
 

@@ -19,8 +19,8 @@
     Nonlinear components, in functions that gain random features step by step: kernel PCA, SVD, CCA and sliced
     inverse regression; kernel PCA on a fixed number of features, by one of four rules.
 `closed_forms`
-    Least squares on explicit features, solved at once or block by block: any feature map, extreme learning machines,
-    kitchen sinks, Gaussian processes.
+    Least squares on explicit features, solved at once or block by block: any feature map (hidden units for extreme
+    learning machines), kitchen sinks, Gaussian processes.
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
@@ -56,10 +56,10 @@ What users of scikit-learn look for:
     Points are centred where that changes no value of the kernel, and never divided by their deviation: put a
     ``StandardScaler`` before, where features have different units.
 *probabilities*
-    ``predict_proba`` of least squares, ridge regression, extreme learning machines and kitchen sinks; of regularised
-    risks and doubly stochastic gradients with the losses "logistic" and "softmax". Support vector
-    machines, linear and budgeted machines have ``decision_function`` alone; ``CalibratedClassifierCV`` makes
-    probabilities of it. Where the inputs tell nothing of the classes, all of them are the class frequencies.
+    ``predict_proba`` of least squares, ridge regression and kitchen sinks; of regularised risks and doubly stochastic
+    gradients with the losses "logistic" and "softmax". Support vector machines, linear and budgeted machines have
+    ``decision_function`` alone; ``CalibratedClassifierCV`` makes probabilities of it. Where the inputs tell nothing of
+    the classes, all of them are the class frequencies.
 *fit_intercept*
     Functions are learnt about an intercept that is not regularised, the constant score with the least loss. Classifiers
     that calibrate their outputs need none, nor do budgeted machines have one; that of linear and of low-rank machines
@@ -101,8 +101,6 @@ ESTIMATORS = LazyTable(
         "EigenProClassifier": ".least_squares.eigenpro",
         "EigenProRegressor": ".least_squares.eigenpro",
         "ExtremeLearningMachineAutoencoder": ".closed_forms.extreme_learning_machine_autoencoder",
-        "ExtremeLearningMachineClassifier": ".closed_forms.extreme_learning_machine",
-        "ExtremeLearningMachineRegressor": ".closed_forms.extreme_learning_machine",
         "Fastfood": ".feature_maps.fastfood",
         "FeatureEigenProClassifier": ".least_squares.feature_eigenpro",
         "FeatureEigenProRegressor": ".least_squares.feature_eigenpro",

@@ -4,8 +4,6 @@ from ..utils.lazy_tables import LazyTable
 from .budgeted.adaptive_multi_hyperplane import AMMClassifier as AMMClassifier
 from .budgeted.budgeted_svm import BudgetedSVMClassifier as BudgetedSVMClassifier
 from .budgeted.low_rank_svm import LowRankLinearizedSVMClassifier as LowRankLinearizedSVMClassifier
-from .closed_forms.extreme_learning_machine import ExtremeLearningMachineClassifier as ExtremeLearningMachineClassifier
-from .closed_forms.extreme_learning_machine import ExtremeLearningMachineRegressor as ExtremeLearningMachineRegressor
 from .closed_forms.extreme_learning_machine_autoencoder import (
     ExtremeLearningMachineAutoencoder as ExtremeLearningMachineAutoencoder,
 )

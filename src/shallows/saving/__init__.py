@@ -89,7 +89,13 @@ def load(path: Any, *, device: str = "auto") -> Any:
     """
     header, held = archive.read(path)
     try:
-        cls, format_ = _class_of(header.get("estimator")), header.get("format")
+        name, format_ = header.get("estimator"), header.get("format")
+        cls = _class_of(name)
+        if cls is None and isinstance(name, str) and name.isidentifier() and name[0].isupper():
+            raise ShallowsError(
+                f"it is {name}, which this version, {__version__}, does not have; CHANGELOG.md says what took its "
+                "place, to be fitted again"
+            )
         if cls is None or not isinstance(format_, int) or format_ is True or format_ < 1:
             raise ShallowsError("its header does not say the estimator and the format")
         if format_ > FORMAT:

@@ -25,8 +25,8 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
 
     An extreme learning machine with orthogonal random weights, x ↦ h(x) = g(Ax + b), learns to return its inputs:
     β = (HᵀH + I/C)⁻¹ HᵀX. The features are g(βx), or βx where there are as many units as inputs. Several of them in a
-    pipeline, and ridge regression or an `ExtremeLearningMachineClassifier` at its end, are the multilayer machine; no
-    layer is trained further.
+    pipeline, and ridge regression on them or on hidden units (`FeatureRidgeClassifier`) at its end, are the multilayer
+    machine; no layer is trained further.
 
     Parameters
     ----------
@@ -70,10 +70,10 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.pipeline import make_pipeline
-    >>> from shallows import ExtremeLearningMachineAutoencoder, ExtremeLearningMachineClassifier
+    >>> from shallows import ExtremeLearningMachineAutoencoder, FeatureRidgeClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> layers = [ExtremeLearningMachineAutoencoder(n_units=64, random_state=0) for _ in range(2)]
-    >>> model = make_pipeline(*layers, ExtremeLearningMachineClassifier(random_state=0))
+    >>> model = make_pipeline(*layers, FeatureRidgeClassifier("hidden_units", random_state=0))
     >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
     True
     """

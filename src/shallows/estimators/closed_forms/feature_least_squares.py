@@ -12,14 +12,14 @@ import scipy.sparse
 
 from ... import arrays, training
 from ...errors import ShallowsError
-from ...solvers.solver_parameters import Parameter
+from ...solvers.solver_parameters import Parameter, choice
 from .. import leave_one_out_choice
 from ..base import Estimator
 from ..predictions import ValuePredictions
 from ..principal_components import Components
 from ..square_loss_classes import SquareLossClassifier
 from .feature_choice import choose_on_features
-from .normal_equations import DIRECT_ROWS, solve_by_features, solve_by_rows, solve_sparse
+from .normal_equations import DIRECT_ROWS, FORMS, solve_by_features, solve_by_rows, solve_sparse
 
 BLOCK_NUMBERS = 2**24
 """Numbers of features that are made at a time."""
@@ -46,7 +46,7 @@ class FeatureSolver:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
 
-DIRECT = FeatureSolver(1e-6, 1000)
+DIRECT = FeatureSolver(1e-6, 1000, parameters={"form": choice(*FORMS)})
 
 
 class FeatureLeastSquares(Estimator):
@@ -68,10 +68,6 @@ class FeatureLeastSquares(Estimator):
     def _ridge(self) -> float | None:
         """λ, what is added to the diagonal; None where it is left to the training data."""
         raise NotImplementedError
-
-    def _form(self) -> str:
-        """Which system is solved, a member of `FORMS`."""
-        return "auto"
 
     def _limits(self) -> tuple[float, int]:
         """Tolerance and most iterations of a solver that iterates."""
@@ -141,11 +137,18 @@ class FeatureLeastSquares(Estimator):
         return self
 
     def _solve(
-        self, X: Any, targets: np.ndarray, root: np.ndarray | None, ridge: float, observers: Sequence
+        self,
+        X: Any,
+        targets: np.ndarray,
+        root: np.ndarray | None,
+        ridge: float,
+        observers: Sequence,
+        form: str = "auto",
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """The coefficients of the fitted transformer's features, shape (n_features, c), and what to tell of them.
 
-        ``root``: square roots of the weights, of which the largest is one.
+        ``root``: square roots of the weights, of which the largest is one. ``form``: the system that is solved for
+        dense features, a member of `FORMS`.
         """
         n = X.shape[0]
         if not self._dense():
@@ -154,7 +157,7 @@ class FeatureLeastSquares(Estimator):
             T = targets if root is None else root[:, None] * targets
             coefficients, self.n_iter_ = solve_sparse(H, T, ridge, *self._limits())
             return coefficients, {"form": "rows" if n <= DIRECT_ROWS else "conjugate gradients"}
-        width, form = len(self.transformer_.get_feature_names_out()), self._form()
+        width = len(self.transformer_.get_feature_names_out())
         form = ("rows" if n < width else "features") if form == "auto" else form
         blocks = self._blocks_of_rows(X, targets, root, width)
         self._check_memory(width if form == "features" else n, form)

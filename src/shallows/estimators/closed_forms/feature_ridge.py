@@ -111,7 +111,7 @@ class _FeatureRidge:
     ) -> tuple[np.ndarray, dict[str, Any]]:
         method, parameters = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
         if method.solve is None:
-            return super()._solve(X, targets, root, ridge, observers)
+            return super()._solve(X, targets, root, ridge, observers, **parameters)
         return method.solve(self, X, targets, root, ridge, observers, **parameters)
 
     def _check_parameters(self) -> None:
@@ -173,7 +173,8 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     """Classification by least squares with a ridge, on explicit features and ±1 targets.
 
     Ridge regression on explicit features, solved to the end. With random Fourier features or random binning it
-    approximates kernel ridge regression in time linear in the rows.
+    approximates kernel ridge regression in time linear in the rows. With "hidden_units", random units that are not
+    trained, it is the extreme learning machine, whose C is 1/λ.
 
     Parameters
     ----------
@@ -202,8 +203,10 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
           room for are made anew, block by block, in each pass; their rows must be dense. Fewer features than rows need
           few passes.
     solver_params : dict, optional
-        Parameters of the solver, by name: of "block_coordinate_descent" ``block_size``, the features b of a block
-        (None: 2,048). Where features are made anew, a block is at least one that the map makes at a time.
+        Parameters of the solver, by name. Of "direct" ``form``: for dense features Z, "features" computes
+        (ZᵀZ + λI)⁻¹ Zᵀy, "rows" the same as Zᵀ(ZZᵀ + λI)⁻¹ y, and "auto", the default, takes the smaller system. Of
+        "block_coordinate_descent" ``block_size``, the features b of a block (None: 2,048). Where features are made
+        anew, a block is at least one that the map makes at a time.
     tol : float, optional
         Conjugate gradients stop when the residual is this share of the right side (None: 1e-6); blocks after a pass in
         which their gradients, each before its step, were this share of those of zero (None: 1e-4).
@@ -247,7 +250,8 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     ----------
     A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. In blocks: S. Tu,
     R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate descent",
-    arXiv:1602.05310.
+    arXiv:1602.05310. On hidden units: G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for
+    regression and multiclass classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
 
     Examples
     --------
@@ -258,6 +262,9 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     >>> model = FeatureRidgeClassifier(features_params=options, regularisation=0.1, random_state=0)
     >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
     True
+    >>> extreme_learning_machine = FeatureRidgeClassifier("hidden_units", random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(extreme_learning_machine.score(X[1200:], y[1200:]) > 0.9)
+    True
     """
 
     __init__ = with_parameters(_FeatureRidge.__init__, fit_intercept=True, class_weight=None)
@@ -267,7 +274,8 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     """Regression by least squares with a ridge, on explicit features and about the mean of the targets.
 
     Ridge regression on explicit features, solved to the end. With random Fourier features or random binning it
-    approximates kernel ridge regression in time linear in the rows.
+    approximates kernel ridge regression in time linear in the rows. With "hidden_units", random units that are not
+    trained, it is the extreme learning machine, whose C is 1/λ.
 
     Parameters
     ----------
@@ -296,8 +304,10 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
           room for are made anew, block by block, in each pass; their rows must be dense. Fewer features than rows need
           few passes.
     solver_params : dict, optional
-        Parameters of the solver, by name: of "block_coordinate_descent" ``block_size``, the features b of a block
-        (None: 2,048). Where features are made anew, a block is at least one that the map makes at a time.
+        Parameters of the solver, by name. Of "direct" ``form``: for dense features Z, "features" computes
+        (ZᵀZ + λI)⁻¹ Zᵀy, "rows" the same as Zᵀ(ZZᵀ + λI)⁻¹ y, and "auto", the default, takes the smaller system. Of
+        "block_coordinate_descent" ``block_size``, the features b of a block (None: 2,048). Where features are made
+        anew, a block is at least one that the map makes at a time.
     tol : float, optional
         Conjugate gradients stop when the residual is this share of the right side (None: 1e-6); blocks after a pass in
         which their gradients, each before its step, were this share of those of zero (None: 1e-4).
@@ -334,5 +344,6 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     ----------
     A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. In blocks: S. Tu,
     R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate descent",
-    arXiv:1602.05310.
+    arXiv:1602.05310. On hidden units: G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for
+    regression and multiclass classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
     """

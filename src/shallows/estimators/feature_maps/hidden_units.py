@@ -42,8 +42,8 @@ def units_of_points(model: Any, X: Any, kernel: Kernel, seed: int, device: array
 class HiddenUnits(FeatureMapTransformer):
     """Hidden units with random weights that are not trained, in one layer or several.
 
-    A linear model on them is an extreme learning machine (see `ExtremeLearningMachineClassifier`); with cosines it is
-    one on random Fourier features of the Gaussian kernel of bandwidth σ.
+    A linear model on them is an extreme learning machine (see `FeatureRidgeClassifier`); with cosines it is one on
+    random Fourier features of the Gaussian kernel of bandwidth σ.
 
     Parameters
     ----------

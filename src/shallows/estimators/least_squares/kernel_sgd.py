@@ -81,6 +81,12 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
 
     The baseline that Ma and Belkin (2017) call Pegasos, without regularisation.
 
+    It is EigenPro without a preconditioner: `EigenProClassifier` with ``rank=0``, ``n_subsample=1``,
+    ``regularisation=0`` and the same bandwidth and batches takes the same steps, but conjugate residuals where an epoch
+    has few batches. It is a class of its own for the defaults of a baseline, each of which would be an exception in
+    EigenPro: batches of the critical size, gradients however few the batches are, no λ, the median bandwidth, 100
+    epochs.
+
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
@@ -155,6 +161,12 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
 
 class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
     """Regression by kernel stochastic gradient descent with the square loss, without regularisation.
+
+    It is EigenPro without a preconditioner: `EigenProRegressor` with ``rank=0``, ``n_subsample=1``,
+    ``regularisation=0`` and the same bandwidth and batches takes the same steps, but conjugate residuals where an epoch
+    has few batches. It is a class of its own for the defaults of a baseline, each of which would be an exception in
+    EigenPro: batches of the critical size, gradients however few the batches are, no λ, the median bandwidth, 100
+    epochs.
 
     Parameters
     ----------

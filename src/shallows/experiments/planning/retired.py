@@ -39,6 +39,11 @@ RETIRED = (
         "the module and function that src/shallows/theory/__init__.py lists for this analysis",
         "|".join(f"shallows.theory.{name}:.*" for name in _THEORY),
     ),
+    Retired(
+        "methods/*/call/*",
+        "shallows:FeatureRidgeClassifier or shallows:FeatureRidgeRegressor with features: hidden_units",
+        "shallows:ExtremeLearningMachineClassifier|shallows:ExtremeLearningMachineRegressor",
+    ),
     Retired("methods/*_timed", "marks: {seconds: [...]} in the runs of a target, with the method's plain name"),
     Retired(
         "targets/*/methods/*/method", "the name without _timed, and marks: {seconds: [...]} in the runs", ".*_timed"

@@ -39,7 +39,7 @@ class Trial:
         parts = [
             f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
             for name, value in self.parameters.items()
-            if self.factor is None or name not in ("bandwidth", "gamma")
+            if self.factor is None or name not in ("bandwidth", "gamma", "features_params")
         ]
         if self.factor is not None:
             parts.append(f"bandwidth {self.factor:g} × median")
@@ -129,12 +129,14 @@ class Method:
         return Fitted(estimator, predictions, fit_seconds, seconds, (fit_processor, processor), rows)
 
 
-def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, median: float) -> dict[str, float]:
-    """The parameter that gives a method's kernel the bandwidth factor × median; none for the factor None."""
+def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, median: float) -> dict[str, Any]:
+    """The parameter that gives a method's kernel or features the bandwidth factor × median; none for no factor."""
     if factor is None:
         return {}
-    parameter, width = definition["compare"]["bandwidth"]["parameter"], factor * median
-    return {parameter: width if parameter == "bandwidth" else 1 / (2 * width**2)}
+    mapping, _, name = definition["compare"]["bandwidth"]["parameter"].rpartition(".")
+    width = factor * median
+    given = {name: width if name == "bandwidth" else 1 / (2 * width**2)}
+    return {mapping: definition["parameters"][mapping] | given} if mapping else given
 
 
 def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
