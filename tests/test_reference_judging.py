@@ -10,7 +10,7 @@ import pytest
 
 from claims_example import RACE, REACHED, made
 from shallows.experiments.comparing import target_table, verdicts
-from shallows.experiments.comparing.rows import Row, counts_by_kind
+from shallows.experiments.comparing.table_rows import Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning.plan import Plan
 from shallows.reference import collection, folder, judging

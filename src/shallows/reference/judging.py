@@ -11,7 +11,7 @@ from shallows.experiments.comparing import cells, claims, target_table, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
 from shallows.experiments.comparing.measurements import Measurements
 from shallows.experiments.comparing.row_maker import ALL_DATA, RowMaker
-from shallows.experiments.comparing.rows import OURS, Row
+from shallows.experiments.comparing.table_rows import OURS, Row
 from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.setting_text import parse_setting, selects

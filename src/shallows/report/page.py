@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import NAMED_KEYS, Row, counts_by_kind
+from shallows.experiments.comparing.table_rows import NAMED_KEYS, Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
 from . import distances

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.table_rows import Row
 from shallows.experiments.comparing.verdicts import Verdict
 
 from . import numbers

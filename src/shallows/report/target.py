@@ -12,7 +12,7 @@ from typing import Any
 
 from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import Row, read_rows
+from shallows.experiments.comparing.table_rows import Row, read_rows
 
 from .numbers import is_number
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from shallows.experiments.comparing.rows import NAMED_KEYS
+from shallows.experiments.comparing.table_rows import NAMED_KEYS
 
 from .numbers import is_number, separated
 from .target import Target

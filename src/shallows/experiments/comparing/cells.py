@@ -11,7 +11,7 @@ from . import uncertainty, verdicts
 from .evaluations import RunResult
 from .measurements import Measurements
 from .row_maker import RowMaker
-from .rows import Measured, Row, number_in
+from .table_rows import Measured, Row, number_in
 from .verdicts import Verdict
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..setting_text import format_setting, selects
 from . import verdicts
 from .evaluations import RunResult, points_used
-from .rows import AUTHORS, NOTHING, OURS, Measured, Row
+from .table_rows import AUTHORS, NOTHING, OURS, Measured, Row
 from .verdicts import QUOTED, UNEXPLAINED, UNMEASURED, Verdict
 
 #: The dataset of a row that is about several at once.

@@ -14,7 +14,7 @@ import numpy as np
 from shallows.datasets.catalogue import Dataset, get
 from shallows.datasets.files import write_json
 
-from ..comparing.rows import Measured, Row, write_rows
+from ..comparing.table_rows import Measured, Row, write_rows
 from ..comparing.target_table import describe_runs
 from ..comparing.verdicts import Verdict
 from ..setting_text import parse_setting
