@@ -1,4 +1,4 @@
-"""Runs that the reference holds from before, in the place of those that were not made again."""
+"""Runs taken from the present reference where a collection lacks them, with their rows."""
 
 from __future__ import annotations
 

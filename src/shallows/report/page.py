@@ -278,7 +278,7 @@ def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, t
         text = Path(path).read_text(encoding="utf-8")
         body = publish_parts(text, writer="html5", settings_overrides=settings)["body"]
     except SystemMessage as error:
-        raise ShallowsError(f"{path} is no valid reStructuredText: {error}") from None
+        raise ShallowsError(f"{path} is not valid reStructuredText: {error}") from None
 
     def linked(found: re.Match[str]) -> str:
         name = found["name"]

@@ -1,4 +1,4 @@
-"""The head of the report: of each paper what it claims, what was measured here, and the numbers that matter."""
+"""The first part of the report: what each paper claims, what was measured here, and the numbers that matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One target as the report sees it: the rows of its CSV, and what its JSON says besides."""
+"""One target as the report reads it: the rows of its CSV file and the description in its JSON file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .numbers import is_number
 
 @dataclass(frozen=True)
 class Target:
-    """The rows of one target and what its JSON says besides them."""
+    """The rows of one target and the content of its JSON file."""
 
     rows: tuple[Row, ...]
     meta: Mapping[str, Any]

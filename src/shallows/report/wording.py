@@ -1,4 +1,4 @@
-"""Words for people: names of columns and values, and the label of a table or figure."""
+"""Readable names of columns and values, and the label of a table or figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of single values, each with the printed value, and of the points that a figure draws."""
+"""Table rows of single measured values, each beside its printed value, and of the points that a figure draws."""
 
 from __future__ import annotations
 

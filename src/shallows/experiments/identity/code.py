@@ -1,4 +1,4 @@
-"""The code that made a result: a digest of the modules behind it, by which it goes out of date, and the commit."""
+"""The code behind a result: a digest of its modules, by which results out of date are found, and the commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target's entry in the configuration: its evaluation points and variants, and what its schema cannot check.
+"""A target's entry in the configuration: its evaluation points and variants, and the checks that a schema cannot make.
 
 Its metrics and claims must name what exists, and give functions the parameters that they have. A metric may be anything
 that a run's curve or its single numbers hold; nothing here knows what methods measure. The module is read whenever the
@@ -47,7 +47,9 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 raise ConfigurationError(f"The name {name!r} is both a metric and the mark that metrics run along.")
             is_derived = metric.get("evidence") == "derivation"
             if ("why" in metric) != is_derived or ("why" in metric and "tolerance" in metric):
-                raise ConfigurationError("A derivation, and no other metric, has 'why', and it has no tolerance.")
+                raise ConfigurationError(
+                    "A metric has 'why' if its evidence is 'derivation', and only then; it has no tolerance."
+                )
             if "first_passage" in metric and not list(_levels(metric)):
                 raise ConfigurationError("A first passage needs a level, at_most or at_least.")
             for level in _levels(metric):
@@ -147,7 +149,7 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
     if "over" in claim and "less" in claim:
         raise ConfigurationError("A claim has 'over' or 'less', not both: it is about a ratio or about a difference.")
     if "counted_on" in claim and not (claim.get("paired") and "less" in claim):
-        raise ConfigurationError("'counted_on' is for the interval of a difference: 'less' with 'paired'.")
+        raise ConfigurationError("'counted_on' needs 'less' and 'paired': it widens the interval of a difference.")
     if claim.get("paired") and "tolerance" in claim:
         raise ConfigurationError("An interval is judged by at_most, at_least or between, not by a tolerance.")
 
