@@ -14,7 +14,7 @@ from shallows.experiments.comparing.row_maker import ALL_DATA, RowMaker
 from shallows.experiments.comparing.table_rows import OURS, Row
 from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.setting_text import parse_setting, selects
+from shallows.experiments.setting_text import listed, parse_setting, selects
 
 from . import collection, compaction, folder
 
@@ -119,20 +119,16 @@ def _of_the_present_methods(
 
 def _rests_on(row: Row, claim: Mapping[str, Any], other: Row) -> bool:
     """Whether a row has runs of another row's method and series, or divides by these or subtracts them."""
-    own = (row.method, *_list(claim.get("of", {}).get("method", ())))
+    own = (row.method, *listed(claim.get("of", {}).get("method", ())))
     if other.method in own and {*row.records} & {*other.records}:
         return True
     here, there = ({**parse_setting(one.setting), "data": one.printed_data} for one in (row, other))
     for beside in (claim[key] for key in ("over", "less") if key in claim):
         left_open = {*here} & {*there} - {*beside}
-        agrees = all({*_list(here[key])} & {*_list(there[key])} for key in left_open)
-        if agrees and other.method in _list(beside.get("method", row.method)):
+        agrees = all({*listed(here[key])} & {*listed(there[key])} for key in left_open)
+        if agrees and other.method in listed(beside.get("method", row.method)):
             return True
     return False
-
-
-def _list(value: Any) -> list[Any]:
-    return [*value] if isinstance(value, (list, tuple)) else [value]
 
 
 def _methods_with(comparison: Mapping[str, Any], runs: Sequence[RunResult]) -> set[str]:

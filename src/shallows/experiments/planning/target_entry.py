@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, check_call
+from ..setting_text import listed
 from .configuration import ConfigurationError, look_up, placed
 
 CRITERIA = ("at_most", "at_least", "between", "tolerance")
@@ -206,7 +207,7 @@ def _check_reference(reference: Any, spec: Mapping[str, Any]) -> None:
         if key not in ("metric", "printed"):
             look_up("setting", key, ("data", "method", *spec["settings"]))
         if key == "method":
-            for word in wanted if isinstance(wanted, list) else [wanted]:
+            for word in listed(wanted):
                 look_up("method", word, spec["methods"])
 
 
@@ -216,7 +217,7 @@ def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
     names["data"] = {word for at in spec["scales"].values() for word in at["data"]}
     for key, wanted in where.items():
         look_up("key of a row", key, (*names, *spec["settings"], spec.get("mark", "")))
-        for word in wanted if isinstance(wanted, list) else [wanted]:
+        for word in listed(wanted):
             look_up(key, word, names.get(key, (word,)))
 
 
