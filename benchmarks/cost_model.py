@@ -59,28 +59,26 @@ def records(plan: Plan, results: Path) -> Iterable[dict]:
 
 
 def factors(rows: Sequence[dict]) -> dict[str, dict]:
-    """Start, factor of time and factor of memory by method and by model, and the most work measured."""
-    found: dict[str, dict] = {"most": {"methods": {}, "models": {}}, "start": {}, "seconds": {}, "memory": {}}
+    """Start, factor of time, factor of memory and the most work measured of each model and of each method."""
+    found: dict[str, dict] = {"models": defaultdict(dict), "methods": defaultdict(dict)}
     timed = [row for row in rows if row["scale"] == SCALES[0]]
     for level in ("model", "method"):
         groups: dict[str, list[dict]] = defaultdict(list)
         for row in timed:
             groups[row[level]].append(row)
-        found["most"][f"{level}s"] = {name: round(max(0.05, *map(work, group)), 3) for name, group in groups.items()}
-        start, seconds = {}, {}
         for name, group in sorted(groups.items()):
             near = costs.OVERHEAD_SECONDS, 1.0
             if level == "method":
-                near = tuple(found[what]["models"][group[0]["model"]] for what in ("start", "seconds"))
-            start[name], seconds[name] = start_and_factor(group, near, PRIORS[level])
-        found["start"][f"{level}s"], found["seconds"][f"{level}s"] = start, seconds
+                near = tuple(found["models"][group[0]["model"]][what] for what in ("start", "seconds"))
+            start, seconds = start_and_factor(group, near, PRIORS[level])
+            most = round(max(0.05, *map(work, group)), 3)
+            found[f"{level}s"][name] = {"start": start, "seconds": seconds, "most": most}
         sums: dict[str, list[float]] = defaultdict(lambda: [0.0, MEMORY_PRIOR])
         for row in rows:
             sums[row[level]][0] += MEMORY_WEIGHT * math.log(row["memory"] / row["estimate"].memory_bytes)
             sums[row[level]][1] += MEMORY_WEIGHT
-        found["memory"][f"{level}s"] = {
-            name: float(f"{math.exp(total / weight):.3g}") for name, (total, weight) in sorted(sums.items())
-        }
+        for name, (total, weight) in sorted(sums.items()):
+            found[f"{level}s"][name]["memory"] = float(f"{math.exp(total / weight):.3g}")
     return found
 
 
@@ -190,7 +188,16 @@ def main() -> None:
         print(f"{factor:.1f}  {row['model']}  {row['seconds']:.1f} s, estimated {estimate:.1f}  {row['name']}")
     if options.write:
         content = {"within": {name: round(value, 2) for name, value in within.items()}, **made}
-        costs.PATH.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        costs.PATH.write_text(one_line_each(content), encoding="utf-8")
+
+
+def one_line_each(content: dict[str, dict]) -> str:
+    """JSON with a line for each model and each method, so that one that changed is a line that changed."""
+    parts = []
+    for part, members in content.items():
+        lines = [f" {json.dumps(name)}: {json.dumps(one)}" for name, one in members.items()]
+        parts.append(f"{json.dumps(part)}: {{\n" + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 import shallows
-from shallows.experiments.comparing.rows import number_in
+from shallows.experiments.comparing.table_rows import number_in
 from shallows.experiments.comparing.verdicts import criterion
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.target_entry import CRITERIA

@@ -8,7 +8,7 @@ import math
 import os
 from pathlib import Path
 
-from shallows.experiments.comparing.rows import COLUMNS
+from shallows.experiments.comparing.table_rows import COLUMNS
 from shallows.report import figures, tables
 from shallows.report import page as report
 

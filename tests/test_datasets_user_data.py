@@ -20,6 +20,7 @@ from shallows.datasets.formats import arrays
 from shallows.datasets.preparation.row_draws import draw_rows
 from shallows.datasets.sources import NpyRows
 from shallows.datasets.user_data import describe, request, summary
+from shallows.datasets.user_data.fitted_preparation import fit_preparation
 from shallows.experiments.user_data import comparison
 from user_data_example import described, rows, source, table, write
 
@@ -263,6 +264,40 @@ def prepare(tmp_path, path, **settings):
     for purpose in comparison.PURPOSES:
         comparison.prepare(stamp, tmp_path / purpose, DIVISION, None)
     return [datasets.load(tmp_path / purpose) for purpose in comparison.PURPOSES]
+
+
+def described_project(folder, path):
+    asked = request.make("my", {"file": str(path)}, "a test")
+    return describe.write(asked, folder / "data" / "raw" / "own-my" / "verified.json")
+
+
+def test_a_project_that_is_moved_keeps_the_description_of_a_file_in_it(tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    before = described_project(project, table(project))
+    moved = project.rename(tmp_path / "moved")
+    monkeypatch.chdir(moved)
+    stamp = moved / "data" / "raw" / "own-my" / "verified.json"
+    comparison.prepare(stamp, moved / "test", DIVISION, None)
+    description = describe.read(stamp)
+    assert before["files"][0]["path"] == str(project / "my.csv")
+    assert description["files"][0]["path"] == str(moved / "my.csv")
+    _, x, _ = fit_preparation(description, comparison.feature_steps(description), False, moved)
+    assert len(x) == 40
+
+
+def test_a_file_outside_the_project_keeps_its_absolute_path(tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    path = table(tmp_path)
+    described_project(project, path)
+    moved = project.rename(tmp_path / "moved")
+    stamp = moved / "data" / "raw" / "own-my" / "verified.json"
+    assert json.loads(stamp.read_text())["files"][0]["path"] == str(path)
+    assert describe.read(stamp)["files"][0]["path"] == str(path)
+    comparison.prepare(stamp, moved / "test", DIVISION, None)
 
 
 def test_the_rows_to_choose_with_hold_no_test_row(tmp_path):

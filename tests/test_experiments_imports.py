@@ -24,7 +24,7 @@ def test_a_report_knows_the_rows_and_verdicts_of_experiments_and_nothing_else(gr
         one for module in modules_of(graph, "report") for one in graph.find_modules_directly_imported_by(module)
     }
     found = {one for one in imported if one.startswith("shallows.experiments")}
-    assert found == {f"shallows.experiments.comparing.{one}" for one in ("rows", "verdicts")}
+    assert found == {f"shallows.experiments.comparing.{one}" for one in ("table_rows", "verdicts")}
     below = modules_of(graph, "experiments")
     assert not any(graph.find_modules_directly_imported_by(one) & set(modules_of(graph, "report")) for one in below)
 

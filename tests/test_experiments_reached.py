@@ -8,7 +8,7 @@ import pytest
 from claims_example import RACE, REACHED, claim_of, made, rows_of
 from shallows.experiments.comparing import claims
 from shallows.experiments.comparing.measurements import Measurements
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.table_rows import Row
 
 
 def reached(published, **changes):

@@ -10,7 +10,7 @@ import pytest
 from claims_example import claim_of, made, rows_of
 from shallows.experiments.claim_functions import slope
 from shallows.experiments.comparing import uncertainty, verdicts
-from shallows.experiments.comparing.rows import Measured, Row, counts_by_kind, write_rows
+from shallows.experiments.comparing.table_rows import Measured, Row, counts_by_kind, write_rows
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.running import analysis_run
 from shallows.theory.results import AnalysisResult

@@ -186,8 +186,8 @@ def test_observers_see_components_in_the_middle_of_the_training():
     ("options", "match"),
     [
         ({"n_components": 0}, "n_components must be a whole number"),
-        ({"method": "qr"}, "method must be one of 'subspace', 'individual'"),
-        ({"scaling": "none"}, "scaling must be one of"),
+        ({"method": "qr"}, "no value of method 'qr'. Known: individual, subspace"),
+        ({"scaling": "none"}, "no value of scaling 'none'"),
         ({"step_size": -1.0}, "step_size must be a positive number"),
         ({"decrease": -1.0}, "decrease must be a number of at least 0"),
         ({"max_features": 0}, "max_features must be a whole number"),

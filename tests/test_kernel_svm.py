@@ -197,7 +197,7 @@ def test_several_classes_are_those_of_the_other_solver():
     [
         ({"C": -1.0}, "C must be a positive number"),
         ({"solver": "simplex"}, "simplex"),
-        ({"loss": "square"}, "loss must be one of 'auto', 'hinge', 'squared_hinge'"),
+        ({"loss": "square"}, "no value of loss 'square'. Did you mean 'squared_hinge'"),
         ({"solver": "newton", "loss": "hinge"}, "solver='newton' takes the loss 'squared_hinge'"),
         ({"solver": "decomposition", "solver_params": {"working_set": 3}}, "working_set must be an even whole number"),
         (

@@ -13,10 +13,9 @@ from workflow_runs import PROJECT
 
 @pytest.fixture
 def measured(monkeypatch):
-    methods = {"seconds": {"slow": 3.0}, "memory": {"slow": 0.5}, "most": {"slow": 10.0}, "start": {"slow": 0.7}}
-    models = {"seconds": {"kernel_epochs": 2.0}, "memory": {}, "most": {"kernel_epochs": 10.0}, "start": {}}
-    found = {what: {"methods": methods[what], "models": models[what]} for what in methods}
-    monkeypatch.setattr(costs, "_measured", lambda: found)
+    methods = {"slow": {"seconds": 3.0, "memory": 0.5, "most": 10.0, "start": 0.7}}
+    models = {"kernel_epochs": {"seconds": 2.0, "most": 10.0}}
+    monkeypatch.setattr(costs, "_measured", lambda: {"methods": methods, "models": models})
 
 
 def test_a_factor_counts_for_as_much_work_as_was_measured_beside_the_start_of_the_method(measured):
@@ -32,9 +31,9 @@ def test_a_factor_counts_for_as_much_work_as_was_measured_beside_the_start_of_th
 def test_the_factors_are_of_methods_and_models_that_exist():
     methods = own_plan().configuration.methods
     found = json.loads(costs.PATH.read_text())
-    for what in ("start", "seconds", "memory", "most"):
-        assert found[what]["methods"].keys() <= methods.keys()
-        assert found[what]["models"].keys() <= MODELS.keys()
+    assert found["methods"].keys() <= methods.keys() and found["models"].keys() <= MODELS.keys()
+    for one in (*found["methods"].values(), *found["models"].values()):
+        assert {*one} == {"start", "seconds", "memory", "most"}
     assert 1.0 < found["within"]["memory"] < 2.0 and 1.0 < found["within"]["seconds"] < 10.0
 
 
@@ -51,7 +50,8 @@ def test_the_factors_that_are_fitted_bring_estimates_to_what_was_measured():
     ]  # fmt: skip
     found = program.factors(made)
     # A method's constants are held a little near those of its model.
-    assert found["seconds"]["methods"] == pytest.approx({"a": 4.0, "b": 0.5}, rel=0.15)
-    assert found["start"]["methods"] == pytest.approx({"a": 2.0, "b": 2.0}, rel=0.15)
-    assert found["memory"]["models"]["one_pass"] == pytest.approx(0.5, rel=0.02)
-    assert found["most"] == {"methods": {"a": 40.0, "b": 40.0}, "models": {"one_pass": 40.0}}
+    a, b, of_model = found["methods"]["a"], found["methods"]["b"], found["models"]["one_pass"]
+    assert (a["seconds"], b["seconds"]) == pytest.approx((4.0, 0.5), rel=0.15)
+    assert (a["start"], b["start"]) == pytest.approx((2.0, 2.0), rel=0.15)
+    assert of_model["memory"] == pytest.approx(0.5, rel=0.02)
+    assert [one["most"] for one in (a, b, of_model)] == [40.0] * 3

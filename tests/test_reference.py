@@ -10,10 +10,10 @@ import pytest
 import report_example
 from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.rows import COLUMNS, Row
+from shallows.experiments.comparing.table_rows import COLUMNS, Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.running import record as records
-from shallows.reference import collection, compaction, earlier, folder, verification
+from shallows.reference import agreement, collection, compaction, earlier, folder
 from shallows.report import target as targets
 from workflow_runs import PROJECT
 
@@ -29,15 +29,15 @@ def row(mean, **given):
 
 
 def states(reference, here, **said):
-    return [one.state for one in verification.compare(reference, here, **said)]
+    return [one.state for one in agreement.compare(reference, here, **said)]
 
 
 def test_a_number_within_its_interval_agrees_and_an_altered_one_is_told():
     reference = [row("4.0")]
-    (near,) = verification.compare(reference, [row("4.4")])
-    (far,) = verification.compare(reference, [row("9.0")])
-    assert near.state == verification.AGREES
-    assert far.state == verification.DRIFTED
+    (near,) = agreement.compare(reference, [row("4.4")])
+    (far,) = agreement.compare(reference, [row("9.0")])
+    assert near.state == agreement.AGREES
+    assert far.state == agreement.DRIFTED
     for part in ("digits", "EigenPro", "epochs=5", "test_error", "9 here", "4 in the reference", "1,000 test points"):
         assert part in str(far)
 
@@ -46,63 +46,63 @@ def test_the_margin_is_two_standard_errors_and_a_share():
     # Two deviations of 0.1 over two seeds each, 4 % counted on 1,000 points, 1 % of 4.
     counted = 100 * (0.04 * 0.96 / 1000) ** 0.5
     wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2 + counted**2) ** 0.5 + 0.04
-    assert verification.margin_between(row("4.0"), row("4.1"), 4.0)[0] == pytest.approx(wanted, rel=1e-12)
-    assert "1,000 test points" in verification.margin_between(row("0.0"), row("0.1"), 4.0)[1]
+    assert agreement.margin_between(row("4.0"), row("4.1"), 4.0)[0] == pytest.approx(wanted, rel=1e-12)
+    assert "1,000 test points" in agreement.margin_between(row("0.0"), row("0.1"), 4.0)[1]
 
 
 def test_a_claim_that_compares_methods_has_fewer_repetitions_than_runs():
     records = {"records": "a;b;c;d", "unit": "", "evidence": "order"}
     wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2) ** 0.5 + 0.04
-    assert verification.margin_between(row("4.0", **records), row("4.1", **records), 4.0)[0] == pytest.approx(wanted)
+    assert agreement.margin_between(row("4.0", **records), row("4.1", **records), 4.0)[0] == pytest.approx(wanted)
 
 
 def test_one_seed_of_what_is_not_counted_may_differ_by_its_share_alone():
     given = {"unit": "", "measured_sd": "", "repetitions": "1"}
-    share = verification.RELATIVE_ALONE
-    assert states([row("2", **given)], [row(f"{2 + 1.9 * share}", **given)]) == [verification.AGREES]
-    assert states([row("2", **given)], [row(f"{2 + 2.1 * share}", **given)]) == [verification.DRIFTED]
+    share = agreement.RELATIVE_ALONE
+    assert states([row("2", **given)], [row(f"{2 + 1.9 * share}", **given)]) == [agreement.AGREES]
+    assert states([row("2", **given)], [row(f"{2 + 2.1 * share}", **given)]) == [agreement.DRIFTED]
 
 
 def test_a_fact_is_to_be_the_same():
-    assert states([row("4000", evidence="fact")], [row("4001", evidence="fact")]) == [verification.DRIFTED]
-    assert states([row("4000", evidence="fact")], [row("4000", evidence="fact")]) == [verification.AGREES]
-    assert verification.margin_between(row("1", evidence="fact"), row("1"), 5000.0)[0] == pytest.approx(0.005)
+    assert states([row("4000", evidence="fact")], [row("4001", evidence="fact")]) == [agreement.DRIFTED]
+    assert states([row("4000", evidence="fact")], [row("4000", evidence="fact")]) == [agreement.AGREES]
+    assert agreement.margin_between(row("1", evidence="fact"), row("1"), 5000.0)[0] == pytest.approx(0.005)
 
 
 def test_numbers_on_data_of_another_size_do_not_agree():
-    (found,) = verification.compare([row("4.0")], [row("4.0", n_test="500")])
-    assert found.state == verification.DRIFTED
+    (found,) = agreement.compare([row("4.0")], [row("4.0", n_test="500")])
+    assert found.state == agreement.DRIFTED
     assert "4000+500 points here" in str(found)
 
 
 def test_a_missing_row_and_a_missing_number_are_told():
     reference = [row("4.0"), row("5.0", setting="epochs=10")]
     here = [row("", reason="training ended before 5 epochs")]
-    first, second = verification.compare(reference, here)
-    assert (first.state, second.state) == (verification.MISSING, verification.MISSING)
+    first, second = agreement.compare(reference, here)
+    assert (first.state, second.state) == (agreement.MISSING, agreement.MISSING)
     assert "training ended before 5 epochs" in str(first)
     assert "no such row" in str(second)
 
 
 def test_times_and_what_was_reached_in_a_time_are_left_out():
     reference, here = [row("4.0"), row("7.0", metric="seconds")], [row("90.0"), row("700", metric="seconds")]
-    assert states(reference, here, of_the_machine=["seconds"]) == [verification.DRIFTED, verification.LEFT_OUT]
-    assert states(reference, here, timed_runs=["abcdef0123"]) == [verification.LEFT_OUT] * 2
+    assert states(reference, here, of_the_machine=["seconds"]) == [agreement.DRIFTED, agreement.LEFT_OUT]
+    assert states(reference, here, timed_runs=["abcdef0123"]) == [agreement.LEFT_OUT] * 2
 
 
 def test_what_is_not_finite_agrees_with_its_like_alone():
     for text in ("nan", "inf", "-inf"):
-        assert states([row(text)], [row(text)]) == [verification.AGREES]
-        assert states([row("4.0")], [row(text)]) == [verification.DRIFTED]
-        assert states([row(text)], [row("4.0")]) == [verification.DRIFTED]
-    assert states([row("inf")], [row("-inf")]) == [verification.DRIFTED]
+        assert states([row(text)], [row(text)]) == [agreement.AGREES]
+        assert states([row("4.0")], [row(text)]) == [agreement.DRIFTED]
+        assert states([row(text)], [row("4.0")]) == [agreement.DRIFTED]
+    assert states([row("inf")], [row("-inf")]) == [agreement.DRIFTED]
 
 
 def test_differences_below_a_millionth_of_the_largest_value_are_rounding():
     given = {"unit": "", "measured_sd": "", "repetitions": "1", "metric": "residual"}
     reference = [row("1.0", **given), row("1e-9", setting="epochs=9", **given)]
-    assert states(reference, [row("1.0", **given), row("5e-7", setting="epochs=9", **given)])[1] == verification.AGREES
-    assert states(reference, [row("1.0", **given), row("5e-6", setting="epochs=9", **given)])[1] == verification.DRIFTED
+    assert states(reference, [row("1.0", **given), row("5e-7", setting="epochs=9", **given)])[1] == agreement.AGREES
+    assert states(reference, [row("1.0", **given), row("5e-6", setting="epochs=9", **given)])[1] == agreement.DRIFTED
 
 
 # The folder ----------------------------------------------------------------------------------------------------------
@@ -136,10 +136,10 @@ def test_a_torn_file_is_refused_by_name(reference, name, tmp_path):
     content = (reference / name).read_bytes()
     (reference / name).write_bytes(content[: len(content) // 2])
     with pytest.raises(folder.TornReferenceError, match=rf"{name} is not whole.*git checkout"):
-        verification.verify(own(tmp_path, row("4.0")), reference)
+        agreement.verify(own(tmp_path, row("4.0")), reference)
     (reference / name).unlink()
     with pytest.raises(folder.TornReferenceError, match=f"{name} is listed"):
-        verification.verify(own(tmp_path, row("4.0")), reference)
+        agreement.verify(own(tmp_path, row("4.0")), reference)
 
 
 def test_one_altered_digit_of_a_reference_is_refused(reference):
@@ -171,34 +171,34 @@ def test_files_that_the_index_does_not_list_are_removed(reference):
 
 def test_a_verification_says_what_drifted_and_what_was_not_run(reference, tmp_path):
     index = folder.read_index(reference)
-    good = verification.verify(own(tmp_path / "good", row("4.0")), reference)
+    good = agreement.verify(own(tmp_path / "good", row("4.0")), reference)
     assert good.holds
-    bad = verification.verify(own(tmp_path / "bad", row("9.0", verdict="deviates")), reference)
+    bad = agreement.verify(own(tmp_path / "bad", row("9.0", verdict="deviates")), reference)
     assert not bad.holds
-    told = "\n".join(verification.report(bad, index))
+    told = "\n".join(agreement.report(bad, index))
     assert "drifted: digits · EigenPro · epochs=5 · test_error: 9 here" in told and "verdict:" not in told
-    none = verification.verify(tmp_path / "none", reference)
+    none = agreement.verify(tmp_path / "none", reference)
     assert not none.holds  # nothing was compared
-    said = "\n".join(verification.report(none, index))
+    said = "\n".join(agreement.report(none, index))
     assert said.count("Nothing could be compared: of 1 targets") == 1
     assert "Nothing could be compared" not in told
     assert "Not run here: invented" in said
     assert "Not in the reference: other" in said
     with pytest.raises(UnknownNameError, match="invented"):
-        verification.verify(tmp_path, reference, ["invnted"])
+        agreement.verify(tmp_path, reference, ["invnted"])
 
 
 def test_a_verdict_that_differs_is_told_beside_numbers_that_agree(reference, tmp_path):
-    found = verification.verify(own(tmp_path, row("4.1", verdict="deviates")), reference)
+    found = agreement.verify(own(tmp_path, row("4.1", verdict="deviates")), reference)
     assert found.holds
-    assert "deviates here, reproduced there" in "\n".join(verification.report(found, folder.read_index(reference)))
+    assert "deviates here, reproduced there" in "\n".join(agreement.report(found, folder.read_index(reference)))
 
 
 def test_every_number_is_written_with_its_margin(reference, tmp_path):
-    found = verification.verify(own(tmp_path, row("9.0")), reference)
-    verification.write_csv(found, tmp_path / "verification.csv")
+    found = agreement.verify(own(tmp_path, row("9.0")), reference)
+    agreement.write_csv(found, tmp_path / "verification.csv")
     header, line = (tmp_path / "verification.csv").read_text().splitlines()
-    assert header.split(",") == list(verification.COLUMNS)
+    assert header.split(",") == list(agreement.COLUMNS)
     assert line.startswith("invented,digits,EigenPro,epochs=5,test_error,drifted,4,9,")
 
 

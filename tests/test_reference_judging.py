@@ -10,7 +10,7 @@ import pytest
 
 from claims_example import RACE, REACHED, made
 from shallows.experiments.comparing import target_table, verdicts
-from shallows.experiments.comparing.rows import Row, counts_by_kind
+from shallows.experiments.comparing.table_rows import Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning.plan import Plan
 from shallows.reference import collection, folder, judging
@@ -219,6 +219,28 @@ def test_a_value_of_other_parameters_passes_for_the_method_no_more_and_is_ours_w
     if has_ours:
         row = rows["fast (ours)", "error"]
         assert (row.series, row.verdict, row.published, row.measured_mean) == ("ours", Verdict.MEASURED, "", 2.0)
+
+
+def test_a_method_that_loses_one_series_keeps_the_rows_of_its_others():
+    curves = {(method, kernel, 0): {"error": {1: 2.0}} for method in ("fast", "slow") for kernel in "gl"}
+    claims = {"beside": {"label": "x", "evidence": "own", "of": {"method": "slow"}, "over": {"method": "fast"}}}
+    claims["beside"] |= {"at_least": 0.5, "reason": "", "fixed": "first commit"}
+    comparison, measured = made(curves, metrics={"error": {"label": "e", "evidence": "own"}}, claims=claims)
+    for name, run in measured.items():
+        run.record["run"]["parameters"] = {"rank": 160, "seed_of": name[:6]}
+    for one in comparison["series"]:
+        one |= {"parameters": {"rank": 160, "seed_of": f"{one['method']}-{one['setting']['kernel']}"}, "fixed": []}
+    files = folder.TargetFiles(
+        [row for metric in ("error", "beside") for row in held_of(comparison, measured, metric).rows],
+        held_of(comparison, measured, "error").record,
+    )
+    whole = judging.judged_again(comparison, files)
+    assert texts(whole) == texts(files.rows) and len(whole) == 6
+    lost = [one for one in comparison["series"] if (one["method"], one["setting"]["kernel"]) != ("fast", "l")]
+    rows = judging.judged_again({**comparison, "series": lost}, files)
+    gone = [("fast", "kernel=l; epochs=1", "error"), ("slow", "kernel=l", "beside")]
+    kept = [row for row in whole if (row.method, row.setting, row.metric) not in gone]
+    assert len(kept) == 4 and texts(row for row in rows if row.records) == texts(kept)
 
 
 def test_a_derivation_is_judged_no_more():

@@ -8,7 +8,7 @@ import pytest
 
 from report_example import LABEL
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import COLUMNS
+from shallows.experiments.comparing.table_rows import COLUMNS
 from shallows.report import figures, tables
 from shallows.report.target import read
 

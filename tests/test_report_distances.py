@@ -7,7 +7,7 @@ import urllib.parse
 from matplotlib.colors import to_hex
 
 import report_example
-from shallows.experiments.comparing.rows import Row, write_rows
+from shallows.experiments.comparing.table_rows import Row, write_rows
 from shallows.report import distances, page
 from shallows.report.target import read
 

@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 
 import report_example
-from shallows.experiments.comparing.rows import read_rows, write_rows
+from shallows.experiments.comparing.table_rows import read_rows, write_rows
 from shallows.report import page, sheet
 from shallows.report.target import Target, read
 

@@ -10,7 +10,7 @@ import report_example
 from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.row_maker import dataset_name
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.table_rows import Row
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning import configuration
 from shallows.experiments.planning.configuration import ConfigurationError

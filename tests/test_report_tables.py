@@ -13,7 +13,7 @@ import pytest
 import report_example
 from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.rows import counts_by_kind, read_rows, write_rows
+from shallows.experiments.comparing.table_rows import counts_by_kind, read_rows, write_rows
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.setting_text import parse_setting
 from shallows.report import pivot, tables

@@ -1,7 +1,7 @@
 """The order of the rooms: imports point down the list of CONTRIBUTING.md."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import grimp
 import pytest
@@ -9,6 +9,16 @@ import pytest
 from workflow_runs import PROJECT
 
 SOURCES = PROJECT / "src" / "shallows"
+
+#: Names of modules in several rooms: of an algorithm its solver, estimator and study, or the same part of each room.
+SHARED = {
+    *("__init__", "base", "checkpoints", "convergence", "eigenpro", "fastfood", "feature_eigenpro", "fitting"),
+    *("hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "pegasos", "precomputed"),
+    *("predictions", "problem", "semi_random", "source", "tensor_sketch"),
+}
+#: Names with two meanings that stay, since results depend on the modules: batches of a stream and of the loop, rows of
+#: a matrix and of a dataset, scales of features and of costs, rows of features and of budgeted machines.
+TWO_MEANINGS = {"batches", "rows", "scaling", "sparse_rows"}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +44,12 @@ def room_of(module):
 def test_every_room_stands_in_the_list(order):
     rooms = {path.stem for path in SOURCES.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert rooms - {"__init__"} == set(order)
+
+
+def test_no_further_name_of_a_module_is_in_two_rooms():
+    names = Counter(path.stem for path in SOURCES.rglob("*.py"))
+    assert {name for name, count in names.items() if count > 1} == SHARED | TWO_MEANINGS
+    assert names["rows"] == 2
 
 
 def test_imports_point_down_the_list(graph, order):

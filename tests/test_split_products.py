@@ -91,5 +91,5 @@ def test_on_a_cpu_the_word_changes_nothing_and_others_are_refused():
     X, y = sample(200, 3), sample(200, 1)[:, 0]
     full, split = (EigenProRegressor(precision=word, random_state=0).fit(X, y) for word in ("full", "split"))
     assert np.array_equal(full.dual_coef_, split.dual_coef_)
-    with pytest.raises(ShallowsError, match="precision must be one of 'full', 'split'"):
+    with pytest.raises(ShallowsError, match=r"no value of precision 'double'. Did you mean 'full'"):
         EigenProRegressor(precision="double").fit(X, y)

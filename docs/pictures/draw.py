@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib
 import seaborn
 
-from shallows.experiments.comparing.rows import counts_by_kind
+from shallows.experiments.comparing.table_rows import counts_by_kind
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning.plan import Plan
 from shallows.reference import drawing, folder

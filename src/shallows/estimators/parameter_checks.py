@@ -6,13 +6,13 @@ import inspect
 import math
 import numbers
 import re
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from .. import arrays
-from ..errors import ShallowsError
+from ..errors import ShallowsError, UnknownNameError
 
 MOST = 2**31 - 1
 """The largest count that a parameter may be. Compiled loops and other libraries count in 32 bits."""
@@ -122,11 +122,9 @@ def width(bandwidth: Any) -> float | None:
 
 
 def check_choice(estimator: Any, **known: Collection[Any]) -> None:
-    """Raise an error for the first named parameter that is none of the values that are known of it."""
+    """Raise an error for the first named parameter that is none of its known values, with the nearest of them."""
     for name, values in known.items():
-        value = getattr(estimator, name)
-        if not (isinstance(value, Hashable) and value in values):  # No list or array is one of them.
-            raise ShallowsError(f"{name} must be one of {', '.join(map(repr, values))}, got {value!r}.")
+        UnknownNameError.check(f"value of {name}", getattr(estimator, name), values)
 
 
 def check_whole(estimator: Any, *names: str, least: int = 1, optional: bool = False) -> None:

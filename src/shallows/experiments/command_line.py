@@ -1,4 +1,4 @@
-"""Checks of the targets and stages on a command line; an error names the nearest right one."""
+"""Checks of the targets and stages on a command line; an error names the nearest one that exists."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def check(words: Iterable[str], plan: Plan, rules: Iterable[str], comparison: Co
     settings = plan.configuration.settings
     if comparison is None and "compare" in words:
         raise ConfigurationError(
-            "The target compare needs data of yours: snakemake --cores 4 compare --config dataset=my.csv, or the name "
-            "of an entry in config/datasets/."
+            "The target compare needs a data file: snakemake --cores 4 compare --config dataset=my.csv, or dataset= "
+            "and the name of an entry in config/datasets/."
         )
     for one in words:
         if one.startswith("-") or "=" in one or one in rules or Path(one).exists():
@@ -123,7 +123,7 @@ def _result(parts: tuple[str, ...], plan: Plan) -> None:
         if name not in plan.targets:
             raise UnknownNameError("target", name or ending, plan.targets)
         if ending not in PRODUCTS[parts[1]]:
-            raise UnknownNameError(f"form of one of the {parts[1]}", ending, PRODUCTS[parts[1]])
+            raise UnknownNameError(f"file type of {parts[1]}", ending, PRODUCTS[parts[1]])
         if parts[1] == "figures" and name not in plan.figures:
             raise ShallowsError(
                 f"The target {name} is a table and has no figure. "

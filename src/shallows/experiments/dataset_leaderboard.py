@@ -130,7 +130,7 @@ class Leaderboards:
 
         dataset, settings = get(name), self.configuration.settings
         if not self.configuration.leaderboard:
-            raise ShallowsError("The configuration has no part 'leaderboard' in methods.yaml, so there are none.")
+            raise ShallowsError("No leaderboard can be made: methods.yaml has no part 'leaderboard'.")
         if dataset.name != name:
             dataset = self.find(scale, name)
             raise ShallowsError(f"{name!r} is called {dataset.name} here: ask for {self.page(scale, dataset.name)}.")

@@ -21,10 +21,12 @@ def parse_setting(text: str) -> dict[str, str]:
 
 def selects(selection: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
     """Whether values are those that a selection names, each by a value or a list of them."""
-    return all(
-        str(values.get(key)) in map(str, wanted if isinstance(wanted, list) else [wanted])
-        for key, wanted in selection.items()
-    )
+    return all(str(values.get(key)) in map(str, listed(wanted)) for key, wanted in selection.items())
+
+
+def listed(value: Any) -> list[Any]:
+    """The members of a list or a tuple, or a single value in a list."""
+    return [*value] if isinstance(value, (list, tuple)) else [value]
 
 
 def format_setting(setting: Mapping[str, Any]) -> str:

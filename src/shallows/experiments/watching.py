@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shallows.errors import MissingExtraError, ShallowsError
-from shallows.experiments.comparing.rows import Row, counts_by_kind, read_rows
+from shallows.experiments.comparing.table_rows import Row, counts_by_kind, read_rows
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.utils import project as own_project
 from shallows.utils.progress import duration

@@ -37,11 +37,11 @@ def _run(options: argparse.Namespace) -> int:
     results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
     reference = options.reference / options.scale
     if options.command == "verify":
-        from . import folder, verification
+        from . import agreement, folder
 
-        found = verification.verify(results, reference, options.targets)
-        print(*verification.report(found, folder.read_index(reference)), sep="\n")
-        verification.write_csv(found, results / "verification.csv")
+        found = agreement.verify(results, reference, options.targets)
+        print(*agreement.report(found, folder.read_index(reference)), sep="\n")
+        agreement.write_csv(found, results / "verification.csv")
         print(f"Every number: {results / 'verification.csv'}")
         return 0 if found.holds else 1
     for line in _do(options, results, reference):

@@ -12,7 +12,7 @@ import yaml
 
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing import evaluations, target_table
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.table_rows import Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import Run
 from shallows.experiments.running import job

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.table_rows import Row
 from shallows.experiments.running.record import SCHEMA_VERSION
 from shallows.report.target import Target
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.experiments.comparing import target_table
-from shallows.experiments.comparing.rows import Row, write_rows
+from shallows.experiments.comparing.table_rows import Row, write_rows
 from shallows.experiments.planning.configuration import summary_paths
 from shallows.experiments.planning.plan import Plan
 from shallows.report import figures, page, tables

@@ -1,4 +1,4 @@
-"""Runs that the reference holds from before, in the place of those that were not made again."""
+"""Runs taken from the present reference where a collection lacks them, with their rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from shallows.experiments.claim_functions import Curve
 from shallows.experiments.comparing.evaluations import RunResult
-from shallows.experiments.comparing.rows import Measured, Row
+from shallows.experiments.comparing.table_rows import Measured, Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import Run
 from shallows.experiments.setting_text import parse_setting

@@ -10,7 +10,7 @@ from typing import Any
 
 from shallows.datasets.files import digest, replacing, write_json
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import Row, read_rows, write_rows
+from shallows.experiments.comparing.table_rows import Row, read_rows, write_rows
 from shallows.experiments.comparing.target_table import machine_text
 
 #: Version of the files; raised when older ones would be read in another sense.

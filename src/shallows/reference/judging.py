@@ -11,10 +11,10 @@ from shallows.experiments.comparing import cells, claims, target_table, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
 from shallows.experiments.comparing.measurements import Measurements
 from shallows.experiments.comparing.row_maker import ALL_DATA, RowMaker
-from shallows.experiments.comparing.rows import OURS, Row
+from shallows.experiments.comparing.table_rows import OURS, Row
 from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 from shallows.experiments.planning.plan import Plan
-from shallows.experiments.setting_text import parse_setting, selects
+from shallows.experiments.setting_text import listed, parse_setting, selects
 
 from . import collection, compaction, folder
 
@@ -97,27 +97,38 @@ def _of_the_present_methods(
     """The rows whose runs have the present parameters of their method, or of ours, under the name of that method."""
     rows, ours, methods = [*rows], Measurements(comparison, {}).counterparts, comparison["spec"]["methods"]
     told = {one["method"] for one in comparison["series"] if "parameters" in one}
-    renamed: dict[str, str | None] = {}
+    past: list[tuple[Row, str | None]] = []  # with our method that has the parameters of its runs
     for row in (row for row in rows if row.records and row.method):
-        if row.method not in methods:
-            renamed[row.method] = None
-        elif row.method in told:
-            words = _methods_with(comparison, [runs[one] for one in row.records])
-            if row.method not in words:
-                renamed[row.method] = ours.get(row.method) if ours.get(row.method) in words else None
+        words = _methods_with(comparison, [runs[one] for one in row.records]) if row.method in told else set()
+        if row.method not in methods or (row.method in told and row.method not in words):
+            past.append((row, ours.get(row.method) if ours.get(row.method) in words else None))
     for row in rows:
         claim = comparison["spec"].get("claims", {}).get(row.metric, {})
-        named = [row.method, *(claim[key].get("method", "") for key in ("of", "over", "less") if key in claim)]
-        old = {word for one in named for word in ([one] if isinstance(one, str) else one)} & {*renamed}
-        if not old or not row.records:
+        concerned = [(one, name) for one, name in past if _rests_on(row, claim, one)]
+        if not concerned or not row.records:
             yield row
-        elif all(renamed[word] for word in old):
+        elif all(name for _, name in concerned):
             bare = dict.fromkeys(("published", "evidence", "item", "derived", "tolerance", "fixed", "cause"), "")
-            if row.method in renamed:
-                bare |= {"method": renamed[row.method], "series": OURS}
+            names = {one.method: name for one, name in concerned}
+            if row.method in names:
+                bare |= {"method": names[row.method], "series": OURS}
             if row.verdict not in UNMEASURED:
                 bare |= {"verdict": Verdict.MEASURED, "reason": ""}
             yield replace(row, margin=None, as_collected=False, **bare)
+
+
+def _rests_on(row: Row, claim: Mapping[str, Any], other: Row) -> bool:
+    """Whether a row has runs of another row's method and series, or divides by these or subtracts them."""
+    own = (row.method, *listed(claim.get("of", {}).get("method", ())))
+    if other.method in own and {*row.records} & {*other.records}:
+        return True
+    here, there = ({**parse_setting(one.setting), "data": one.printed_data} for one in (row, other))
+    for beside in (claim[key] for key in ("over", "less") if key in claim):
+        left_open = {*here} & {*there} - {*beside}
+        agrees = all({*listed(here[key])} & {*listed(there[key])} for key in left_open)
+        if agrees and other.method in listed(beside.get("method", row.method)):
+            return True
+    return False
 
 
 def _methods_with(comparison: Mapping[str, Any], runs: Sequence[RunResult]) -> set[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .sheet import INK, QUIET, save, styled
 
+_COLUMNS = 10  # deformed digits of a class
 _GAP = 4  # pixels of paper between two digits
 _ASIDE = 12  # and between the plain digits and the deformed ones
 
@@ -38,12 +39,12 @@ def draw(
         save(figure, svg_path, title)
 
 
-def of_digits(digits: Any, svg_path: str | Path, *, source: str, columns: int = 10) -> None:
+def of_digits(digits: Any, svg_path: str | Path, *, source: str) -> None:
     """Draw the first digit of every class of a generator and its first deformations; the footer names their source."""
     n, side = len(digits.images), digits.side
     firsts = [int((digits.labels == label).argmax()) for label in range(digits.n_classes)]
     deformed = [
-        [digits.block(first + turn * n, first + turn * n + 1)[0].reshape(side, side) for turn in range(1, columns + 1)]
+        [digits.block(first + turn * n, first + turn * n + 1)[0].reshape(side, side) for turn in range(1, _COLUMNS + 1)]
         for first in firsts
     ]
     how = digits.deformation
@@ -57,7 +58,7 @@ def of_digits(digits: Any, svg_path: str | Path, *, source: str, columns: int = 
         [digits.images[first] for first in firsts],
         deformed,
         svg_path,
-        title=f"Endless MNIST: {columns} deformations of the first digit of every class",
+        title=f"Endless MNIST: {_COLUMNS} deformations of the first digit of every class",
         footer=footer,
     )
 

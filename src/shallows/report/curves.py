@@ -90,7 +90,7 @@ def _table(target: Target, x: str) -> pandas.DataFrame:
     if along not in table and table["mean"].isna().all():
         table[along] = ""  # nothing was measured, which the picture says
     if along not in table:
-        raise ShallowsError(f"The figure of {target.id} runs along {x!r}, which no row of it has.")
+        raise ShallowsError(f"The figure of {target.id} runs along {x!r}, and no row of the target has such a key.")
     table[along] = table[along].replace("", math.nan).astype(float)
     if not wanted:
         on_curves = table.loc[table[along].notna(), "metric"]

@@ -118,7 +118,7 @@ def scatter(target: Target) -> Figure:
     classes = np.sort(table.loc[table["metric"] == colour, "mean"].dropna().unique())
     classes = classes if 1 < len(classes) <= 10 else None  # few values get a colour each
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
-        raise ShallowsError(f"The figure of {target.id} needs a mark, which says which rows make one point.")
+        raise ShallowsError(f"The figure of {target.id} needs a mark, the key by which rows belong to one point.")
     panels = [value for value in ordered(table[key]) if value] or [""]
     figure, [axes] = sheet(target, rows=1, columns=len(panels), width=3.1, height=2.8)
     for ax, panel in zip(axes, panels, strict=True):

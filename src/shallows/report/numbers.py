@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from shallows.experiments.comparing.rows import number_in
+from shallows.experiments.comparing.table_rows import number_in
 
 #: Beyond these powers of ten a number is written with an exponent.
 SMALL, LARGE = 1e-4, 1e7

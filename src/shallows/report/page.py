@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import NAMED_KEYS, Row, counts_by_kind
+from shallows.experiments.comparing.table_rows import NAMED_KEYS, Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import KINDS, Verdict
 
 from . import distances
@@ -278,7 +278,7 @@ def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, t
         text = Path(path).read_text(encoding="utf-8")
         body = publish_parts(text, writer="html5", settings_overrides=settings)["body"]
     except SystemMessage as error:
-        raise ShallowsError(f"{path} is no valid reStructuredText: {error}") from None
+        raise ShallowsError(f"{path} is not valid reStructuredText: {error}") from None
 
     def linked(found: re.Match[str]) -> str:
         name = found["name"]

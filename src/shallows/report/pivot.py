@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import NAMED_KEYS, Row
+from shallows.experiments.comparing.table_rows import NAMED_KEYS, Row
 from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
 
 from . import numbers

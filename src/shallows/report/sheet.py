@@ -1,4 +1,4 @@
-"""The sheet under every figure: its style, its axes, its title, legend and label, and its files."""
+"""The layout of every figure: its style, axes, title, legend and label, and the files it is written to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The head of the report: of each paper what it claims, what was measured here, and the numbers that matter."""
+"""The first part of the report: what each paper claims, what was measured here, and the numbers that matter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.rows import Row
+from shallows.experiments.comparing.table_rows import Row
 from shallows.experiments.comparing.verdicts import Verdict
 
 from . import numbers

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from shallows.experiments.comparing.rows import OURS, Row, counts_by_kind
+from shallows.experiments.comparing.table_rows import OURS, Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import AFTER, Verdict
 
 from .numbers import decimals, is_number

@@ -1,4 +1,4 @@
-"""One target as the report sees it: the rows of its CSV, and what its JSON says besides."""
+"""One target as the report reads it: the rows of its CSV file and the description in its JSON file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 from shallows.datasets.files import replacing
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.rows import Row, read_rows
+from shallows.experiments.comparing.table_rows import Row, read_rows
 
 from .numbers import is_number
 
 
 @dataclass(frozen=True)
 class Target:
-    """The rows of one target and what its JSON says besides them."""
+    """The rows of one target and the content of its JSON file."""
 
     rows: tuple[Row, ...]
     meta: Mapping[str, Any]

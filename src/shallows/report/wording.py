@@ -1,4 +1,4 @@
-"""Words for people: names of columns and values, and the label of a table or figure."""
+"""Readable names of columns and values, and the label of a table or figure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from shallows.experiments.comparing.rows import NAMED_KEYS
+from shallows.experiments.comparing.table_rows import NAMED_KEYS
 
 from .numbers import is_number, separated
 from .target import Target

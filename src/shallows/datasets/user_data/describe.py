@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -101,14 +103,28 @@ def describe(request: Request) -> dict[str, Any]:
 
 
 def write(request: Request, out: str | Path) -> dict[str, Any]:
-    """Write the description and the checksums of the files to `out`, the stamp that `datasets.prepare` takes."""
-    files = []
+    """Write the description and the checksums of the files to `out`, the stamp that `datasets.prepare` takes.
+
+    A project that is moved keeps what was made of a file in it: the path is written relative to the stamp's folder
+    where both lie in the working folder, and absolute elsewhere.
+    """
+    folder, project, files = Path(out).resolve().parent, Path.cwd(), []
     for part, path in zip(("train", "test"), request.files, strict=False):
         place = Path(path).resolve()
+        moves = place.is_relative_to(project) and folder.is_relative_to(project)
+        told = Path(os.path.relpath(place, folder)).as_posix() if moves else str(place)
         size, sha256 = place.stat().st_size, digest(place)
-        files.append({"name": place.name, "part": part, "path": str(place), "size": size, "sha256": sha256})
-    content = {"dataset": request.dataset, "files": files, **describe(request)}
-    write_json(Path(out), content)
+        files.append({"name": place.name, "part": part, "path": told, "size": size, "sha256": sha256})
+    write_json(Path(out), {"dataset": request.dataset, "files": files, **describe(request)})
+    return read(out)
+
+
+def read(stamp: str | Path) -> dict[str, Any]:
+    """The description that `write` wrote, with the absolute paths of the files."""
+    content = json.loads(Path(stamp).read_text(encoding="utf-8"))
+    folder = Path(stamp).resolve().parent
+    for file in content["files"]:
+        file["path"] = str((folder / file["path"]).resolve())
     return content
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -88,6 +88,10 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         ShallowsError
             A parameter out of its range, or a kernel that has no such features.
         """
+        return self._fit(X, self._make_map)
+
+    def _fit(self, X: Any, make_map: Callable[..., FeatureMap]) -> Self:
+        """Fit with the map that a function makes of the points, kernel, seed, device and memory budget."""
         self._check_parameters()
         X = self._validated_training_set(X, None, None).X
         device, seed = self._fit_device(), self._seed()
@@ -104,7 +108,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             kernel = chosen_kernel(
                 self.kernel, bandwidth, self.kernel_params, sample, seed, all_equal=self._centring.all_equal
             )
-            made = self._make_map(X, kernel, seed, device, budget)
+            made = make_map(X, kernel, seed, device, budget)
             self._blocks = Blocks(made, self._n_columns(made)).to(arrays.Device("cpu"))
         self.bandwidth_ = kernel.bandwidth
         self.effective_params_ = {

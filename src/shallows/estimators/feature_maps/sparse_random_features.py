@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -142,15 +143,13 @@ class SparseRandomFeatures(FeatureMapTransformer):
         y = on_host(y)
         refuse_missing_labels(y)
         _, y = validate_data(self, native(X), y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
-        self._targets = _coded(y)
-        try:
-            super().fit(X)
-        finally:
-            vars(self).pop("_targets", None)
-        return self
+        return self._fit(X, partial(self._select_features, _coded(y)))
 
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        T, (n, d), R = self._targets, X.shape, self.block_size
+    def _select_features(
+        self, T: np.ndarray, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int
+    ) -> features.FeatureMap:
+        """Draw blocks of features and keep those with a weight for the coded targets T, shape (n, c)."""
+        (n, d), R = X.shape, self.block_size
         drawn, like = FourierFeatures(kernel, d, R, seed, form="cosine", cache_bytes=0), np.empty(0, self._dtype)
         kept = GivenUnits("cosine", np.empty((0, d), self._dtype), np.empty(0, self._dtype))
         gram, moments, W = np.empty((0, 0)), np.empty((0, T.shape[1])), np.empty((0, T.shape[1]))

@@ -1,4 +1,4 @@
-"""Rows of single values, each with the printed value, and of the points that a figure draws."""
+"""Table rows of single measured values, each beside its printed value, and of the points that a figure draws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import uncertainty, verdicts
 from .evaluations import RunResult
 from .measurements import Measurements
 from .row_maker import RowMaker
-from .rows import Measured, Row, number_in
+from .table_rows import Measured, Row, number_in
 from .verdicts import Verdict
 
 

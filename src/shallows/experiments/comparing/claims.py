@@ -15,7 +15,7 @@ from . import uncertainty, verdicts
 from .evaluations import RunResult
 from .measurements import Measurements
 from .row_maker import ALL_DATA, RowMaker
-from .rows import Measured, Row
+from .table_rows import Measured, Row
 from .verdicts import Verdict
 
 _OURS = "our criterion for this claim:"

@@ -60,8 +60,8 @@ class Measurements:
         found = self.selected({key: value for key, value in wanted.items() if key != "metric" and value != ANY})
         if len(found) > 1:
             raise ShallowsError(
-                f"The target {self.comparison['target']!r} refers to {dict(reference)}, and {len(found)} series answer "
-                "to it: name more of their settings."
+                f"The target {self.comparison['target']!r} refers to {dict(reference)}, and {len(found)} series fit "
+                "it: name more settings, so that one is left."
             )
         return found[0] if found else None
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..setting_text import format_setting, selects
 from . import verdicts
 from .evaluations import RunResult, points_used
-from .rows import AUTHORS, NOTHING, OURS, Measured, Row
+from .table_rows import AUTHORS, NOTHING, OURS, Measured, Row
 from .verdicts import QUOTED, UNEXPLAINED, UNMEASURED, Verdict
 
 #: The dataset of a row that is about several at once.
@@ -49,7 +49,8 @@ class RowMaker:
         word = words[0] if len(words) == 1 else ALL_DATA
         size, definition, printed = self._size(word, runs), self._defined.get(metric, {}), printed or {}
         evidence = printed.get("evidence") or definition.get("evidence", "")
-        series = self.series_of(method)
+        entry = self.comparison["spec"]["methods"].get(method) or {}
+        series = OURS if "ours" in entry else AUTHORS if "sources" in entry else ""
         if series == OURS and judgement[0] not in UNMEASURED:
             judgement = Verdict.MEASURED, ""
         verdict, cause, why = self.explained(
@@ -98,11 +99,6 @@ class RowMaker:
     def left_out(self) -> str:
         """Why a printed value has no run, where nothing is missing for one."""
         return self.comparison["left_out"] or "not asked for at this scale"
-
-    def series_of(self, method: str) -> str:
-        """Whether a method is our own or as its authors ran it; empty where the target does not say."""
-        entry = self.comparison["spec"]["methods"].get(method) or {}
-        return OURS if "ours" in entry else AUTHORS if "sources" in entry else ""
 
     def explained(self, verdict: Verdict, keys: Mapping[str, Any]) -> tuple[Verdict, str, str]:
         """The verdict that a row gets, the cause of a deviation, and why."""

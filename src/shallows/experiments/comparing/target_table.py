@@ -15,7 +15,7 @@ from .claims import claims
 from .evaluations import RunResult, points_used
 from .measurements import Measurements
 from .row_maker import dataset_name
-from .rows import Row, write_rows
+from .table_rows import Row, write_rows
 
 
 def write(paths: Iterable[str | Path], comparison: Mapping[str, Any], csv_path: str | Path) -> None:

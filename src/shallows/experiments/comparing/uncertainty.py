@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .evaluations import RunResult
-from .rows import NOTHING, Measured
+from .table_rows import NOTHING, Measured
 
 #: Quantile at the upper end of a 95 % interval.
 LEVEL = 0.975

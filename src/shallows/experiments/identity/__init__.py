@@ -1,1 +1,1 @@
-"""Identity: which code and which parameters made a result, by which it is kept or computed anew."""
+"""Identity of results: the code and the parameters behind them, which decide what is computed again."""

@@ -1,4 +1,4 @@
-"""The code that made a result: a digest of the modules behind it, by which it goes out of date, and the commit."""
+"""The code behind a result: a digest of its modules, by which results out of date are found, and the commit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..setting_text import listed
 from . import signatures, source_code
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def of_run(
     named = {*_named(parameters), *_named_by_default(places, parameters)}
     if definition["runs"] != "analysis":
         places += (f"{_RUNNING}.measures",)
-        named |= {("measure", name) for name in _list(definition.get("measures", DEFAULT_MEASURES))}
+        named |= {("measure", name) for name in listed(definition.get("measures", DEFAULT_MEASURES))}
     return places, frozenset(named)
 
 
@@ -95,7 +96,7 @@ def _named(parameters: Any) -> Iterator[tuple[str, str]]:
     if isinstance(parameters, Mapping):
         for key, value in parameters.items():
             if key in NAMING:
-                yield from ((NAMING[key], one) for one in _list(value) if isinstance(one, str))
+                yield from ((NAMING[key], one) for one in listed(value) if isinstance(one, str))
             else:
                 yield from _named(value)
     elif isinstance(parameters, (list, tuple)):
@@ -107,10 +108,6 @@ def _named_by_default(places: Iterable[str], parameters: Mapping[str, Any]) -> I
     for place in places:
         defaults = signatures.parameters(place) or {}
         yield from _named({name: value for name, value in defaults.items() if name not in parameters})
-
-
-def _list(value: Any) -> list[Any]:
-    return [*value] if isinstance(value, (list, tuple)) else [value]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Parameters and defaults of what methods call, read from the sources, since imports take longer than a plan."""
+"""Parameters and defaults of what methods call, read from the source files, since importing would take too long."""
 
 from __future__ import annotations
 

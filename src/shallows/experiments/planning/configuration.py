@@ -158,7 +158,7 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
             if None in row or None in row.values():
                 raise ConfigurationError(f"{place}: it needs as many fields as columns; quote a text that has a comma.")
             if row.get("evidence") not in (None, "", "quotation"):
-                raise ConfigurationError(f"{place}: evidence is 'quotation' or empty.")
+                raise ConfigurationError(f"{place}: the column evidence holds 'quotation' or nothing.")
             rows.append({**empty, **row, "item": row.get("item") or str(reader.line_num)})
         return rows
 
@@ -231,7 +231,7 @@ def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
         if before in names:
             raise ConfigurationError(
                 f"The variant {variant!r} never begins: {' after '.join([*reversed(names), before])}. "
-                "Leave 'after' out of the one that is to begin from the published files."
+                "Leave 'after' out of the one that starts from the published files."
             )
         names.insert(0, before)
 
@@ -291,7 +291,7 @@ def check_items(items: Items, published: Mapping[str, Sequence[Mapping[str, str]
                 counted = {rows[place]["item"] for place in places if not rows[place]["derived"]}
                 if not places or len(counted) != item["count"]:
                     raise ConfigurationError(
-                        f"The item {item['item']!r} says that it has {item['count']} printed items; "
+                        f"The item {item['item']!r} says that it has {item['count']} printed values, and "
                         f"its {len(places)} rows have {len(counted)}."
                     )
                 for place in places:

@@ -328,8 +328,8 @@ def within() -> dict[str, float]:
 
 
 def _factor(what: str, method: str, model: str, default: float = 1.0) -> float:
-    factors = _measured()[what]
-    return factors["methods"].get(method, factors["models"].get(model, default))
+    of_method, of_model = _measured()["methods"].get(method, {}), _measured()["models"].get(model, {})
+    return of_method.get(what, of_model.get(what, default))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Questions to Slurm: whether it keeps accounts, how large its nodes are, and which limits follow for jobs."""
+"""Queries to Slurm: whether it keeps accounts of jobs, how large its nodes are, and what limits jobs have from that."""
 
 from __future__ import annotations
 

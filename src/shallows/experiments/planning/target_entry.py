@@ -1,4 +1,4 @@
-"""A target's entry in the configuration: its evaluation points and variants, and what its schema cannot check.
+"""A target's entry in the configuration: its evaluation points and variants, and the checks that a schema cannot make.
 
 Its metrics and claims must name what exists, and give functions the parameters that they have. A metric may be anything
 that a run's curve or its single numbers hold; nothing here knows what methods measure. The module is read whenever the
@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, check_call
+from ..setting_text import listed
 from .configuration import ConfigurationError, look_up, placed
 
 CRITERIA = ("at_most", "at_least", "between", "tolerance")
@@ -47,7 +48,9 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 raise ConfigurationError(f"The name {name!r} is both a metric and the mark that metrics run along.")
             is_derived = metric.get("evidence") == "derivation"
             if ("why" in metric) != is_derived or ("why" in metric and "tolerance" in metric):
-                raise ConfigurationError("A derivation, and no other metric, has 'why', and it has no tolerance.")
+                raise ConfigurationError(
+                    "A metric has 'why' if its evidence is 'derivation', and only then; it has no tolerance."
+                )
             if "first_passage" in metric and not list(_levels(metric)):
                 raise ConfigurationError("A first passage needs a level, at_most or at_least.")
             for level in _levels(metric):
@@ -147,7 +150,7 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
     if "over" in claim and "less" in claim:
         raise ConfigurationError("A claim has 'over' or 'less', not both: it is about a ratio or about a difference.")
     if "counted_on" in claim and not (claim.get("paired") and "less" in claim):
-        raise ConfigurationError("'counted_on' is for the interval of a difference: 'less' with 'paired'.")
+        raise ConfigurationError("'counted_on' needs 'less' and 'paired': it widens the interval of a difference.")
     if claim.get("paired") and "tolerance" in claim:
         raise ConfigurationError("An interval is judged by at_most, at_least or between, not by a tolerance.")
 
@@ -204,7 +207,7 @@ def _check_reference(reference: Any, spec: Mapping[str, Any]) -> None:
         if key not in ("metric", "printed"):
             look_up("setting", key, ("data", "method", *spec["settings"]))
         if key == "method":
-            for word in wanted if isinstance(wanted, list) else [wanted]:
+            for word in listed(wanted):
                 look_up("method", word, spec["methods"])
 
 
@@ -214,7 +217,7 @@ def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
     names["data"] = {word for at in spec["scales"].values() for word in at["data"]}
     for key, wanted in where.items():
         look_up("key of a row", key, (*names, *spec["settings"], spec.get("mark", "")))
-        for word in wanted if isinstance(wanted, list) else [wanted]:
+        for word in listed(wanted):
             look_up(key, word, names.get(key, (word,)))
 
 

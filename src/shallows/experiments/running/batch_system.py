@@ -1,4 +1,4 @@
-"""A job in a batch system: its memory, its files, its time, how it is saved and continues in another job."""
+"""A job in a batch system: its memory, files and time, and how a training is saved and continued in another job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading and calling what a method's entry names, and checksums of the results."""
+"""Loads the class or function that a method's entry names; computes checksums of models and arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of a job: copies what it prints into a file, and ends it with one sentence where it fails on purpose."""
+"""The log of a job: a copy of what it prints; an expected error ends the job with one sentence and no traceback."""
 
 from __future__ import annotations
 

@@ -64,9 +64,9 @@ def check(record: Mapping[str, Any], place: str | Path = "") -> None:
     version, named = record.get("schema_version"), f"The record{f' in {place}' if str(place) else ''}"
     if isinstance(version, int) and version != SCHEMA_VERSION:
         raise ShallowsError(
-            f"{named} was left by another version of this package (its form is {version}, that of today "
-            f"{SCHEMA_VERSION}), and results of two versions are not mixed. Move the folder of results away, or name "
-            "another with --config results=..., and run it again."
+            f"{named} was left by another version of this package (its schema has version {version}, that of this "
+            f"package {SCHEMA_VERSION}), and results of two versions are not mixed. Move the folder of results away, "
+            "or name another with --config results=..., and run it again."
         )
     error = next(iter(_validator().iter_errors(record)), None)
     if error is not None:

@@ -1,4 +1,4 @@
-"""Doing one run, from prepared data to its record and curve; a run that was killed resumes."""
+"""Does one run, from prepared data to its record and curve; a run that was killed resumes."""
 
 from __future__ import annotations
 

@@ -116,8 +116,7 @@ def _fit_file(
         stamp = Path(place) / "verified.json"
 
         def described() -> dict[str, Any]:
-            describe.write(request.resolve({"dataset": str(file), **options}), stamp)
-            return json.loads(stamp.read_text(encoding="utf-8"))
+            return describe.write(request.resolve({"dataset": str(file), **options}), stamp)
 
         description = described() if processes is None else processes.on_first(described)
         estimator = estimator_of(method, description["entry"]["task"], parameters)

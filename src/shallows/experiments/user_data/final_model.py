@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from shallows.datasets.user_data import describe
 from shallows.datasets.user_data.fitted_preparation import fit_preparation
 from shallows.datasets.user_data.new_rows import columns_of
 from shallows.errors import ShallowsError
@@ -32,7 +33,7 @@ def write(
     Its parameters are those with the best mean validation score over the divisions; a bandwidth stays the same multiple
     of the median distance. One preparation tells whether the arrays are sparse.
     """
-    description = json.loads(Path(stamp).read_text(encoding="utf-8"))
+    description = describe.read(stamp)
     results = read(outcomes, description)
     recommendation = recommend(results)
     if recommendation is None:

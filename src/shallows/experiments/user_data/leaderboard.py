@@ -14,7 +14,7 @@ import numpy as np
 from shallows.datasets.catalogue import Dataset, get
 from shallows.datasets.files import write_json
 
-from ..comparing.rows import Measured, Row, write_rows
+from ..comparing.table_rows import Measured, Row, write_rows
 from ..comparing.target_table import describe_runs
 from ..comparing.verdicts import Verdict
 from ..setting_text import parse_setting
@@ -50,17 +50,12 @@ _NOTHING = "nothing to choose"
 
 
 def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path) -> None:
-    """Write every table of a comparison into a folder, and remove the runs of an earlier one."""
+    """Write every table of a comparison into a folder, and remove the runs of methods and seeds that it has not."""
     outcomes = [*map(Path, outcomes)]
-    _remove_others(outcomes)
-    write_tables(read(outcomes, json.loads(Path(stamp).read_text(encoding="utf-8"))), folder)
-
-
-def _remove_others(outcomes: Iterable[Path]) -> None:
-    """Remove the runs of methods and seeds that are not in this comparison."""
-    for folder in {path.parents[2] for path in outcomes}:
-        for other in set(folder.glob(f"*/seed*/{outcomes[0].name}")) - set(outcomes):
+    for runs in {path.parents[2] for path in outcomes}:
+        for other in set(runs.glob(f"*/seed*/{outcomes[0].name}")) - set(outcomes):
             shutil.rmtree(other.parent)
+    write_tables(read(outcomes, json.loads(Path(stamp).read_text(encoding="utf-8"))), folder)
 
 
 def write_tables(results: Results, folder: str | Path, names: Iterable[str] = TABLES) -> None:

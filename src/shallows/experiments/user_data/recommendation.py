@@ -1,4 +1,4 @@
-"""The method to take on a user's data, and the sentence that says why."""
+"""The recommended method on a user's data, and the sentence that gives the reason."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def load(place: str | Path) -> SavedModel:
         raise ShallowsError(f"{path} does not describe a saved model.")
     if content["format"] != FORMAT:
         raise ShallowsError(
-            f"{path} was written by another version of shallows (form {content['format']}, not {FORMAT}). Fit the "
-            "model again by this version, or predict by that one."
+            f"{path} was written by another version of shallows (format {content['format']}, not {FORMAT}). Fit "
+            "the model again with this version, or predict with that one."
         )
     try:
         parts = {part: _read(path.parent, **file) for part, file in content["files"].items()}

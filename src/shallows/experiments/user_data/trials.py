@@ -1,4 +1,4 @@
-"""The parameters that a method may have on a user's data, each choice fitted and scored on a validation part."""
+"""The choices of parameters of a method on a user's data, each fitted and scored on a validation part."""
 
 from __future__ import annotations
 

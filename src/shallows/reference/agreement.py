@@ -14,7 +14,7 @@ from typing import Any
 
 from shallows.datasets.files import replacing
 from shallows.errors import UnknownNameError
-from shallows.experiments.comparing.rows import Row, read_rows
+from shallows.experiments.comparing.table_rows import Row, read_rows
 from shallows.experiments.comparing.uncertainty import standard_error
 
 from . import folder

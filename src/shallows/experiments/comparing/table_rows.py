@@ -190,8 +190,8 @@ def read_rows(path: str | Path) -> list[Row]:
         missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
         if missing:
             raise ShallowsError(
-                f"{path} lacks the columns {', '.join(missing)}: it is no table of this version. Delete it, and run "
-                "the workflow to make it again."
+                f"{path} lacks the columns {', '.join(missing)}: another version of this package wrote it. Delete "
+                "it, and run the workflow to make it again."
             )
         rows = []
         for line, raw in enumerate(reader, start=2):
