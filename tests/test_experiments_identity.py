@@ -102,7 +102,7 @@ def test_modules_of_one_text_and_functions_that_bind_one_name_lead_to_their_own_
 
 
 def test_data_files_of_every_kind_count_and_those_in_a_folder_that_is_named(closure):
-    for suffix in source_code.DATA_SUFFIXES:
+    for suffix in (".cu", ".json", ".html", ".css", ".js", ".rst"):
         files = {f"table{suffix}": "1", f"drawings/inner/a{suffix}": "2", "drawings/notes.txt": "3"}
         found = closure("small.geometry", **{"geometry.py": f"names = 'table{suffix}', 'drawings'", **files})
         assert {f"small/table{suffix}", f"small/drawings/inner/a{suffix}"} < set(found)

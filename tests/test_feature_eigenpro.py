@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -188,15 +189,17 @@ def test_more_directions_than_features_are_not_flattened():
 
 
 @pytest.mark.parametrize("budget", [PLENTY, 0], ids=["kept", "made anew"])
-@pytest.mark.parametrize("weights", [False, True])
-def test_a_step_is_the_equation_of_the_paper(weights, budget):
+@pytest.mark.parametrize(("weights", "ridge"), [(False, 0.0), (True, 0.0), (True, 0.7)])
+def test_a_step_is_the_equation_of_the_paper(weights, ridge, budget):
     p = problem(rank=4, n_subsample=30, damping=0.25, weights=weights, budget=budget)
     w = np.ones(N) if p.w is None else p.w
     P, A = preconditioner_of(p.p), np.zeros((D, 2))
-    for t, reached in enumerate(states(FeatureEigenPro(0.05), p.problem, 12, BATCHES)):
+    held = replace(p.problem, regularisation=ridge)
+    for t, reached in enumerate(states(FeatureEigenPro(0.05), held, 12, BATCHES)):
         assert np.abs(reached - A).max() < 1e-13
         rows = BATCHES[t % 4]
-        A = A - 0.05 * P @ p.X[rows].T @ (w[rows, None] * (p.X[rows] @ A - p.y[rows]))
+        g = p.X[rows].T @ (w[rows, None] * (p.X[rows] @ A - p.y[rows]))
+        A = A - 0.05 * P @ (g + ridge * (rows.stop - rows.start) / N * A)
 
 
 @pytest.mark.parametrize("batches", [WHOLE, BATCHES], ids=["whole", "batches"])
