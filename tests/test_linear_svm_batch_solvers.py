@@ -102,6 +102,20 @@ def test_newton_ends_at_the_solution_within_few_iterations(weighted, sparse):
     np.testing.assert_allclose(state.margins, problem.margins(state.coefficients), atol=1e-10)
 
 
+def test_a_direction_of_newton_solves_the_weighted_equations_as_well_as_its_gradient_asks_for():
+    X, y = points(n=80)
+    weights = np.where(np.arange(80) % 4 == 0, 3.7, 0.1)
+    problem, solver = problem_of(X, y, 1e-2, SQUARED_HINGE, weights), PrimalNewton(1e-12)
+    state = solver.init(problem)
+    for _ in range(3):
+        gradient = problem.regularisation * state.coefficients + problem.risk_gradient(state.margins)
+        inside, size = weights * (state.margins < 1) / 80, np.linalg.norm(gradient)
+        H = problem.regularisation * np.eye(12) + X.T @ (inside[:, None] * X)
+        left = H @ solver._direction(problem, state, gradient, size) + gradient
+        assert np.linalg.norm(left) <= size * min(0.1, np.sqrt(size / state.first_norm)) * (1 + 1e-9)
+        state = solver.step(problem, state, 1)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_lbfgs_ends_at_the_solution_and_needs_its_memory(sparse, weighted):
