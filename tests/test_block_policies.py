@@ -10,7 +10,7 @@ import pytest
 
 from engine_example import sample
 from expansion_example import B, D, make, naive, run
-from shallows import kernels, losses
+from shallows import kernels, losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
 from shallows.solvers import DoublyStochastic
@@ -57,6 +57,10 @@ def test_uniform_re_use_takes_the_steps_of_explicit_sums():
 
 def test_old_blocks_are_drawn_uniformly():
     state = ExpansionState(np.zeros((7, 1, 1)), np.zeros((7, 1)), 1.0, n_blocks=7)
+    for seed, t in [(3, 2), (3, 4), (4, 2), (4, 4)]:
+        state.n_steps = t
+        drawn = int(streams.integers(seed, "reuse", t - 1, 1)[0] % 7)
+        assert UniformReuse(1, 1).choose(state, 0.5, None, 1, seed) == (drawn, 0.5)
     counts = np.zeros(7)
     for i in range(1, 14001, 2):
         state.n_steps = i + 1

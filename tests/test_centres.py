@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,10 +48,10 @@ def problem(*, weights=False, p=P, n=N, rank=RANK, n_subsample=M, damping=1.0, x
 # ------------------------------------------------------------------------------------------- the solver
 
 
-@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize(("weights", "ridge"), [(False, 0.0), (True, 0.0), (True, 0.7)])
 @pytest.mark.parametrize("damping", [1.0, 0.25])
 @pytest.mark.parametrize("batch", [slice(0, 9), slice(100, 117)], ids=["centres", "others"])
-def test_a_step_is_the_projection_of_the_preconditioned_gradient(batch, damping, weights):
+def test_a_step_is_the_projection_of_the_preconditioned_gradient(batch, damping, weights, ridge):
     # By functions: P of the gradient, with the eigenfunctions as functions, then the nearest function of the span.
     held, K, y, w = problem(weights=weights, damping=damping)
     x, p = sample(N), held.preconditioner
@@ -58,13 +60,26 @@ def test_a_step_is_the_projection_of_the_preconditioned_gradient(batch, damping,
     state = solver.init(held)
     state.iterate[...] = before = sample(P, 2, seed=7)
     before = before.copy()
-    after = solver.step(held, state, batch).coefficients
+    after = solver.step(replace(held, regularisation=ridge), state, batch).coefficients
     g = w[batch, None] * (K[batch] @ before - y[batch])
     D = preconditioning_matrix(p, P)
     # P of Σ gᵢ k(xᵢ, ·) is that sum less Σ (D K_ZS g)ⱼ k(zⱼ, ·), and ⟨k(zⱼ, ·), f⟩ = f(zⱼ).
     at_centres = K[batch].T @ g - K_ZZ @ (D @ (K[batch].T @ g))
+    direction = np.linalg.solve(K_ZZ, at_centres)
+    # The batch's share of λ f, which lies in the span.
+    direction += ridge * (batch.stop - batch.start) / N * (before - D @ (K_ZZ @ before))
     # Where a point is a centre, its distance is the root of what rounding leaves of zero, 1e-8.
-    assert np.abs(after - (before - 0.3 * np.linalg.solve(K_ZZ, at_centres))).max() < 1e-6
+    assert np.abs(after - (before - 0.3 * direction)).max() < 1e-6
+
+
+def test_the_average_weighs_iterates_by_about_the_eighth_power_of_their_number():
+    held, _, _, _ = problem()
+    solver, average = ProjectedEigenPro(0.3), np.zeros((P, 2))
+    state = solver.init(held)
+    for t in range(1, 6):
+        state = solver.step(held, state, slice(20 * t, 20 * t + 20))
+        average += 9.0 / (t + 8.0) * (state.iterate - average)
+        assert np.abs(state.coefficients - average).max() < 1e-13
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -113,13 +128,21 @@ def test_the_average_comes_nearer_to_the_minimum_than_the_iterate():
     assert of_average < 5e-3
 
 
-def test_the_certificate_is_that_of_the_operator_in_the_span():
-    held, K, _, _ = problem(n_subsample=P, rank=10)
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_certificate_is_that_of_the_operator_in_the_span(weights):
+    held, K, _, w = problem(n_subsample=P, rank=10, weights=weights)
     fresh = slice(P, N)
-    found = certificate(held.kernel, held.centres, held.projection, held.preconditioner, held.points(fresh))
+    found = certificate(
+        held.kernel,
+        held.centres,
+        held.projection,
+        held.preconditioner,
+        held.points(fresh),
+        w[fresh] if weights else None,
+    )
     K_ZZ = kernels.matrix(held.kernel, held.centres)
     operator = np.linalg.inv(K_ZZ) - preconditioning_matrix(held.preconditioner, P)
-    matrix = K[fresh] @ operator @ K[fresh].T
+    matrix = K[fresh] @ operator @ K[fresh].T * np.sqrt(np.outer(w[fresh], w[fresh]))
     assert found.largest_diagonal == pytest.approx(np.diagonal(matrix).max(), rel=1e-9)
     assert found.top == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=0.02)
     halves = [np.linalg.eigvalsh(matrix[:80, :80])[-1], np.linalg.eigvalsh(matrix[80:, 80:])[-1]]

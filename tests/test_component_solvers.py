@@ -11,7 +11,7 @@ from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers.components.component_state import ComponentProblem
-from shallows.solvers.components.moments import next_block
+from shallows.solvers.components.moments import next_block, share_of_batch
 from shallows.solvers.components.oja import DoublyStochasticOja
 from shallows.solvers.components.warm_start import TooFewDirectionsError, random_feature_components
 from shallows.solvers.examples import Examples
@@ -109,6 +109,18 @@ def test_new_blocks_are_taken_until_the_budget_is_used_up_and_without_one_for_ev
     assert next_block(7, 0, None, 0) == 7
     for turn in range(3):
         assert sorted(next_block(4, 4 * turn + i, 4, 9) for i in range(4)) == [0, 1, 2, 3]
+
+
+def test_a_batch_counts_by_its_examples_for_each_component_and_the_first_one_alone_makes_the_mean():
+    assert [share_of_batch(n, k, 0.1) for n, k in ((10, 1), (10, 5), (1, 5))] == [0.1, 0.1, 0.01]
+    x, f = points(), features(8)
+    problem, solver = problem_on(x, f, centred=True), DoublyStochasticOja(0.1)
+    state, means = solver.init(problem), []
+    for batch in (Examples(x[:30]), Examples(x[30:32])):
+        means.append(state.values(problem, batch.points).mean(axis=0))
+        state = solver.step(problem, state, batch)
+    share = 2 / (20 * 2)
+    assert state.mean == pytest.approx((1 - share) * means[0] + share * means[1], rel=1e-12)
 
 
 def test_a_step_that_a_batch_would_make_too_long_is_shortened():

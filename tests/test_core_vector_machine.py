@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -125,6 +127,18 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path,
     assert np.array_equal(whole.state.core, resumed.state.core)
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
     assert resumed.n_resumes > 2
+
+
+def test_a_state_that_takes_up_another_run_keeps_none_of_its_own_kernel_values():
+    x, y = two_classes()
+    problem, solver = core_problem(x, y, 10.0, 10**8), CoreVectorMachine(1e-4)
+    elsewhere = replace(problem, seed=1)
+    state, other = (solver.step(one, solver.init(one), 30) for one in (problem, elsewhere))
+    assert other.n_kept == 32 and not np.array_equal(other.core, state.core)
+    other.recall(*state.remember())
+    state, other = (solver.step(problem, one, 30) for one in (state, other))
+    assert np.array_equal(other.core, state.core)
+    assert np.array_equal(other.coefficients, state.coefficients)
 
 
 def test_regression_finds_the_minimum_of_its_objective():

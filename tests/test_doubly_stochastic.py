@@ -16,6 +16,7 @@ from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
 from shallows.solvers import DoublyStochastic
 from shallows.solvers.examples import Examples
+from shallows.solvers.expansions import doubly_stochastic
 from shallows.solvers.expansions.block_policies import Checked, UniformReuse
 from shallows.solvers.expansions.doubly_stochastic import least, stable_step
 from shallows.solvers.expansions.expansion import ExpansionProblem
@@ -256,6 +257,42 @@ def test_the_stable_step_is_stable_and_ten_times_it_is_not():
         state = run(solver, problem, 60)
         error = float(((state.values(problem, problem.points) - problem.targets) ** 2).mean())
         assert (error < start) == stable
+
+
+def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
+    best, nu = [], 0.3
+    monkeypatch.setattr(doubly_stochastic, "least", lambda *given: best.append(least(*given)) or best[-1])
+    problem, solver = make("logistic"), DoublyStochastic(2.0, regularisation=nu, line_search=True)
+    state, before, direction = solver.init(problem), None, None
+    for batch in batches(6):
+        state = solver.step(problem, state, batch)
+        if best:
+            last = best[-1] * direction[None]
+            before = last if before is None else np.concatenate([(1 - best[-1] * nu) * before, last])
+        direction, s = state.direction, state.last_step
+        step = s * direction[None]
+        expected = step if before is None else np.concatenate([(1 - s * nu) * before, step])
+        assert np.abs(state.coefficients - expected).max() < 1e-13
+    assert len(best) == 5 and len(set(best)) > 1
+
+
+@pytest.mark.parametrize("policy", [UniformReuse(1, 0), UniformReuse(1, 2)], ids=["fresh", "re-used"])
+def test_values_that_are_kept_of_a_set_are_those_of_the_function(policy):
+    solver, problem = DoublyStochastic(2.0, regularisation=0.3, policy=policy), make("logistic")
+    keeps = dataclasses.replace(problem, keep_values=True)
+    plain, kept = run(solver, problem, 40), run(solver, keeps, 25)
+    resumed = solver.init(keeps)
+    resumed.recall(*kept.remember())
+    for state in (kept, resumed):
+        state = run(solver, keeps, 40, state, 25)
+        assert np.abs(state.coefficients - plain.coefficients).max() < 1e-12 * np.abs(plain.coefficients).max()
+
+
+def test_the_mean_loss_of_the_zero_function_is_for_as_many_rows_as_the_last_batch_has():
+    state = DoublyStochastic(1.0).init(make())
+    state.observe_zero_loss(6.0, 3)
+    state.observe_zero_loss(10.0, 5)
+    assert (state.zero_loss, state.mean_zero_loss) == (10.0, 16.0 / 8 * 5)
 
 
 # ------------------------------------------------------------------------------------------ novelty

@@ -1,5 +1,6 @@
 import itertools
 import warnings
+from dataclasses import replace
 
 import array_api_strict
 import numpy as np
@@ -128,6 +129,28 @@ def test_the_residual_that_is_told_is_the_true_one_and_never_grows():
     assert losses[-1] == pytest.approx(true, rel=1e-3)
     assert all(later <= earlier * (1 + 1e-9) for earlier, later in itertools.pairwise(losses))
     assert losses[-1] < 1e-3 * losses[0]
+
+
+def test_smoothed_iterates_have_the_least_weighted_residual_on_their_way_to_the_plain_ones():
+    held, _ = problem()
+    held = replace(held, weights=10.0 ** np.random.default_rng(2).uniform(-2, 2, size=(90, 1)))
+    solver = ConjugateGradients(0.3)
+    state = solved(solver, held)
+    for _ in range(5):
+        before = state.smoothed_residual
+        state = solver.step(held, state, slice(0, 90))
+        way = held.weights * (state.residual - before)
+        size = np.sqrt(np.sum(way**2, axis=0) * np.sum(state.smoothed_residual**2, axis=0))
+        assert np.abs(np.sum(way * state.smoothed_residual, axis=0) / size).max() < 1e-12
+
+
+def test_the_preconditioner_brings_the_top_directions_down_to_the_last():
+    held, K = problem(60)
+    values, vectors = (part[..., ::-1] for part in np.linalg.eigh(K))
+    shares = 1 - (values[7] + 0.5) / (values[:7] + 0.5)
+    made = low_rank(held.gram, 0.5, rank=8, n_subsample=60)
+    expected = np.eye(60) - vectors[:, :7] * shares @ vectors[:, :7].T
+    np.testing.assert_allclose(made.solve(np.eye(60)), expected, atol=1e-10)
 
 
 def test_the_preconditioner_is_positive_definite_and_saves_steps():

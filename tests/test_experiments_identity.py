@@ -15,7 +15,7 @@ import pytest
 import shallows
 from own_plan import own_configuration, own_plan
 from shallows import datasets
-from shallows.experiments.identity import code, source_code
+from shallows.experiments.identity import code, signatures, source_code
 from workflow_runs import PROJECT
 
 METHODS = own_configuration().methods
@@ -91,6 +91,22 @@ def test_a_closure_holds_what_is_imported_and_of_tables_what_is_named(closure):
 
 def test_what_a_module_uses_of_a_package_that_imports_it_late_is_found(closure):
     assert set(closure("small.collage")) > CIRCLE
+
+
+def test_modules_of_one_text_and_functions_that_bind_one_name_lead_to_their_own_neighbours(closure):
+    same = "from .base import y"
+    added = {f"{folder}/{name}.py": text for folder in "ab" for name, text in (("x", same), ("base", ""))}
+    both = "def f():\n    from .a import x\ndef g():\n    from .b import x"
+    found = closure("small.both", **added, **{"a/__init__.py": "", "b/__init__.py": "", "both.py": both})
+    assert set(found) == {"small.both", *(f"small.{f}{n}" for f in "ab" for n in (".x", ".base"))}
+
+
+def test_data_files_of_every_kind_count_and_those_in_a_folder_that_is_named(closure):
+    for suffix in (".cu", ".json", ".html", ".css", ".js", ".rst"):
+        files = {f"table{suffix}": "1", f"drawings/inner/a{suffix}": "2", "drawings/notes.txt": "3"}
+        found = closure("small.geometry", **{"geometry.py": f"names = 'table{suffix}', 'drawings'", **files})
+        assert {f"small/table{suffix}", f"small/drawings/inner/a{suffix}"} < set(found)
+        assert "small/drawings/notes.txt" not in found
 
 
 @pytest.mark.parametrize(
@@ -230,6 +246,55 @@ def test_the_defaults_of_every_call_of_a_method_are_named(monkeypatch):
     assert named == {("kernel", "matern"), ("loss", "hinge")}
 
 
+def test_names_of_entries_are_found_at_any_depth():
+    given = {
+        "features": "tensor_sketch",
+        "bandwidth": "auto",
+        "models": [{"loss": ["hinge", "square"]}, ({"solver": "smo"}, {"fit": {"kernel": "laplace", "loss": None}})],
+    }
+    expected = {("feature map", "tensor_sketch"), ("loss", "hinge"), ("loss", "square"), ("solver", "smo")}
+    assert set(code._named(given)) == expected | {("kernel", "laplace")}
+
+
+def test_a_run_counts_what_it_measures_and_the_module_that_does_it_and_a_comparison_all_its_choices(monkeypatch):
+    monkeypatch.setattr(code, "_digest", lambda *given: given)
+    definition = {"call": {"any": "elsewhere:f"}, "runs": "estimator"}
+    places, running = ("elsewhere:f", "shallows.experiments.running.measures"), "shallows.experiments.running"
+    measured = {("measure", name) for name in ("predictions", "correlations", "components")}
+    assert code.digest_of_run(definition, {}) == (places, measured, (f"{running}.training_run",))
+    one = code.digest_of_run({**definition, "measures": "spectrum", "runs": "plain"}, {"loss": "hinge"})
+    assert one == (places, {("measure", "spectrum"), ("loss", "hinge")}, (f"{running}.single_fit",))
+    analysis = code.digest_of_run({**definition, "runs": "analysis"}, {})
+    assert analysis == (("elsewhere:f",), frozenset(), (f"{running}.analysis_run",))
+    compared = {**definition, "parameters": {"loss": "square"}, "compare": {"kernel": ["laplace", "cauchy"]}}
+    kernels = {("kernel", "laplace"), ("kernel", "cauchy")}
+    of_comparison = measured | kernels | {("loss", "square")}
+    assert code.digest_of_comparison(compared) == (places, of_comparison, code.OF_EVERY_COMPARISON)
+
+
+def test_modules_that_count_alone_count_without_what_they_import():
+    module = code.OF_EVERY_COMPARISON[0]
+    assert code.modules_of(alone=[module]) == {module: source_code.SHALLOWS.read(module).digest}
+
+
+def test_parameters_and_defaults_are_read_from_the_signature_that_a_call_leads_to(closure, tmp_path, monkeypatch):
+    calls = """
+        def f(a, b=1, *, c, d="x", e=[1]): pass
+        def any(a, **others): pass
+        class Base:
+            def __init__(self, kernel, *, bandwidth=2.0): pass
+        class Heir(Base): pass
+        class Made:
+            __init__ = with_parameters(Base.__init__, loss="hinge", bandwidth=3)
+    """
+    closure(**{"calls.py": calls})
+    monkeypatch.setattr(source_code, "SHALLOWS", source_code.Sources(tmp_path / "small", tmp_path / "kept.json"))
+    assert signatures.parameters("small.calls:f") == {"a": None, "b": 1, "c": None, "d": "x", "e": None}
+    assert signatures.parameters("small.calls:any") is None
+    assert signatures.parameters("small.calls:Heir") == {"kernel": None, "bandwidth": 2.0}
+    assert signatures.parameters("small.calls:Made") == {"kernel": None, "bandwidth": 3, "loss": "hinge"}
+
+
 def test_the_commit_is_that_of_the_repository_which_tracks_the_package(tmp_path):
     def git(*arguments):
         told = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path), *arguments]
@@ -350,6 +415,17 @@ def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, kept):
             source_code.Sources(source_code.SHALLOWS.package, place).closure(["shallows:EigenProClassifier"]) == before
         )
     assert json.loads(place.read_text())["modules"]
+
+
+def test_what_was_kept_is_used_by_the_same_reader_and_by_no_other(closure, tmp_path):
+    before, place = closure(), tmp_path / "kept.json"
+    kept = json.loads(place.read_text())
+    for module in kept["modules"].values():
+        module["digest"] = "kept"
+    place.write_text(json.dumps(kept))
+    assert set(closure().values()) == {"kept"}
+    place.write_text(json.dumps({**kept, "reader": "another"}))
+    assert closure() == before
 
 
 def test_no_digest_depends_on_what_python_keeps_beside_the_sources():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -161,6 +162,23 @@ def test_the_certificate_is_that_of_the_operator_away_from_the_subsample(weights
     assert p.p.dimension == D
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_diagonal_on_the_subsample_is_less_by_the_smallest_leverage(weights):
+    p = problem(n=500, rank=4, n_subsample=50, weights=weights)
+    sample_of = p.X[:50] if p.w is None else np.sqrt(p.w[:50, None]) * p.X[:50]
+    leverage = (np.linalg.svd(sample_of, full_matrices=False)[0][:, :4] ** 2).sum(axis=1)
+    assert p.p.subsample_diagonal == pytest.approx(p.p.bound - leverage.min(), rel=1e-12)
+
+
+@pytest.mark.parametrize("limit", ["smallest", "smallest_share"])
+def test_directions_below_a_limit_are_left_as_they_are(limit):
+    values, _ = top_of(decaying().T @ decaying() / N, D)
+    level = (values[5] + values[6]) / 2
+    # A share of the mean square of the rows, which is the sum of the eigenvalues, or of the largest of them.
+    made = problem(rank=11, **{limit: level / {"smallest": values.sum(), "smallest_share": values[0]}[limit]}).p
+    assert made.eigenvalues == pytest.approx([*values[:6], level], rel=1e-10)
+
+
 def test_more_directions_than_features_are_not_flattened():
     p = problem(n=40, d=3, rank=10)
     assert p.p.rank == 2
@@ -171,15 +189,17 @@ def test_more_directions_than_features_are_not_flattened():
 
 
 @pytest.mark.parametrize("budget", [PLENTY, 0], ids=["kept", "made anew"])
-@pytest.mark.parametrize("weights", [False, True])
-def test_a_step_is_the_equation_of_the_paper(weights, budget):
+@pytest.mark.parametrize(("weights", "ridge"), [(False, 0.0), (True, 0.0), (True, 0.7)])
+def test_a_step_is_the_equation_of_the_paper(weights, ridge, budget):
     p = problem(rank=4, n_subsample=30, damping=0.25, weights=weights, budget=budget)
     w = np.ones(N) if p.w is None else p.w
     P, A = preconditioner_of(p.p), np.zeros((D, 2))
-    for t, reached in enumerate(states(FeatureEigenPro(0.05), p.problem, 12, BATCHES)):
+    held = replace(p.problem, regularisation=ridge)
+    for t, reached in enumerate(states(FeatureEigenPro(0.05), held, 12, BATCHES)):
         assert np.abs(reached - A).max() < 1e-13
         rows = BATCHES[t % 4]
-        A = A - 0.05 * P @ p.X[rows].T @ (w[rows, None] * (p.X[rows] @ A - p.y[rows]))
+        g = p.X[rows].T @ (w[rows, None] * (p.X[rows] @ A - p.y[rows]))
+        A = A - 0.05 * P @ (g + ridge * (rows.stop - rows.start) / N * A)
 
 
 @pytest.mark.parametrize("batches", [WHOLE, BATCHES], ids=["whole", "batches"])

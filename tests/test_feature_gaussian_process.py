@@ -14,6 +14,7 @@ from engine_example import sample
 from shallows import FeatureGaussianProcessRegressor, kernels
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.closed_forms import feature_least_squares
+from shallows.spectrum import marginal_likelihood
 
 GIVEN = {"bandwidth": 1.3, "signal_variance": 2.0, "noise_variance": 0.03, "random_state": 0}
 WEIGHTS = "two equal rows show by their difference how large the noise is, and one row of weight 2 does not"
@@ -103,6 +104,26 @@ def test_the_chosen_bandwidth_and_variances_are_those_of_the_largest_likelihood(
             other = FeatureGaussianProcessRegressor(random_state=0, **{**fixed, free: factor * value}).fit(X, y)
             assert other.log_marginal_likelihood_value_ < model.log_marginal_likelihood_value_
         assert getattr(model, f"{other_one}_")[0] == pytest.approx(fixed[other_one], rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("given", [{}, {"signal": 1.7}, {"noise": 0.2}, {"signal": 1.7, "noise": 0.2}], ids=str)
+def test_a_choice_has_the_likelihood_of_the_normal_law(given, weighted):
+    x, y = sample(25), sample(25, 2, seed=1)
+    w = np.random.default_rng(2).uniform(0.2, 3.0, 25) if weighted else np.ones(25)
+    K = kernels.matrix(kernels.Laplace(1.5), kernels.augmented(x))
+    found = marginal_likelihood.choose(lambda width: K, y, weights=w if weighted else None, **given)
+    C = K + found.ratio * np.diag(1 / w)
+    best = np.sum(y * np.linalg.solve(C, y), axis=0) / 25
+    signals = np.full(2, given["signal"]) if "signal" in given else best
+    signals = np.full(2, given["noise"] / found.ratio) if "noise" in given else signals
+    laws = [scipy.stats.multivariate_normal(cov=s * C) for s in signals]
+    assert found.log_likelihood == pytest.approx(sum(law.logpdf(y[:, k]) for k, law in enumerate(laws)), rel=1e-10)
+
+
+def test_noise_explains_what_a_kernel_without_values_leaves_open():
+    # The likelihood is the same for every ratio: signal and noise are one.
+    assert marginal_likelihood.choose(lambda width: np.zeros((20, 20)), sample(20, 1)).ratio > 5e3
 
 
 def test_pure_noise_is_not_explained_by_a_narrow_kernel():

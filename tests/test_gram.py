@@ -73,6 +73,9 @@ def test_rows_give_their_product_and_their_first_columns(kept, start, stop, head
     assert product == pytest.approx(K[start:stop] @ a, abs=1e-12)
     if head:
         assert np.abs(columns.values() - K[start:stop, :head]).max() < 1e-14
+        left = sample(2, stop - start, seed=2)
+        products = [columns.product(left, span) for span in columns.spans]
+        assert np.hstack(products) == pytest.approx(left @ K[start:stop, :head], abs=1e-12)
     else:
         assert columns is None
 
@@ -165,6 +168,38 @@ def test_a_product_forward_and_back_is_that_with_the_matrix_between(m, budget, n
     assert back == pytest.approx(K.T @ (K @ a - y), abs=1e-10)
 
 
+def test_strips_are_kept_by_their_rows_in_the_whole_matrix_and_found_again(monkeypatch):
+    monkeypatch.setattr(rectangular, "COLUMNS", 16)
+    x, z, a = sample(300, dtype=np.float32), sample(40, seed=1, dtype=np.float32), sample(40, 2, seed=2)
+    a, K = a.astype(np.float32), naive_kernel("laplace", 1.5, x, z)
+    points, centres = kernels.augmented(x), kernels.augmented(z)
+    kept = rectangular.KeptStrips(300, centres, PLENTY)
+
+    def product(batch):
+        options = {"budget": PLENTY, "kept": kept, "first": batch.start, "sums": np.float64}
+        same = lambda values, rows: (values, 0.0)  # noqa: E731
+        return rectangular.forward_and_back(kernels.Laplace(1.5), points[batch], centres, a, same, **options)[0]
+
+    batches = slice(0, 150), slice(150, 300)
+    made = [product(batch) for batch in batches]
+    assert kept.kept_fraction == 1.0
+    for batch, found in zip(batches, made, strict=True):
+        assert found == pytest.approx(K[batch].T @ (K[batch] @ a), abs=1e-3)
+        assert found.dtype == np.float64
+    with mock.patch.object(kernels, "fill", side_effect=AssertionError("made anew")):
+        assert all(np.array_equal(product(batch), found) for batch, found in zip(batches, made, strict=True))
+
+
+def test_a_strip_counts_as_kept_once_its_values_stand_there():
+    kept = rectangular.KeptStrips(300, kernels.augmented(sample(40)), PLENTY)
+    assert kept.blocks(slice(0, 150))[1] is False
+    assert kept.kept_fraction == 0.0
+    kept.finish(slice(0, 150))
+    assert kept.blocks(slice(0, 150))[1] is True
+    assert kept.kept_fraction == 0.5
+    assert rectangular.KeptStrips(300, kernels.augmented(sample(40)), 0).blocks(slice(0, 150)) == (None, False)
+
+
 @pytest.mark.parametrize("kept", [None, 0, 7])
 def test_the_diagonal_is_one_to_the_last_digit(kept):
     made, _ = make(kept=kept, kernel="laplace", dtype=np.float32)
@@ -173,6 +208,7 @@ def test_the_diagonal_is_one_to_the_last_digit(kept):
     assert np.array_equal(
         np.diagonal(made.rows(slice(5, 60)).dot(identity, head=77)[1].values(), offset=5), np.ones(55)
     )
+    assert np.array_equal(made.energy(slice(5, 60), identity[:55, :55]), np.ones((1, 55)))
 
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 5), (5, 4), (0, 78)])
@@ -347,13 +383,13 @@ def test_a_slabs_product_of_nothing_is_zero_and_for_no_rows_empty():
 
 
 def test_a_slabs_product_has_the_exact_diagonal():
-    x = sample(12, dtype=np.float32)
-    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=0, ridge=np.full(12, 0.5))
+    x, ridge = sample(12, dtype=np.float32), np.linspace(0.5, 1.6, 12)
+    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=0, ridge=ridge)
     coefficients = np.zeros(12)
     coefficients[[2, 7]] = 1.0, -2.0
     off = naive_kernel("laplace", 1.5, x, x)[2, 7]
-    expected = np.array([1.5 - 2.0 * off, off - 3.0])
+    expected = np.array([1.0 + ridge[2] - 2.0 * off, off - 2.0 * (1.0 + ridge[7])])
     # A value of the kernel off the diagonal has the rounding of float32, the diagonal none.
     assert slab.product(coefficients, np.array([2, 7])) == pytest.approx(expected, abs=1e-6)
     only = np.eye(12)[2]
-    assert slab.product(only)[2] == 1.5
+    assert slab.product(only)[2] == 1.0 + ridge[2]

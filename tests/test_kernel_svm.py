@@ -148,6 +148,18 @@ def test_shrinking_the_cache_and_the_size_of_working_sets_change_the_way_and_not
     assert np.abs(ends[0] - ends[1]).max() < 1e-4
 
 
+def test_variables_that_come_back_begin_to_count_anew():
+    x, y = two_classes()
+    problem, solver = DualProblem.of_classes(slab_of(x, 240), y, np.full(240, 2.0)), Decomposition(1e-5)
+    state = solver.step(problem, solver.init(problem), 10**5)
+    assert state.exhausted
+    state.exhausted, state.active, state.settled[:] = False, np.arange(100), 7
+    # What is left is at its optimum, and so are all: they come back, and nothing is moved.
+    state = solver.step(problem, state, 1)
+    assert state.exhausted and len(state.active) == 240
+    assert not state.settled.any()
+
+
 def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
     x, y = two_classes()
     K = naive_kernel("gaussian", 1.0, x, x)

@@ -21,7 +21,7 @@ from shallows import (
 )
 from shallows.errors import ShallowsError
 from shallows.spectrum.copies import join_copies
-from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, RidgePath, choose_ridge
+from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, START, RidgePath, choose_ridge
 
 REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelRidgeRegressor]
 CLASSIFIERS = [EigenProClassifier, EigenProCentresClassifier, FeatureEigenProClassifier, KernelRidgeClassifier]
@@ -91,6 +91,43 @@ def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_
     assert told["bandwidths_as_good"][0] <= found.bandwidth <= told["bandwidths_as_good"][1]
     assert told["regularisations_as_good"][0] <= found.regularisation <= told["regularisations_as_good"][1]
     assert 0 < told["standard_error"] < told["error"] < 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 4.0])
+def test_the_error_of_a_choice_is_the_weighted_one_and_the_unit_of_the_weights_changes_the_regularisation_alone(unit):
+    x, y = sample(40), sample(40, 2, seed=1)
+    w, K = np.random.default_rng(2).uniform(0.2, 3.0, 40), matrix_of(x, 1.5)
+    found = choose_ridge(lambda width: K, y, weights=unit * w)
+    squares = {
+        ridge: np.sum(RidgePath(K, y, w).residuals(ridge) ** 2, axis=1) for ridge in REGULARISATIONS * np.mean(w)
+    }
+    constant = np.average((y**2).sum(axis=1), weights=w)
+    errors = {unit * ridge: np.average(s, weights=w) / constant for ridge, s in squares.items()}
+    assert list(found.regularisations) == pytest.approx(list(errors), rel=1e-12)
+    assert list(found.regularisations.values()) == pytest.approx(list(errors.values()), rel=1e-9)
+    assert found.regularisation == max(
+        ridge for ridge, error in found.regularisations.items() if error <= 1.01 * min(found.regularisations.values())
+    )
+    chosen = w / w.mean() * squares[min(squares, key=lambda ridge: abs(unit * ridge - found.regularisation))] / constant
+    assert found.error == pytest.approx(chosen.mean(), rel=1e-9)
+    assert found.standard_error == pytest.approx(chosen.std() / np.sqrt(40), rel=1e-9)
+    good = [r for r, error in found.regularisations.items() if error <= found.error + found.standard_error]
+    assert found.summary()["regularisations_as_good"] == [min(good), max(good)]
+    assert len(good) > 1
+    assert found.is_uninformative == (found.error + 2 * found.standard_error >= 1)
+
+
+def test_a_path_is_that_of_the_chosen_bandwidth_where_rounding_alone_makes_its_neighbour_better():
+    x, y = sample(20), sample(20, 1, seed=1)
+    w, K = np.random.default_rng(2).uniform(0.2, 3.0, 20), matrix_of(x, 1.5)
+
+    def nearly_the_same(width):
+        return K + 1e-11 * np.sign(width - FACTORS[START]) * np.eye(20)
+
+    found = choose_ridge(nearly_the_same, y, median=1.0, weights=w)
+    assert found.bandwidth == FACTORS[START]
+    assert found.error > min(found.bandwidths.values())
+    assert np.array_equal(found.path.values, RidgePath(K, y, w).values)
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs")

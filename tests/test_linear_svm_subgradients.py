@@ -11,10 +11,11 @@ from linear_svm_example import optimum, points, problem_of, run
 from shallows import training
 from shallows.solvers.linear_svm.folos import FOLOS
 from shallows.solvers.linear_svm.pegasos import LinearPegasos
-from shallows.solvers.linear_svm.problem import SQUARED_HINGE
+from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE
 from shallows.solvers.linear_svm.rows import as_rows, combination, dot, products, squared_norms
+from shallows.solvers.linear_svm.subgradient_loop import take_steps, zero_state
 from shallows.solvers.linear_svm.svm_sgd import SVMSGD, best_first_step
-from shallows.solvers.linear_svm.visits import SAMPLINGS, visits
+from shallows.solvers.linear_svm.visits import SAMPLINGS, permutation, visits
 
 LAM = 1e-2
 
@@ -162,6 +163,27 @@ def test_a_first_step_of_bottou_is_the_best_of_its_neighbours_and_serves_the_squ
     assert values[1] == min(values)
     best = problem.objective(optimum(problem, X))
     assert problem.objective(run(SVMSGD(averaging="weighted"), problem, 600, 50).coefficients) / best - 1 < 1e-3
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
+def test_a_first_step_of_bottou_has_the_least_weighted_objective_after_its_pass(loss):
+    X, y = points(n=100)
+    # Of the examples that weigh a thousand times as much half have the other sign: long steps serve the others alone.
+    weights = np.where(np.arange(100) % 10 == 0, 1000.0, 1.0)
+    y = np.where(np.arange(100) % 20 == 0, -y, y)
+    problem = problem_of(X, y, LAM, loss, weights / weights.mean())
+
+    def objective_after(step):
+        state = zero_state(problem, 1.0 / (LAM * step))
+        take_steps(problem, state, permutation(7, 0, 100))
+        return problem.objective(state.coefficients)
+
+    steps = 2.0 ** np.arange(-12.0, 13.0)
+    values = [objective_after(step) for step in steps]
+    found = int(np.log2(best_first_step(problem, 7))) + 12
+    assert values[found] <= min(values[found - 1 : found + 2])
+    unweighted = problem_of(X, y, LAM, loss)
+    assert best_first_step(unweighted, 7) != best_first_step(problem, 7)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)

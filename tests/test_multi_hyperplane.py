@@ -20,6 +20,15 @@ def problem(n=80, n_classes=3):
     return sparse_rows(x, labels, 0.5 + np.arange(n) % 3, n_classes)
 
 
+def naive_pruned(planes, threshold):
+    """The hyperplanes that stay, and the sum of the squared norms of the others."""
+    norms, classes = np.array([w @ w for _, w in planes]), np.array([c for c, _ in planes])
+    largest = {int(np.argmax(np.where(classes == c, norms, -1.0))) for c in set(classes.tolist())}
+    order = np.argsort(norms)
+    gone = set(order[np.cumsum(norms[order]) <= threshold].tolist()) - largest
+    return [plane for j, plane in enumerate(planes) if j not in gone], sum(norms[j] for j in gone)
+
+
 def naive_training(given, solver, order):
     """A list of (class, weights) and the place in it that each row was assigned to, from the definition."""
     x = np.hstack([given.points.toarray(), np.full((len(given.labels), 1), solver.constant)])
@@ -51,6 +60,9 @@ def naive_training(given, solver, order):
                 other = len(planes) - 1
             planes[own] = (y, planes[own][1] + change)
             planes[other] = (planes[other][0], planes[other][1] - change)
+        if t % solver.prune_every == 0:
+            planes, lost = naive_pruned(planes, (solver.aggressiveness / (solver.regularisation * t)) ** 2)
+            assigned["lost"] = assigned.get("lost", 0.0) + lost
     return planes, assigned
 
 
@@ -74,6 +86,17 @@ def test_compiled_steps_are_those_of_the_definition(batch, n_classes, reserve):
     if batch:
         names = state.names[: state.n_weights].tolist()
         assert [names.index(name) for name in state.assigned] == [assigned[i] for i in range(80)]
+
+
+def test_hyperplanes_are_pruned_in_the_course_of_a_training_by_their_own_norms():
+    given, rows = problem(), np.random.default_rng(0).permutation(80)
+    solver = MultiHyperplane(0.01, 4, False, prune_every=20, aggressiveness=2.0, constant=0.5)
+    state = solver.step(given, solver.init(given), rows)
+    planes, told = naive_training(given, solver, rows.tolist())
+    assert told["lost"] > 0
+    assert state.pruned == pytest.approx(told["lost"], rel=1e-10)
+    expected = np.array([w for _, w in planes])
+    assert np.abs(state.coefficients - expected).max() < 1e-10 * np.abs(expected).max()
 
 
 def test_fixed_assignments_make_another_machine():

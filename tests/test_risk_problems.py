@@ -93,6 +93,9 @@ def test_features_are_made_when_they_are_asked_for_and_once_if_they_fit(xp, fits
         assert np.abs(np.asarray(span.rows(rows)) - exact[rows]).max() < 1e-13
     # Two blocks of columns: 30 rows twice, or 30 rows twice for each of the two rounds.
     assert sum(made) == 60 * (1 if fits else 2)
+    other = FeatureSpan(design, budget=span.budget)
+    for rows in (slice(0, 5), slice(3, 10)):  # of the second some rows alone were there before
+        assert np.abs(np.asarray(other.rows(rows)) - exact[rows]).max() < 1e-13
 
 
 # ------------------------------------------------------------------------------------------ what all of them do

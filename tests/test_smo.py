@@ -68,6 +68,19 @@ def test_the_product_of_a_slab_is_that_of_the_matrix_with_its_ridge():
     assert np.array_equal(slab.product(np.zeros(40)), np.zeros(40))
 
 
+def test_rows_that_were_taken_out_come_back_once_near_the_end():
+    x, y = two_classes()
+    slab = KernelRowSlab(kernels.make("gaussian", 1.0), kernels.augmented(x), budget=10**8)
+    problem, solver = DualProblem.of_classes(slab, y, np.full(240, 2.0)), SMO(1e-3)
+    state = solver.step(problem, solver.init(problem), 10**5)
+    assert state.exhausted
+    for before, after in ((0, 1), (1, 1)):
+        state.active, state.n_reconstructions = np.arange(100), before
+        solver._shrink(problem, state)
+        assert state.n_reconstructions == after
+        assert (state.active.max() >= 100) == (before == 0)
+
+
 # ------------------------------------------------------------------------------------------------ the optimum
 
 

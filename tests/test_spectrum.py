@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
-from shallows import arrays, kernels, spectrum, streams
+from shallows import arrays, gram, kernels, spectrum, streams
 from shallows.errors import ShallowsError
 from shallows.features import Blocks, Linear
 from shallows.spectrum import certificates, randomised_rows
@@ -125,6 +126,13 @@ def test_the_spectrum_of_a_matrix_that_does_not_fit_is_that_of_one_that_does():
     assert small.values == pytest.approx(large.values, rel=1e-8)
 
 
+def test_a_matrix_that_does_not_fit_has_what_points_and_iterates_leave_of_the_memory():
+    with mock.patch.object(gram, "Gram", wraps=gram.Gram) as made:
+        spectrum.eigenspectrum(sample(600), n_eigenvalues=8, memory=10**6, device="cpu", dtype="float64")
+    # Points with their two columns more, and eight blocks of eight columns and ten more.
+    assert made.call_args.kwargs["budget"] == 10**6 - 600 * 5 * 8 - 8 * 600 * 18 * 8
+
+
 # ----------------------------------------------------------------------------------------- preconditioner
 
 
@@ -209,6 +217,14 @@ def test_directions_that_drown_in_rounding_are_left_out(dtype):
     assert np.all(p.scale >= 0)
 
 
+@pytest.mark.parametrize(("resolves_more", "share"), [(False, 200.0), (True, 4 * 200**0.5)])
+def test_rounding_is_as_large_as_it_can_be_or_that_of_a_random_matrix(resolves_more, share):
+    points, kernel = kernels.augmented(sample(200, dtype=np.float32)), kernels.Gaussian(20.0)
+    values, _ = spectrum.eigensystem(kernels.matrix(kernel, points), 150)
+    p = spectrum.make_preconditioner(kernel, points, rank=150, n_subsample=200, resolves_more=resolves_more)
+    assert p.rank == np.sum(values > share * np.finfo(np.float32).eps * values[0]) - 1
+
+
 @pytest.mark.parametrize(("limit", "unit"), [("smallest", 1 / 60), ("smallest_share", None)])
 def test_directions_below_a_limit_are_left_as_they_are_and_those_above_come_down_to_it(limit, unit):
     p = problem(rank=30)
@@ -266,6 +282,8 @@ def test_where_the_subsample_is_everything_the_top_eigenvalue_is_the_next_one(da
     p = problem(rank=8, damping=damping)
     # Thirty steps of a block of eight come near eigenvalues that lie close together, from below.
     assert p.preconditioner.top_eigenvalue == pytest.approx(exact(p.K, 9)[0][8] / 60, rel=0.01)
+    # No point is an outlier there: the diagonal of a usual batch is the largest one.
+    assert p.preconditioner.usual_diagonal == p.preconditioner.largest_diagonal
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -343,6 +361,12 @@ def test_a_preconditioner_knows_how_many_points_differ_if_most_are_copies(n_plac
     K = kernels.matrix(p.kernel, kernels.augmented(np.resize(x, (40, x.shape[1]))))
     leverage = (exact(K, 3)[1] ** 2).sum(axis=1).min()
     assert p.subsample_diagonal == pytest.approx(1 - leverage, rel=1e-6)
+
+
+def test_points_that_differ_by_rounding_are_one_whatever_their_size():
+    x = sample(20)
+    for scale in (1e-6, 1.0, 1e6):
+        assert certificates.different(scale * np.vstack([x, x * (1 + 2.0**-52), x])) == 20
 
 
 def test_the_kernel_of_eigenpro_is_the_preconditioned_one():
@@ -444,7 +468,7 @@ def test_what_is_saved_is_what_is_read(fitted, tmp_path):
     for name in ("indices", "eigenvalues", "vectors"):
         assert np.array_equal(getattr(read, name), getattr(p, name))
         assert getattr(read, name).dtype == getattr(p, name).dtype
-    for name in ("damping", "top_eigenvalue", "largest_diagonal", "kernel", "seconds"):
+    for name in {one.name for one in fields(p)} - {"indices", "eigenvalues", "vectors"}:
         assert getattr(read, name) == getattr(p, name)
 
 

@@ -145,6 +145,15 @@ def test_a_state_that_was_not_mixed_forgets_a_mixing_when_it_goes_back():
     assert fresh.n_blocks == 0
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_block_takes_the_place_of_what_a_step_that_was_taken_back_has_left(mixed):
+    state, change = GrowingExpansion(np.ones((2, 4, 3))), np.arange(12.0).reshape(4, 3)
+    if mixed:
+        state.mix(np.diag([1.0, 2.0, 4.0]))
+    state.grow(change)
+    assert np.array_equal(state.coefficients[0], change)
+
+
 def test_a_mixing_that_is_no_number_is_noticed():
     state = mixed_state()
     assert state.is_finite()

@@ -14,7 +14,7 @@ from shallows.solvers.components.component_state import ComponentProblem
 from shallows.solvers.components.kernel_cca import DoublyStochasticCCA
 from shallows.solvers.components.kernel_svd import DoublyStochasticSVD
 from shallows.solvers.components.oja import DoublyStochasticOja
-from shallows.solvers.components.two_view_state import TwoViewProblem, random_feature_pairs
+from shallows.solvers.components.two_view_state import TwoViewProblem, ViewExpansion, random_feature_pairs
 from shallows.training import Batches, Stopping, train
 
 K = 2
@@ -30,6 +30,14 @@ def problem_on(x, y, f, g, *, start="solution", centred=False, ridge=None):
             for i, one in enumerate((f, g))
         ]
     return TwoViewProblem(f, g, K, *starts, x, y, centred)
+
+
+def test_the_coefficients_of_a_block_are_its_own_of_all():
+    made = ViewExpansion(streams.normal(0, "start", 0, (3, 4, K)), n_blocks=3)
+    made.decay(0.25)
+    for _ in range(2):
+        assert np.array_equal(made.block_coefficients(1), made.coefficients[1])
+        made.mix(np.array([[1.0, 0.5], [0.0, 2.0]]))
 
 
 def maps(F=4):

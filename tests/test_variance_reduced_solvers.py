@@ -90,6 +90,21 @@ def test_the_directions_of_svrg_and_saga_are_unbiased(name):
     assert np.abs(np.mean(moves, axis=0) + 0.3 * gradient).max() < 1e-13
 
 
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_steps_go_along_the_batch_until_the_table_is_full_and_then_along_its_mean(unbiased):
+    p, solver = feature_risk("logistic", c=2), SAG(0.1, unbiased)
+    state, w, slopes, seen = solver.init(p.problem), np.zeros((p.z.shape[1], 2)), np.zeros((N, 2)), 0
+    for batch in batches_of(N, 7, 3):
+        state, total, m = solver.step(p.problem, state, batch), p.z.T @ slopes, batch.stop - batch.start
+        before = slopes[batch].copy()
+        slopes[batch] = p.problem.loss.derivative(p.z[batch] @ w, p.y[batch])
+        change = p.z[batch].T @ (slopes[batch] - before)
+        direction = change / m + total / N if unbiased else (total + change) / N
+        w = w - 0.1 * ((change / m if seen < N else direction) + p.reg * w)
+        seen += m
+        assert np.abs(state.coefficients - w).max() < 1e-13
+
+
 def test_the_table_of_sag_holds_what_it_says():
     p = feature_risk("logistic", c=2)
     state = run(SAG(0.1), p.problem, batches_of(N, 7, 3))
