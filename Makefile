@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BOOK := .venv-docs
 # Two processes with one thread each. Files stay whole, so that what a file has prepared is prepared once, and come in the
-# order of tests/conftest.py, the longest first.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# order of tests/conftest.py, the longest first. What Python compiles is kept, also where a container's setting says no: the
+# tests start some hundred processes.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := all
 .PHONY: all demo laptop paper report crate reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check container clean distclean help

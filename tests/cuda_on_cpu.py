@@ -8,7 +8,9 @@ orders; whoever leaves out a barrier that others wait at is told of.
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
+import os
 import shutil
 import subprocess
 import threading
@@ -109,27 +111,40 @@ extern "C" void each(const REAL* x, REAL* y, long long n) { for (long long k = 0
 """
 
 
+KEPT = Path(__file__).resolve().parents[1] / ".pytest_cache" / "d" / "cuda"
+"""Libraries by the hash of all that they are made of: compiling takes a minute. `--cache-clear` removes them."""
+
+OPTIONS = ("-std=c++17", "-O1", "-ffp-contract=off", "-fPIC")
+"""A header that is compiled before and what includes it must share them."""
+
+
 def compile_with(*arguments: str) -> None:
-    """Run the compiler, with the options that a header and what includes it must share."""
-    command = [COMPILER, "-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", *arguments]
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    subprocess.run([COMPILER, *OPTIONS, *arguments], check=True, capture_output=True, text=True)
+
+
+@functools.cache
+def compiler() -> str:
+    return subprocess.run([COMPILER, "--version"], check=True, capture_output=True, text=True).stdout
 
 
 def library(source: str, folder: Path, *, threads: bool = True) -> ctypes.CDLL:
-    """A shared library of C++ text behind `_BEFORE`, compiled once a folder; without it where there are no threads.
+    """A shared library of C++ text behind `_BEFORE`, or alone where there are no threads: compiled once, and kept.
 
-    What comes before is compiled once for all: it is more than a third of the work of each library.
+    What comes before is compiled once a folder: it is more than a third of the work of each library.
     """
-    header = folder / "before.hpp"
-    if threads and not header.exists():
-        header.write_text(_BEFORE)
-        compile_with("-x", "c++-header", "-o", f"{header}.gch", str(header))
-    stem = hashlib.sha256(source.encode()).hexdigest()[:16]
-    path = folder / f"{stem}.so"
+    before = _BEFORE if threads else ""
+    stem = hashlib.sha256("\0".join([compiler(), *OPTIONS, before, source]).encode()).hexdigest()[:24]
+    path = KEPT / f"{stem}.so"
     if not path.exists():
-        text = folder / f"{stem}.cpp"
+        header, text, made = folder / "before.hpp", folder / f"{stem}.cpp", KEPT / f"{stem}.{os.getpid()}"
+        if threads and not header.exists():
+            header.write_text(before)
+            compile_with("-x", "c++-header", "-o", f"{header}.gch", str(header))
         text.write_text(source)
-        compile_with("-shared", *(["-include", str(header)] if threads else []), "-o", str(path), str(text))
+        KEPT.mkdir(parents=True, exist_ok=True)
+        compile_with("-shared", *(["-include", str(header)] if threads else []), "-o", str(made), str(text))
+        # Another process that tests may want it too, and shall find it whole.
+        made.replace(path)
     return ctypes.CDLL(str(path))
 
 

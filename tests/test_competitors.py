@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import warnings
 
@@ -168,10 +169,16 @@ def test_batches_whose_targets_are_all_the_mean_are_no_sign_of_divergence(Estima
     assert model.n_rollbacks_ == 0
 
 
+@functools.cache
+def fitted(model):
+    """A fit that several tests only read."""
+    return clone(model).fit(*table(model)[:2])
+
+
 @every
 def test_it_learns_and_the_same_seed_gives_the_same_model(model):
     X, y, new = table(model)
-    first, again = clone(model).fit(X, y), clone(model).fit(X, y)
+    first, again = fitted(model), clone(model).fit(X, y)
     assert first.score(X, y) > (0.8 if is_classifier(model) else 0.7)
     assert np.array_equal(outputs(first, new), outputs(again, new))
     assert first.losses_[-1] < min(1, first.losses_[0])
@@ -181,8 +188,7 @@ def test_it_learns_and_the_same_seed_gives_the_same_model(model):
 
 @every
 def test_a_pickled_model_predicts_the_same(model):
-    X, y, new = table(model)
-    model = clone(model).fit(X, y)
+    new, model = table(model)[2], fitted(model)
     assert np.array_equal(outputs(pickle.loads(pickle.dumps(model)), new), outputs(model, new))
 
 
@@ -245,8 +251,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(model, tmp_path):
 
 @every
 def test_what_the_program_chose_is_told(model):
-    X, y, _ = table(model)
-    model = clone(model).fit(X, y)
+    X, model = table(model)[0], fitted(model)
     told = model.effective_params_
     chosen = told["regularisation"] * len(X)
     if model.regularisation is None:

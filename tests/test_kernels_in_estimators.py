@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-from bad_input_example import each, few, outputs, table
+from bad_input_example import ALL, each, few, outputs, table
 from engine_example import sample
 from estimators_example import published
 from shallows import (
@@ -54,9 +55,12 @@ PARAMETERS = {
 }
 
 
+# Above a thousand rows a classifier and a regressor go the same way.
+MORE_ROWS = [(Estimator, 1100, "matern" if is_classifier(Estimator()) else "polynomial") for Estimator in ALL]
+
+
 @pytest.mark.slow
-@each
-@pytest.mark.parametrize(("n", "name"), [*((120, name) for name in PARAMETERS), (1100, "matern"), (1100, "polynomial")])
+@pytest.mark.parametrize(("Estimator", "n", "name"), [*itertools.product(ALL, [120], PARAMETERS), *MORE_ROWS])
 def test_predictions_are_the_expansion_in_every_kernel(Estimator, n, name):
     X, y, new = table(Estimator, n)
     X, new = X + 0.5, new + 0.5

@@ -16,7 +16,7 @@ WEIGHTS = "the rows' median distance, which the units start from, is not weighte
 
 
 @parametrize_with_checks(
-    [RandomKitchenSinksClassifier(n_units=40)],
+    [RandomKitchenSinksClassifier(n_units=20)],
     expected_failed_checks=lambda estimator: {
         f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")
     },

@@ -158,8 +158,7 @@ def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:After max_epochs")
-@pytest.mark.parametrize("noise", [0.5, 5.0])
-@pytest.mark.parametrize("Estimator", REGRESSORS)
+@pytest.mark.parametrize(("Estimator", "noise"), list(zip(REGRESSORS, [0.5, 5.0, 5.0, 0.5], strict=True)))
 def test_no_cliff_stands_at_a_thousand_rows(Estimator, noise):
     X, y = make_friedman1(3000, 10, noise=noise, random_state=3)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -178,8 +177,7 @@ def test_pure_noise_is_not_learnt(Estimator, n):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:After max_epochs")
-@pytest.mark.parametrize("noise", [0.1, 5.0])
-@pytest.mark.parametrize("Estimator", REGRESSORS)
+@pytest.mark.parametrize(("Estimator", "noise"), list(zip(REGRESSORS, [5.0, 0.1, 0.1, 5.0], strict=True)))
 def test_more_rows_make_no_default_worse(Estimator, noise):
     # Between 1,000 rows and 1,001, where another way of choosing begins, the test of the cliff looks.
     X, y = make_friedman1(3000, 8, noise=noise, random_state=1)

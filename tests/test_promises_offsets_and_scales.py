@@ -62,13 +62,17 @@ def test_columns_far_from_zero_change_no_prediction(name, kind):
     assert agreement(near_zero(name), outputs(far, OFFSETS[kind](NEW))[0]) > least
 
 
+@functools.cache
+def linear_near_zero(solver):
+    return LinearSVMClassifier(solver, random_state=0).fit(X, targets("Classifier", X)).predict(NEW)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", OFFSETS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_columns_far_from_zero_change_no_linear_machine(solver, kind):
-    y = targets("Classifier", X)
-    plain, far = (LinearSVMClassifier(solver, random_state=0).fit(f(X), y) for f in (np.asarray, OFFSETS[kind]))
-    expected, new = plain.predict(NEW), OFFSETS[kind](NEW)
+    far = LinearSVMClassifier(solver, random_state=0).fit(OFFSETS[kind](X), targets("Classifier", X))
+    expected, new = linear_near_zero(solver), OFFSETS[kind](NEW)
     assert np.mean(expected == far.predict(new)) > 0.95
     # The coefficients belong to the columns as they were given.
     assert np.mean(expected == (new @ far.coef_[0] + far.intercept_[0] > 0)) > 0.95

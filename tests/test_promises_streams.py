@@ -19,9 +19,19 @@ CASES = [(name, {}) for name in STREAMING if name != "LinearSVMClassifier"]
 CASES += [("LinearSVMClassifier", {"solver": solver}) for solver, choice in SOLVERS.items() if choice.online]
 SIZES = {"1 row": [1], "1 to 60 rows": [1, 60, 7, 2, 40], "500 rows": [500]}
 
-each = pytest.mark.parametrize(("name", "options"), CASES, ids=[" ".join([name, *o.values()]) for name, o in CASES])
-slow_by_row = [pytest.param(sizes, marks=pytest.mark.slow) if max(sizes) == 1 else sizes for sizes in SIZES.values()]
-each_size = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+IDS = [" ".join([name, *options.values()]) for name, options in CASES]
+each = pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
+# Row by row takes longest, and the others of a family gather their rows alike.
+ALIKE = ("DoublyStochasticRegressor", "DoublyStochasticNoveltyDetector", "DoublyStochasticKernelSVD")
+of_every_size = pytest.mark.parametrize(
+    ("name", "options", "sizes"),
+    [
+        pytest.param(*case, sizes, id=f"{known}-{size}", marks=[pytest.mark.slow] if max(sizes) == 1 else [])
+        for case, known in zip(CASES, IDS, strict=True)
+        for size, sizes in SIZES.items()
+        if max(sizes) > 1 or case[0] not in ALIKE
+    ],
+)
 
 
 def set_first_rows(monkeypatch, n):
@@ -66,8 +76,7 @@ def batches(name, given, sizes):
             start += size
 
 
-@each_size
-@each
+@of_every_size
 def test_a_stream_goes_on_from_a_file_as_if_it_had_not_been_saved(name, options, sizes, tmp_path, monkeypatch):
     # Ten rows are enough for a step.
     kept, saved = (unfitted(name, batch_size=10, **options) for _ in range(2))
@@ -115,8 +124,7 @@ def of_fit(name, solver, n):
     return quality(quick(name, options).fit(*parts(name, n)), name, parts(name, 300, seed=1))
 
 
-@pytest.mark.parametrize("sizes", slow_by_row, ids=SIZES)
-@each
+@of_every_size
 def test_batches_of_every_size_come_near_the_fit(name, options, sizes):
     model, n = quick(name, options), 200 if max(sizes) == 1 else 400
     for batch, known in batches(name, parts(name, n), sizes):

@@ -48,6 +48,7 @@ def unfitted(name, **options):
         "max_epochs": 3,
         "tol": 0,
         "n_features": 40,
+        "n_units": 40,
         "block_size": 8,
         **few(Estimator),
         **options,
@@ -86,7 +87,9 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
 @every
 def test_labels_are_found_and_have_probabilities_of_their_own(name):
     Y = labels(X)
-    model = unfitted(name, max_epochs=20, n_features=200, **({"loss": "logistic"} if "Risk" in name else {})).fit(X, Y)
+    model = unfitted(
+        name, max_epochs=20, n_features=200, n_units=200, **({"loss": "logistic"} if "Risk" in name else {})
+    ).fit(X, Y)
     assert (model.predict(X) == Y).mean() > 0.85
     probabilities = model.predict_proba(NEW)
     assert probabilities.shape == (40, 3)

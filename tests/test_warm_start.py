@@ -50,8 +50,7 @@ def outputs(model, X):
     return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
 
 
-@each
-@pytest.mark.parametrize("batch_size", [None, 23])
+@pytest.mark.parametrize(("name", "batch_size"), [(name, (None, 23)[name.endswith("Regressor")]) for name in ITERATIVE])
 def test_two_fits_of_three_epochs_are_one_of_six(name, batch_size):
     X, y, new = table(name)
     options = {"batch_size": batch_size, "averaging": True}

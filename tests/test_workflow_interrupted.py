@@ -92,19 +92,19 @@ def assert_same_numbers(one, other):
     ]
 
 
-def test_killed_twice_with_everything_it_goes_on_where_it_was_to_the_same_numbers(project):
-    for _ in range(2):
-        interrupted(project, "killed")
-        names = {path.name for path in (project / "killed" / "demo").rglob("*") if path.is_file()}
-        assert not names & {"record.json", "curve.csv", "slow_table.csv"}
-        locked = snakemake(project, "slow_table", *options("killed"))
-        assert locked.returncode != 0 and "lock" in locked.stdout.lower()
-        assert snakemake(project, "--unlock", *options("killed")).returncode == 0
+def test_killed_with_everything_it_goes_on_where_it_was_to_the_same_numbers(project):
+    """Once, since a training that is stopped at every batch is tested without the workflow."""
+    interrupted(project, "killed")
+    names = {path.name for path in (project / "killed" / "demo").rglob("*") if path.is_file()}
+    assert not names & {"record.json", "curve.csv", "slow_table.csv"}
+    locked = snakemake(project, "slow_table", *options("killed"))
+    assert locked.returncode != 0 and "lock" in locked.stdout.lower()
+    assert snakemake(project, "--unlock", *options("killed")).returncode == 0
     records = []
     for results in ("killed", "calm"):
         done = snakemake(project, "slow_table", *options(results))
         assert done.returncode == 0, done.stdout
         records.append(the_record(project / results))
     resumed, calm = records
-    assert resumed["resumes"] == 2 and calm["resumes"] == 0
+    assert resumed["resumes"] == 1 and calm["resumes"] == 0
     assert_same_numbers(resumed, calm)
