@@ -196,7 +196,7 @@ def test_a_saved_model_has_the_same_variances_and_draws(tmp_path):
         ({"kernel": "precomputed"}, ShallowsError, "'precomputed' is none"),
         ({"kernel": lambda a, b: a @ b.T}, ShallowsError, "is none"),
         ({"kernel": "gausian"}, UnknownNameError, "gaussian"),
-        ({"features": "binning"}, ShallowsError, "'nystrom', 'fourier', 'quasi_monte_carlo', got 'binning'"),
+        ({"features": "binning"}, UnknownNameError, "features 'binning'. Known: fourier, nystrom, quasi_monte_carlo"),
         ({"noise_variance": 0.0}, ShallowsError, "noise_variance must be a positive number or 'auto', got 0"),
         ({"signal_variance": "large"}, ShallowsError, "signal_variance must be .*'large'"),
     ],
