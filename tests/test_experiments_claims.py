@@ -200,7 +200,7 @@ def test_a_quotient_by_nothing_is_infinite_or_no_number():
 
 def test_a_reference_that_several_answer_to_is_refused():
     claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast", "kernel": "any"}, "at_most": 9}
-    with pytest.raises(ShallowsError, match="2 series answer"):
+    with pytest.raises(ShallowsError, match="2 series fit it"):
         claim_of(claim, TWO)
 
 

@@ -175,7 +175,7 @@ def test_a_class_weight_is_a_sample_weight():
         ({"batch_size": 0}, "batch_size must be"),
         ({"max_epochs": 0}, "max_epochs must be"),
         ({"tol": -1}, "tol must be"),
-        ({"device": "gpu"}, "device must be"),
+        ({"device": "gpu"}, "value of device"),
         ({"dtype": "int"}, "dtype must be"),
     ],
 )
