@@ -157,3 +157,10 @@ def test_estimators_are_made_copied_and_pickled_as_ever(name):
     model = getattr(shallows, name)(**({"random_state": 3} if "random_state" in known else {}))
     for copy in (clone(model), pickle.loads(pickle.dumps(model))):
         assert str(copy) == str(model)
+
+
+@pytest.mark.parametrize("kind", [shallows.EigenProClassifier, shallows.DoublyStochasticClassifier])
+def test_a_bandwidth_among_the_kernel_parameters_is_told_where_it_belongs(kind):
+    X = np.random.default_rng(0).random((40, 3))
+    with pytest.raises(ShallowsError, match="not in kernel_params"):
+        kind(kernel_params={"bandwidth": 2.0}).fit(X, X[:, 0] > 0.5)

@@ -51,11 +51,14 @@ def translated(
     Raises
     ------
     ShallowsError
-        If a parameter is given under both names, or ``gamma`` is no positive number.
+        If a parameter is given under both names or at another's place, or ``gamma`` is no positive number.
     """
     parameters = dict(parameters or {})
     if not isinstance(name, str):
         return name, bandwidth, parameters
+    if "bandwidth" in parameters:
+        width = parameters["bandwidth"]
+        raise ShallowsError(f"The bandwidth is a parameter of its own: bandwidth={width!r}, not in kernel_params.")
     name = own_name(name)
     if name in OF_DISTANCE and "gamma" in parameters:
         formula = OF_DISTANCE[name]
