@@ -299,3 +299,14 @@ def test_stages_on_the_command_line_of_a_job_are_taken_as_snakemake_encodes_them
     command_line.check_stages(words, ["train"])
     with pytest.raises(ShallowsError, match="Did you mean 'train'"):
         command_line.check_stages(["--set-resources", "trian:runtime=2"], ["train"])
+
+
+@pytest.mark.parametrize("words", [["--default-storage-provider", "fs"], ["--default-storage-provider=fs"]])
+def test_a_storage_without_the_command_that_copies_is_told_before_anything_runs(monkeypatch, tmp_path, words):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ShallowsError, match="rsync, which is not on the PATH"):
+        command_line.check_storage(words)
+    command_line.check_storage(["--default-storage-provider", "s3"])
+    (tmp_path / "rsync").write_text("#!/bin/sh")
+    (tmp_path / "rsync").chmod(0o755)
+    command_line.check_storage(words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -114,3 +115,8 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
     whole = RegularisedRiskClassifier(solver="averaged_sgd", random_state=0).fit(X, y)
     assert resumed.n_resumes_ == 1
     assert np.array_equal(resumed.decision_function(X), whole.decision_function(X))
+
+
+def test_a_parameter_that_is_declared_by_its_default_alone_is_told_at_once():
+    with pytest.raises(TypeError, match=r"'momentum'.* of a RiskSolver must be a Parameter.*such as positive"):
+        replace(AVERAGED_SGD_SOLVER, parameters={"momentum": 0.9})

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from claims_example import RACE, claim_of, made, rows_of
-from shallows.errors import ShallowsError
+from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.claim_functions import ratio
 from shallows.experiments.comparing.evaluations import RunResult
 from shallows.experiments.planning import target_entry
@@ -55,6 +55,12 @@ def test_a_curve_is_reduced_to_the_number_that_the_claim_names(claim, value):
 def test_a_claim_is_judged_by_its_own_criterion(criterion, verdict):
     (row,) = claim_of({"label": "x", **criterion}, FALLING, published="1.5")
     assert row["verdict"] == verdict
+
+
+@pytest.mark.parametrize("claim", [{"metric": "eror"}, {"less": {"metric": "eror", "method": "fast"}}])
+def test_a_metric_that_no_run_measured_is_told_with_the_nearest(claim):
+    with pytest.raises(UnknownNameError, match=r"no metric of the claim 'claim' 'eror'. Did you mean 'error'"):
+        claim_of({"label": "x", "at_most": 1, **claim}, FALLING)
 
 
 @pytest.mark.parametrize("part", [{"from": 9}, {"to": 0}])
@@ -258,7 +264,12 @@ def test_values_that_are_not_finite_stand_in_the_table():
 
 def test_a_target_may_name_any_metric_of_methods_that_transform():
     curves = {
-        ("kernel PCA", "g", seed): {"angle": {10: 0.4 + seed, 100: 0.1}, "correlation": {None: 0.9}} for seed in (0, 1)
+        ("kernel PCA", "g", seed): {
+            "angle": {10: 0.4 + seed, 100: 0.1},
+            "correlation": {None: 0.9},
+            "rank": {None: 1.0},
+        }
+        for seed in (0, 1)
     }
     metrics = {
         "angle": {"label": "angle of the subspaces", "better": "lower", "tolerance": {"absolute": 0.1, "relative": 0}},

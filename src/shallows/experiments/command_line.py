@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
     """Check this program's own command line, and say where the report of a comparison will be."""
     stages = [*stages]
     check_stages(sys.argv[1:], stages)
+    check_storage(sys.argv[1:])
     names = ["all", "report", "compare", *plan.papers, *plan.targets]
     check(sys.argv[1:], plan, names, comparison)
     products = comparison.products if comparison is not None else ()
@@ -77,6 +79,13 @@ def check_stages(words: Iterable[str], stages: Iterable[str]) -> None:
             stage = word.partition(OF_STAGES[option])[0]
             if stage not in stages:
                 raise UnknownNameError("stage", stage, stages)
+
+
+def check_storage(words: Iterable[str]) -> None:
+    """Check that the command with which Snakemake's storage ``fs`` copies files is there: it misses it at the first."""
+    given = " ".join(words).replace("=", " ")
+    if "--default-storage-provider fs" in given and shutil.which("rsync") is None:
+        raise ShallowsError("--default-storage-provider fs needs rsync, which is not on the PATH: install it.")
 
 
 def check(words: Iterable[str], plan: Plan, rules: Iterable[str], comparison: Comparison | None = None) -> None:

@@ -21,6 +21,26 @@ class Parameter:
     allows: Callable[[Any], bool]  # Whether it may have a value
 
 
+class DeclaresParameters:
+    """Base of the entries of tables of solvers: their ``parameters`` are declared, each as a `Parameter`.
+
+    Raises
+    ------
+    TypeError
+        If one is declared by its default alone.
+    """
+
+    parameters: Mapping[str, Parameter]
+
+    def __post_init__(self) -> None:
+        for name, one in self.parameters.items():
+            if not isinstance(one, Parameter):
+                raise TypeError(
+                    f"parameters[{name!r}] of a {type(self).__name__} must be a Parameter, which has a default and "
+                    f"says which values are allowed, such as positive({one!r}); got {one!r}."
+                )
+
+
 def positive(default: float | None = None) -> Parameter:
     """A positive number; None as well where that is the default."""
 

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from ... import arrays, training
 from ...errors import ShallowsError
-from ...solvers.solver_parameters import Parameter, choice
+from ...solvers.solver_parameters import DeclaresParameters, Parameter, choice
 from .. import leave_one_out_choice
 from ..base import Estimator
 from ..predictions import ValuePredictions
@@ -26,7 +26,7 @@ BLOCK_NUMBERS = 2**24
 
 
 @dataclass(frozen=True)
-class FeatureSolver:
+class FeatureSolver(DeclaresParameters):
     """How the coefficients of features are solved for.
 
     Attributes

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shallows.errors import UnknownNameError
+
 from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, Curve
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
@@ -55,6 +57,7 @@ def claims(measurements: Measurements) -> Iterator[Row]:
     """Rows of a target's claims: of each first what was measured, then what the paper says and no run measured."""
     comparison, maker = measurements.comparison, RowMaker(measurements.comparison)
     for name, claim in measurements.spec.get("claims", {}).items():
+        _check_metrics(measurements, name, claim)
         published = [one for one in comparison["published"] if one["metric"] == name]
         answered = []
         for number, is_ours in _of_both_series(measurements, claim):
@@ -67,6 +70,15 @@ def claims(measurements: Measurements) -> Iterator[Row]:
         for one in (one for one in published if not any(one is printed for printed in answered)):
             method, setting = one["method"] or comparison["method"], parse_setting(one["setting"])
             yield maker.not_run(one["dataset"], method, setting, one, name)
+
+
+def _check_metrics(measurements: Measurements, name: str, claim: Mapping[str, Any]) -> None:
+    """Check that runs of the target measured what a claim is about; else the claim would have no row, in silence."""
+    runs = [run for series in measurements.series for run in measurements.runs(series)]
+    known = {*measurements.spec["metrics"], *itertools.chain(*(run.curve for run in runs))}
+    for place in (claim, claim.get("over", {}), claim.get("less", {})) if runs else ():
+        if "metric" in place:
+            UnknownNameError.check(f"metric of the claim {name!r}", place["metric"], known)
 
 
 def row_of(

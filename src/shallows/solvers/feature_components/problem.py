@@ -18,7 +18,7 @@ from ..array_state import ArrayState
 from ..components.moments import share_of_batch
 from ..components.warm_start import random_feature_components
 from ..examples import Examples
-from ..solver_parameters import Parameter
+from ..solver_parameters import DeclaresParameters, Parameter
 
 ROWS = 4096  # rows at a time of a pass over all of them
 SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moment, if it has examples enough
@@ -133,7 +133,7 @@ class FeaturePCAPlan:
 
 
 @dataclass(frozen=True)
-class FeaturePCASolver:
+class FeaturePCASolver(DeclaresParameters):
     """A solver of components of features, as an entry of `shallows.solvers.feature_components.SOLVERS`."""
 
     make: Callable[..., Any]  # ``make(plan, **parameters)`` gives the solver

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...arrays import Array
-from ..solver_parameters import Parameter
+from ..solver_parameters import DeclaresParameters, Parameter
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RidgeTask:
 
 
 @dataclass(frozen=True)
-class RidgeSolver:
+class RidgeSolver(DeclaresParameters):
     """A solver of kernel ridge regression, as an entry of `shallows.solvers.least_squares.RIDGE_SOLVERS`."""
 
     name: str

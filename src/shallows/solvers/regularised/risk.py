@@ -26,7 +26,7 @@ from ...gram import LazyGram
 from ...losses import Loss
 from ...losses.margins import Hinge
 from ..array_state import ArrayState
-from ..solver_parameters import Parameter
+from ..solver_parameters import DeclaresParameters, Parameter
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class RiskState(ArrayState):
 
 
 @dataclass(frozen=True)
-class RiskSolver:
+class RiskSolver(DeclaresParameters):
     """A solver of regularised risks, as an entry of `shallows.solvers.regularised.SOLVERS`."""
 
     make: Callable[..., Any]  # ``make(problem, batch_size, n_epochs, **parameters)`` gives the solver

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..solver_parameters import Parameter
+from ..solver_parameters import DeclaresParameters, Parameter
 
 LOSSES = ("hinge", "squared_hinge")
 
 
 @dataclass(frozen=True)
-class DualSolver:
+class DualSolver(DeclaresParameters):
     """A solver of support vector machines, as an entry of `shallows.solvers.support_vectors.SOLVERS`."""
 
     make: Callable[..., Any]  # ``make(tolerance, seed, **parameters)`` gives the solver
