@@ -7,12 +7,20 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from shallows import EigenProCentresClassifier, arrays
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticNoveltyDetector,
+    EigenProCentresClassifier,
+    arrays,
+    training,
+)
 from shallows.estimators.centring import Centring, TrainingRows
+from shallows.estimators.doubly_stochastic.random_feature_expansion import RandomFeatureExpansion
 from shallows.estimators.rows_ahead import RowsAhead
 from shallows.training import Batches
 
@@ -142,3 +150,34 @@ def test_a_model_is_the_same_to_the_bit_whether_its_points_are_held_or_read(monk
     read = EigenProCentresClassifier(**options).fit(X, y)
     assert np.array_equal(held.dual_coef_, read.dual_coef_)
     assert counted[-1].n_ahead == 3 * 8 - 1
+
+
+@pytest.mark.parametrize("Estimator", [DoublyStochasticClassifier, DoublyStochasticNoveltyDetector])
+def test_an_expansion_is_the_same_to_the_bit_whether_its_points_are_held_or_read(monkeypatch, Estimator):
+    X = DRAWS.normal(size=(1500, 6))
+    y = X[:, 0] > X[:, 1]
+    options = {
+        "batch_size": 100,
+        "block_size": 64,
+        "bandwidth": 2.0,
+        "n_iter": 40,
+        "random_state": 0,
+        "dtype": "float64",
+    }
+    held, read = (training.Curve([40], lambda one: {"loss": one.objective()}, unit="iteration") for _ in range(2))
+    asked = []
+    of_memory = Estimator(**options).fit(X, y, observers=[held])
+    call = TrainingRows.__call__
+    monkeypatch.setattr(TrainingRows, "__call__", lambda self, batch: (asked.append(batch), call(self, batch))[1])
+    monkeypatch.setattr(RandomFeatureExpansion, "_holds_points", lambda self, fit: False)
+    of_file = Estimator(**options).fit(X, y, observers=[read])
+    assert np.array_equal(of_memory.dual_coef_, of_file.dual_coef_)
+    assert np.array_equal(of_memory.decision_function(X), of_file.decision_function(X))
+    assert len(asked) >= 40 and held.rows[0]["loss"] == read.rows[0]["loss"]
+
+
+def test_an_expansion_holds_its_points_in_half_of_the_memory_or_reads_them():
+    fit = SimpleNamespace(data=SimpleNamespace(X=np.empty((1000, 8))), dtype=np.dtype("float32"), budget=80_000)
+    assert RandomFeatureExpansion._holds_points(fit)
+    fit.budget = 79_998
+    assert not RandomFeatureExpansion._holds_points(fit)

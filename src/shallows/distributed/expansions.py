@@ -154,7 +154,7 @@ class DistributedDoublyStochastic(DoublyStochastic):
         state = DistributedExpansionState.zero(problem, self.step_size)
         state.ranks = self.ranks
         if state.known is not None:
-            state.known = DistributedKnownValues(*state.known.values.shape, problem.points)
+            state.known = DistributedKnownValues(*state.known.values.shape, state.known.values)
         return state
 
     def _direction(self, problem: ExpansionProblem, block: int, examples: Examples, G: Array) -> Array:

@@ -182,6 +182,20 @@ class TrainingRows:
         return arrays.to_device(sorted_points[places], self._device, self._dtype)
 
 
+class RowsAsArray:
+    """Training rows with the look of an array of shape (n, d), of which only the batches that are asked for exist."""
+
+    def __init__(self, rows: TrainingRows):
+        self._rows = rows
+        self.shape = len(rows), rows.width
+        self.block_rows = max(1, _BLOCK_BYTES // rows.row_bytes)  # of a pass over all
+
+    def __getitem__(self, key: tuple[slice, slice]) -> Array:
+        """The points of a slice of the rows, shape (m, d), by ``points[batch, :]``."""
+        batch = slice(*key[0].indices(self.shape[0]))
+        return self._rows(batch)[:, :-2]
+
+
 @contextlib.contextmanager
 def _overflow_as_error(block: np.ndarray, dtype: Any) -> Iterator[None]:
     """Turn an overflow in a precision inside the context into an error that names the largest number."""

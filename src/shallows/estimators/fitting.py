@@ -255,7 +255,7 @@ class TrainedEstimator(Estimator):
             self._build(fit)
             run = self._train(fit)
             self._keep_model(fit, run)
-            arrays.synchronise(fit.points)
+            arrays.synchronise(fit.points[:1, :])
         self._describe(fit, run)
         self.timings_ = fit.timings
         return run

@@ -170,7 +170,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
 
     def _finish_fit(self, fit: Any, state: Any) -> None:
         # On the whole set, where the steps had batches of it.
-        scores = state.values(fit.problem, fit.problem.points)
+        scores = state.shifted_values_at_points(fit.problem)
         whole = fit.problem.take(slice(0, scores.shape[0]))
         state.targets_for(fit.problem, whole, scores)
         self._n_batches_seen = 0

@@ -16,7 +16,7 @@ from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..base import TrainingSet
-from ..centring import Centring
+from ..centring import Centring, RowsAsArray, TrainingRows
 from ..fitting import FitSnapshot
 from ..kernel_checks import check_scale, check_scores, check_values
 from ..streaming.batches import Batch, batches_of
@@ -68,13 +68,14 @@ class ExpansionSnapshot(FitSnapshot):
         return self.estimator._problem if self.fit is None else self.fit.problem
 
     def _fitted_scores(self) -> np.ndarray:
-        return arrays.to_numpy(self.state.shifted_values(self._problem, self._problem.points))
+        return arrays.to_numpy(self.state.shifted_values_at_points(self._problem))
 
     def objective(self) -> float:
         """Mean training loss, E ℓ(f(x), y), in the units that it is minimised in; without the regulariser."""
         problem = self._problem
-        scores = self.state.shifted_values(problem, problem.points)
-        targets = self.state.targets_for(problem, problem.take(slice(0, scores.shape[0])), scores)
+        scores = self.state.shifted_values_at_points(problem)
+        examples = Examples(problem.points, problem.targets, problem.weights)
+        targets = self.state.targets_for(problem, examples, scores)
         values = problem.loss.value(scores, targets)
         w = problem.weights
         return float(arrays.namespace(scores).mean(values if w is None else values * w[:, 0]))
@@ -207,8 +208,18 @@ class RandomFeatureExpansion(PlannedExpansion):
         super()._prepare(fit)
 
     def _prepare_points(self, fit: ExpansionFit) -> Any:
-        points = self._centring.training_points(fit.data.X, fit.order, fit.device, fit.dtype)[:, :-2]
+        held = self._holds_points(fit)
+        rows = TrainingRows(fit.data.X, fit.order, self._centring, fit.device, fit.dtype, held=held)
+        if not held:
+            return RowsAsArray(rows)
+        points = rows(slice(None))[:, :-2]
         return points if fit.device.kind == "cpu" else arrays.contiguous(points)
+
+    @staticmethod
+    def _holds_points(fit: ExpansionFit) -> bool:
+        """Whether all points are copied into half of the memory; else each batch is read from the data in its turn."""
+        n, d = fit.data.X.shape
+        return n * (d + 2) * fit.dtype.itemsize <= fit.budget // 2
 
     def _build(self, fit: ExpansionFit) -> None:
         weights = None if fit.weights is None else fit.weights[:, None]
@@ -314,7 +325,7 @@ class RandomFeatureExpansion(PlannedExpansion):
                 break
         if not centred:
             check_values(kernel, kernels.augmented(sample.astype(self._dtype)))
-        held = n * (X.shape[1] + c) * self._dtype.itemsize
+        held = n * (X.shape[1] * self._holds_points(fit) + c) * self._dtype.itemsize
         room = max(2**24, (budget - held) // 2)
         self._features = stream_of(
             kernel,

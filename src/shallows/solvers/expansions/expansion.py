@@ -153,7 +153,7 @@ class ExpansionState(GrowingExpansion):
     @classmethod
     def zero(cls, problem: ExpansionProblem, step_size: float, like: Array | None = None) -> ExpansionState:
         """The zero function, in the library and precision of the problem's points or of ``like``."""
-        like = problem.points if like is None else like
+        like = problem.points[:1, :] if like is None else like
         xp, c = arrays.namespace(like), problem.n_outputs
         traces = xp.zeros((FIRST_CAPACITY, c), dtype=like.dtype)
         keeps = problem.keep_values and problem.points is not None
@@ -221,6 +221,13 @@ class ExpansionState(GrowingExpansion):
         """f(x) + b, shape (m, c)."""
         values, b = self.values(problem, x), self.intercept(problem)
         return values if b is None else values + b
+
+    def shifted_values_at_points(self, problem: ExpansionProblem) -> Array:
+        """Values of f + b at all points of the set, shape (n, c)."""
+        n = problem.points.shape[0]
+        blocks = arrays.blocks(n, getattr(problem.points, "block_rows", n))
+        parts = [self.shifted_values(problem, problem.points[rows, :]) for rows in blocks]
+        return parts[0] if len(parts) == 1 else arrays.namespace(parts[0]).concat(parts)
 
     def monitored(self) -> tuple[float, float]:
         """The loss of the last batch, held against that of the zero function."""
