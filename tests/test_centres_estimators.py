@@ -19,6 +19,7 @@ from resumed_example import StopAt
 from shallows import EigenProCentresClassifier, EigenProCentresRegressor, EigenProRegressor, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.estimators.centring import TrainingRows
+from shallows.estimators.least_squares import eigenpro_centres
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 BOTH = [EigenProCentresClassifier, EigenProCentresRegressor]
@@ -251,3 +252,38 @@ def test_a_fit_stays_within_its_memory(tmp_path):
         check=True,
     )
     assert int(done.stdout) < 500e6
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rows", "given", "solver"),
+    [
+        (100.0, 1500, {"max_seconds": 50}, "eigenpro"),
+        (10.0, 1500, {"max_seconds": 50}, "conjugate_gradients"),  # five iterations fit into the time
+        (100.0, 1500, {}, "conjugate_gradients"),  # no limit
+        (100.0, 1490, {"max_seconds": 50}, "conjugate_gradients"),  # fewer than fifty rows for each centre
+        (100.0, 1500, {"max_seconds": 50, "solver": "conjugate_gradients"}, "conjugate_gradients"),
+    ],
+)
+def test_steps_are_taken_where_the_time_ends_before_some_conjugate_gradients(monkeypatch, seconds, rows, given, solver):
+    monkeypatch.setattr(EigenProCentresRegressor, "_iteration_seconds", lambda self, fit, points: seconds)
+    X, y, _ = table(EigenProCentresRegressor, rows)
+    model = EigenProCentresRegressor(centres=30, random_state=0, max_epochs=2, **given).fit(X, y)
+    assert model.effective_params_["solver"] == solver
+
+
+def test_the_time_of_conjugate_gradients_is_that_of_their_products(monkeypatch):
+    told, of_method = [], EigenProCentresRegressor._iteration_seconds
+    X, y, _ = table(EigenProCentresRegressor, 6000)
+    seconds = iter(range(100))
+
+    def watched(self, fit, points):
+        monkeypatch.setattr(eigenpro_centres.time, "perf_counter", lambda: float(next(seconds)))
+        for fit.budget in (0, 2 * 6000 * 30 * points.dtype.itemsize):
+            told.append(of_method(self, fit, points))
+        monkeypatch.undo()
+        return 0.0
+
+    monkeypatch.setattr(EigenProCentresRegressor, "_iteration_seconds", watched)
+    EigenProCentresRegressor(centres=30, random_state=0, max_seconds=100).fit(X, y)
+    # A product with 2,048 rows that takes a second, for 6,000 rows: five times, or once where the values are kept.
+    assert told == pytest.approx([5 * 6000 / 2048, 6000 / 2048])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from ... import arrays, gram, kernels, spectrum, streams
 from ...arrays import Array
 from ...errors import ShallowsError
+from ...gram import rectangular
 from ...gram.rectangular import KeptStrips
 from ...kernels import Kernel
 from ...solvers.least_squares import nystrom_conjugate_gradients, projection
@@ -22,7 +24,7 @@ from .. import precomputed
 from ..base import SMALL, native
 from ..centring import Centring, TrainingRows
 from ..constructors import stores_parameters, with_parameters
-from ..kernel_checks import check_scale
+from ..kernel_checks import check_scale, chosen_kernel
 from ..leave_one_out_choice import AUTO, number_of_rows
 from ..parameter_checks import MOST, check_choice, is_whole
 from ..rows_ahead import RowsAhead
@@ -46,6 +48,14 @@ CENTRES_PER_ROOT, MOST_CENTRES = 40.0, 12_500
 
 CENTRES_PER_DIMENSION, LEAST_CENTRES = 10.0, 1000
 """And no more than so many times the effective dimension of the problem, but at least so many."""
+
+FEWEST_ITERATIONS, TIMED_ROWS = 5, 2048
+"""solver="auto" takes EigenPro's steps where ``max_seconds`` end before so many conjugate gradients, as products with
+so many rows tell."""
+
+ROWS_PER_CENTRE = 50
+"""And only where there are so many rows for each centre. With fewer, an epoch has few batches, and the decomposition
+for the steps takes as long as some epochs."""
 
 EIGENPRO, CONJUGATE_GRADIENTS = "eigenpro", "conjugate_gradients"
 
@@ -174,16 +184,43 @@ class EigenProCentresMethod:
         """Do nothing: data that do not fit are read batch by batch, and `_prepare_points` refuses too many centres."""
 
     def _prepare_points(self, fit: EigenProCentresFit) -> Array:
-        X, n, d, dtype, device = fit.inputs, fit.n, fit.inputs.shape[1], fit.dtype, fit.device
-        given = None if self._samples_centres else self._model_inputs(points_of(self.centres, self.n_features_in_))
-        kind, budget = kernels.kind(self.kernel), self._working_budget(device)
-        kind.check_inputs(d)
+        kind = kernels.kind(self.kernel)
+        kind.check_inputs(fit.inputs.shape[1])
         self._centring = Centring.of(
-            X, centred=kind.shift_invariant, without_constants=kind.of_distance and given is None
+            fit.inputs, centred=kind.shift_invariant, without_constants=kind.of_distance and self._samples_centres
         )
         # Where all points are equal, one step of EigenPro is the mean of the targets.
         suits = bool(self._of_eigenpro) or self.regularisation == 0 or self._centring.all_equal
         fit.takes_steps = self.solver == EIGENPRO or (self.solver == AUTO and suits)
+        points = self._centres_and_fresh_points(fit)
+        may_change = self.solver == AUTO and not fit.takes_steps and fit.n >= ROWS_PER_CENTRE * fit.n_centres
+        if may_change and self.max_seconds is not None and self._iteration_seconds(fit, points) > self.max_seconds:
+            fit.takes_steps = True
+            points = self._centres_and_fresh_points(fit)
+        return points
+
+    def _iteration_seconds(self, fit: EigenProCentresFit, points: Array) -> float:
+        """Seconds of `FEWEST_ITERATIONS` of conjugate gradients, by a product with some rows, which are read anew."""
+        n, centres = fit.n, points[: fit.n_centres, :]
+        given = self.kernel, None if isinstance(self.bandwidth, str) else self.bandwidth, self.kernel_params
+        kernel = chosen_kernel(*given, centres[:TIMED_ROWS, :], fit.seed, all_equal=False)
+        a = arrays.namespace(centres).zeros((fit.n_centres, fit.n_outputs), dtype=centres.dtype)
+        seconds = 0.0
+        for rows in arrays.blocks(min(n, 2 * TIMED_ROWS), TIMED_ROWS):  # The first pays for what is there once.
+            began = time.perf_counter()
+            product, _ = rectangular.forward_and_back(
+                kernel, fit.rows(rows), centres, a, lambda scores, _: (scores, 0.0), budget=STRIP_BYTES
+            )
+            arrays.synchronise(product)
+            seconds = (time.perf_counter() - began) * n / (rows.stop - rows.start)
+        kept = min(1.0, fit.budget / (2.0 * n * fit.n_centres * centres.dtype.itemsize))
+        return seconds * (1.0 + (FEWEST_ITERATIONS - 1) * (1.0 - kept))
+
+    def _centres_and_fresh_points(self, fit: EigenProCentresFit) -> Array:
+        """The centres, whose number is chosen here, and after them points on which the step is measured."""
+        X, n, d, dtype, device = fit.inputs, fit.n, fit.inputs.shape[1], fit.dtype, fit.device
+        given = None if self._samples_centres else self._model_inputs(points_of(self.centres, self.n_features_in_))
+        kind, budget = kernels.kind(self.kernel), self._working_budget(device)
         n_fresh = fresh_points(n, budget, dtype.itemsize) if fit.takes_steps else number_of_rows(n)
         room = RoomForCentres(d, fit.n_outputs, dtype.itemsize, n_fresh, fit.takes_steps)
         if self._counts_centres:
@@ -471,7 +508,8 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
         How the objective is minimised.
 
-        - "auto": "eigenpro" where one of its parameters is set or λ is 0, else "conjugate_gradients".
+        - "auto": "eigenpro" where one of its parameters is set, λ is 0, or ``max_seconds`` end before five conjugate
+          gradients and there are fifty rows for each centre; else "conjugate_gradients".
         - "conjugate_gradients": on the equations of the centres, preconditioned with what the centres alone would give,
           as in Falkon. An epoch is one iteration with all rows; training ends with an iteration that lowers the
           objective by less than a thousandth. Memory holds 2 p² numbers.
@@ -606,7 +644,8 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
         How the objective is minimised.
 
-        - "auto": "eigenpro" where one of its parameters is set or λ is 0, else "conjugate_gradients".
+        - "auto": "eigenpro" where one of its parameters is set, λ is 0, or ``max_seconds`` end before five conjugate
+          gradients and there are fifty rows for each centre; else "conjugate_gradients".
         - "conjugate_gradients": on the equations of the centres, preconditioned with what the centres alone would give,
           as in Falkon. An epoch is one iteration with all rows; training ends with an iteration that lowers the
           objective by less than a thousandth. Memory holds 2 p² numbers.
