@@ -16,9 +16,6 @@ SHARED = {
     *("hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "pegasos", "precomputed"),
     *("predictions", "problem", "semi_random", "source", "tensor_sketch"),
 }
-#: Names with two meanings that stay, since results depend on the modules: batches of a stream and of the loop, rows of
-#: a matrix and of a dataset, scales of features and of costs, rows of features and of budgeted machines.
-TWO_MEANINGS = {"batches", "rows", "scaling", "sparse_rows"}
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +43,9 @@ def test_every_room_stands_in_the_list(order):
     assert rooms - {"__init__"} == set(order)
 
 
-def test_no_further_name_of_a_module_is_in_two_rooms():
+def test_no_name_of_a_module_has_two_meanings():
     names = Counter(path.stem for path in SOURCES.rglob("*.py"))
-    assert {name for name, count in names.items() if count > 1} == SHARED | TWO_MEANINGS
-    assert names["rows"] == 2
+    assert {name for name, count in names.items() if count > 1} == SHARED
 
 
 def test_imports_point_down_the_list(graph, order):

@@ -12,7 +12,7 @@ from shallows import kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.theory import timing
-from shallows.theory.kernel_machines import course, scaling
+from shallows.theory.kernel_machines import course, solver_cost
 from shallows.theory.kernel_machines.course import DualCoordinateAscent, KernelPegasos
 
 
@@ -110,7 +110,7 @@ def test_a_watch_keeps_what_there_was_at_each_mark(monkeypatch):
 
 
 def test_the_cost_of_an_exact_machine_grows_and_a_cache_spares_rows():
-    found = scaling.scaling(data(800), sizes=[100, 200, 400, 800, 1600], C=50.0, few=20, rounds=1)
+    found = solver_cost.scaling(data(800), sizes=[100, 200, 400, 800, 1600], C=50.0, few=20, rounds=1)
     assert list(found.index) == [100, 200, 400, 800]
     slope = np.polyfit(np.log(found.index), np.log(found.curve["work"]), 1)[0]
     assert 1.8 < slope < 3.2

@@ -8,7 +8,7 @@ from .. import arrays
 from ..arrays import Array
 from .base import FeatureStream, FourierStream, Projector
 from .fourier import joined, waves
-from .sparse_rows import inner_products, is_sparse, scaled
+from .sparse_features import inner_products, is_sparse, scaled
 
 STRIP_BYTES = 2**20
 """Angles of a strip of points and one block, so that they are still in the cache for the product that follows."""

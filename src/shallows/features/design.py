@@ -11,7 +11,7 @@ from .. import arrays
 from ..arrays import Array, Device
 from ..errors import ShallowsError
 from .base import FeatureMap, SparseFeatureMap
-from .sparse_rows import is_sparse
+from .sparse_features import is_sparse
 
 ROW_BYTES = 2**25
 """Features that are made at a time where many rows are gone through."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from .. import arrays
 from ..arrays import Array
 from ..errors import UnknownNameError
-from ..features.sparse_rows import inner_products, scaled, sum_of_squares
+from ..features.sparse_features import inner_products, scaled, sum_of_squares
 from .certificates import subsample_and_fresh
 from .eigensystems import eigensystem, orthonormal, top_eigensystem
 from .spectral_preconditioner import SpectralPreconditioner, choose_rank, filtered, flatten

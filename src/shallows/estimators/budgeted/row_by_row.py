@@ -18,8 +18,8 @@ from ..kernel_checks import check_scores
 from ..parameter_checks import check_positive, check_whole
 from ..predictions import LabelPredictions
 from ..streaming import first_rows
-from ..streaming.batches import Batch
 from ..streaming.labelled_batches import LabelledBatches
+from ..streaming.stream_batches import Batch
 
 BATCH = 4096
 """Rows between two looks at the clock and of a block of predictions; it changes no result."""

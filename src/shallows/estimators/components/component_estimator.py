@@ -19,8 +19,8 @@ from ..constructors import stores_parameters
 from ..kernel_checks import check_scores
 from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
 from ..snapshot import ComponentSnapshot
-from ..streaming.batches import Batch, batches_of
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
+from ..streaming.stream_batches import Batch, batches_of
 from ..streaming.streamed_fit import StreamableFit, StreamedFit
 from . import component_plan
 from .component_plan import View

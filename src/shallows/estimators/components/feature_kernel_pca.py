@@ -20,7 +20,7 @@ from ...utils.lazy_tables import LazyTable
 from ..base import native
 from ..constructors import stores_parameters
 from ..parameter_checks import check_choice
-from ..streaming.batches import Batch
+from ..streaming.stream_batches import Batch
 from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
 
 MAPS = LazyTable(

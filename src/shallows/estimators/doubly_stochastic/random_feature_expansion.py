@@ -19,8 +19,8 @@ from ..base import TrainingSet
 from ..centring import Centring, RowsAsArray, TrainingRows
 from ..fitting import FitSnapshot
 from ..kernel_checks import check_scale, check_scores, check_values
-from ..streaming.batches import Batch, batches_of
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
+from ..streaming.stream_batches import Batch, batches_of
 from ..streaming.streamed_fit import FIRST_ROWS, StreamableFit
 from .solver_plan import PlannedExpansion
 

@@ -23,8 +23,8 @@ from ..label_checks import single_column
 from ..predictions import LabelPredictions
 from ..snapshot import Snapshot
 from ..streaming import first_rows
-from ..streaming.batches import Batch
 from ..streaming.labelled_batches import LabelledBatches
+from ..streaming.stream_batches import Batch
 from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
 
 

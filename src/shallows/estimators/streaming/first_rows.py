@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .batches import Batch, joined, n_rows, owned
+from .stream_batches import Batch, joined, n_rows, owned
 
 GROWTH = 1.25
 """A model is begun anew with all rows so far when they have become this many times as many. One that begins with a

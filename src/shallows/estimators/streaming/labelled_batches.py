@@ -11,7 +11,7 @@ from .. import class_weights, model_classes
 from ..base import Estimator, TrainingSet, keeps_model_on_failure
 from ..column_scales import far_offsets, shifted
 from . import first_rows
-from .batches import Batch
+from .stream_batches import Batch
 
 
 class LabelledBatches(Estimator):

@@ -16,9 +16,9 @@ from ...solvers.examples import Examples
 from ..base import warn_user
 from ..fitting import Fit, TrainedEstimator
 from ..parameter_checks import is_positive, is_whole
-from .batches import Batch, joined, n_rows, owned
 from .first_rows import next_beginning
 from .last_good_state import LastGoodState
+from .stream_batches import Batch, joined, n_rows, owned
 
 FIRST_ROWS = 2560
 """Rows up to which a model is fitted anew; it then has seen enough of each parameter's choice to go on by steps."""

@@ -15,8 +15,8 @@ from ..base import TrainingSet
 from ..constructors import with_parameters
 from ..parameter_checks import check_whole
 from ..streaming import first_rows
-from ..streaming.batches import Batch
 from ..streaming.labelled_batches import LabelledBatches
+from ..streaming.stream_batches import Batch
 from .dual_classifier import DualClassifier, two_class_problems
 from .dual_model import DualFit
 

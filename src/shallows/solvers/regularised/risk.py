@@ -21,7 +21,7 @@ import numpy as np
 from ... import arrays, kernels
 from ...arrays import Array
 from ...features.design import Design
-from ...features.sparse_rows import inner_products
+from ...features.sparse_features import inner_products
 from ...gram import LazyGram
 from ...losses import Loss
 from ...losses.margins import Hinge

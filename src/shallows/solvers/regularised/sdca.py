@@ -18,7 +18,7 @@ import numpy as np
 from ... import arrays, losses
 from ...arrays import Array
 from ...errors import ShallowsError
-from ...features.sparse_rows import inner_products
+from ...features.sparse_features import inner_products
 from . import ascent, ascent_on_gpu
 from .risk import FeatureSpan, RiskProblem, RiskSolver, RiskState
 
