@@ -16,6 +16,8 @@ DENSE_FROM = 0.4
 # as long as a short row. Rows that are dense are summed in four parts, which use the vector registers.
 
 
+# Caches of compiled loops on people's disks name this class by its module: where it has moved, numba cannot read them
+# and raises an error in every fit.
 class Rows(NamedTuple):
     """A matrix row by row: compressed sparse rows, or dense ones without ``columns``."""
 
