@@ -295,6 +295,25 @@ def test_a_run_of_the_reference_has_the_points_of_its_tables_unless_the_target_w
     assert {1, 5, 10, 20, 40} <= {*table} and not counted
 
 
+def test_repetitions_that_are_alike_and_claims_about_last_points_can_be_had_from_tables():
+    plan, place = Plan.load(PROJECT), PROJECT / "results/reference/laptop"
+    target, index = "dsg_fig1_quantummachine", folder.read_index(place)
+    run = next(one for one in plan.runs_of(target, "laptop") if one.method == "doubly_stochastic")
+    examples = earlier.run_of_reference(plan, run, target, place, index).curve["examples"]
+    assert examples == {float(mark): 16384.0 * mark for mark in run.marks}
+    assert {"test_mae", "end", "ahead_of_net"} <= earlier.by_points(plan.target(target))
+    spec = {
+        "metrics": {"error": {}, "ratio": {"over": "first"}},
+        "claims": {
+            "last": {"metric": "error", "reduce": "last"},
+            "first": {"metric": "error", "at": 1},
+            "mean": {"metric": "error"},
+            "of_ratio": {"metric": "ratio", "reduce": "last"},
+        },
+    }
+    assert earlier.by_points(spec) == {"error", "last"}
+
+
 def test_folders_of_runs_become_their_identifiers():
     folders = "results/demo/runs/a/b/rank160-seed0-0123456789;results/demo/runs/a/b/rank160-seed1-abcdef0123"
     assert compaction.with_run_ids(row("4.0", records=folders)).records == ("0123456789", "abcdef0123")

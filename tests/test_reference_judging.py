@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from claims_example import RACE, REACHED, made
+from shallows.errors import UnknownNameError
 from shallows.experiments.comparing import target_table, verdicts
 from shallows.experiments.comparing.table_rows import Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import Verdict
@@ -31,6 +32,11 @@ def held(target, scale="laptop"):
 
 def texts(rows):
     return [row.as_text() for row in rows]
+
+
+def test_a_target_that_the_reference_does_not_hold_is_told(plan):
+    with pytest.raises(UnknownNameError, match="no target in the reference of the scale demo, 'dsg_fig1_cifar10'"):
+        [*judging.judge(plan, "demo", f"{REFERENCE}/demo", ["dsg_fig1_cifar10"])]
 
 
 @pytest.mark.slow

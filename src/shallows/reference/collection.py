@@ -100,7 +100,7 @@ def _collect_one(
     rows: Iterable[Row] = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
     if kept:
         of_kept = [one.record["run"]["id"] for one in kept.values()]
-        rows = earlier.with_earlier_rows(rows, before, of_kept, earlier.plain(comparison["spec"]))
+        rows = earlier.with_earlier_rows(rows, before, of_kept, earlier.by_points(comparison["spec"]))
     table, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
         "target": target,

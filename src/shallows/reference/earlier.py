@@ -32,9 +32,11 @@ def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: 
             continue
         record = record or compaction.whole_record(kept, files.record, name)
         for row in files.rows:
-            if row.metric in plain(spec) and run.id in row.records and len(row.values) == len(row.records):
+            # Repetitions that are all alike may have no values of their own.
+            values = row.values or ((row.measured_mean,) * len(row.records) if row.measured_sd == 0.0 else ())
+            if row.metric in plain(spec) and run.id in row.records and len(values) == len(row.records):
                 point = parse_setting(row.setting).get(spec.get("mark", ""))
-                value = row.values[row.records.index(run.id)]
+                value = values[row.records.index(run.id)]
                 if point is None or row.metric not in watched:
                     curve.setdefault(row.metric, {}).setdefault(None if point is None else float(point), value)
     return RunResult(run.folder, record, curve, plan.target(target).get("mark", "")) if record else None
@@ -45,20 +47,31 @@ def plain(spec: Mapping[str, Any]) -> set[str]:
     return {name for name, one in spec["metrics"].items() if not {"first_passage", "of", "over"} & {*one}}
 
 
+def by_points(spec: Mapping[str, Any]) -> set[str]:
+    """The metrics that are `plain`, and claims about the last point of one, which tables hold."""
+    metrics = plain(spec)
+    return metrics | {
+        name
+        for name, one in spec.get("claims", {}).items()
+        if "at" not in one and one.get("reduce") == "last" and one.get("metric") in metrics
+    }
+
+
 def with_earlier_rows(
-    rows: Iterable[Row], earlier: Iterable[Row], kept: Collection[str], plain: Collection[str]
+    rows: Iterable[Row], earlier: Iterable[Row], kept: Collection[str], by_points: Collection[str]
 ) -> Iterator[Row]:
     """The rows that a part of the curves of kept runs suffices for, and those of these runs as they stood before.
 
-    A row of kept runs alone is the earlier one. One of kept and of other runs needs whole curves, unless its metric is
-    plain, and is left out. ``kept`` holds the identifiers of the runs that were taken from the reference.
+    A row of kept runs alone is the earlier one. One of kept and of other runs needs whole curves, unless it is one of
+    ``by_points``, and is left out; so is one of kept runs alone that there was not before. ``kept`` holds the
+    identifiers of the runs that were taken from the reference.
     """
     before = {tuple(row.keys.items()): found for row in earlier if (found := _of_runs(row, kept)) is not None}
     for row in rows:
         key, of_kept = tuple(row.keys.items()), {*row.records} & {*kept}
         if of_kept == {*row.records} and key in before:
             yield before[key]
-        elif not of_kept or (of_kept < {*row.records} and row.metric in plain):
+        elif not of_kept or row.metric in by_points:
             yield row
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shallows.errors import UnknownNameError
 from shallows.experiments.comparing import cells, claims, target_table, verdicts
 from shallows.experiments.comparing.evaluations import RunResult
 from shallows.experiments.comparing.measurements import Measurements
@@ -33,6 +34,7 @@ def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] =
     index = folder.read_index(reference)
     for target in [*wanted] or [*index["targets"]]:
         plan.target(target)
+        UnknownNameError.check(f"target in the reference of the scale {scale},", target, index["targets"])
         files, comparison = folder.read_target(reference, target, index), plan.comparison(target, scale)
         rows = judged_again(comparison, files)
         before, now = _verdicts(files.rows), _verdicts(rows)
