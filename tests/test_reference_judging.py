@@ -22,7 +22,7 @@ NONSENSE = "at least this: without not reached within 3 of 4 runs; no value, not
 
 @pytest.fixture(scope="module")
 def plan():
-    return Plan.load(".")
+    return Plan.load(".", deployed=True)
 
 
 def held(target, scale="laptop"):

@@ -45,7 +45,7 @@ def plan(project):
 def reference(project, plan, monkeypatch, capsys):
     """Gives the status of a command in the project, and what it printed; the code is the same as that of the copy."""
     monkeypatch.chdir(project)
-    monkeypatch.setattr(Plan, "load", lambda root: plan)
+    monkeypatch.setattr(Plan, "load", lambda root, **options: plan)
 
     def run(*arguments):
         status = main(arguments)

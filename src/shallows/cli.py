@@ -339,7 +339,9 @@ def _report(chosen: argparse.Namespace) -> int:
     from shallows.reference import drawing
 
     reference = root / "results" / "reference" / chosen.scale
-    page = drawing.draw(Plan.load(root), chosen.scale, reference, Path("results", chosen.scale, "reference"))
+    page = drawing.draw(
+        Plan.load(root, deployed=True), chosen.scale, reference, Path("results", chosen.scale, "reference")
+    )
     print(f"The report: {page.resolve()}")
     return 0
 

@@ -58,7 +58,7 @@ def _do(options: argparse.Namespace, results: Path, reference: Path) -> Iterable
 
     from shallows.experiments.planning.plan import Plan
 
-    plan = Plan.load(".")
+    plan = Plan.load(".", deployed=True)  # What was run is judged alike, whatever extras are installed here.
     if options.command == "report":
         from .drawing import draw
 
