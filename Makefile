@@ -36,7 +36,7 @@ reference: $(READY) ## collect your own finished targets as the reference: make 
 test: $(READY) ## all tests, in two processes
 	@$(PYTEST)
 
-test-fast: $(READY) ## the first case of each test that is not slow: what tells of a typical mistake, in a minute or two
+test-fast: $(READY) ## the first case of each test that is not slow: what tells of a typical mistake, in two to three minutes
 	@$(PYTEST) --fast
 
 lint: $(READY) ## ruff, snakefmt, the types of the public names, and the lint of Snakemake
