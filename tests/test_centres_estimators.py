@@ -271,6 +271,16 @@ def test_steps_are_taken_where_the_time_ends_before_some_conjugate_gradients(mon
     assert model.effective_params_["solver"] == solver
 
 
+@pytest.mark.parametrize("given", [{"kernel": "precomputed"}, {"bandwidth": 2.0}])
+def test_a_limit_of_time_needs_no_values_of_a_kernel_that_cannot_be_had(given):
+    x = np.zeros((3000, 3))
+    x[0] = 1.0  # all centres are one point
+    if "kernel" in given:
+        x = naive_kernel("gaussian", 2.0, sample(1000, 3, 0), sample(1000, 3, 0))
+    model = EigenProCentresRegressor(centres=20, max_seconds=50, random_state=0, **given).fit(x, x[:, 0])
+    assert np.isfinite(model.predict(x[:5])).all()
+
+
 def test_the_time_of_conjugate_gradients_is_that_of_their_products(monkeypatch):
     told, of_method = [], EigenProCentresRegressor._iteration_seconds
     X, y, _ = table(EigenProCentresRegressor, 6000)

@@ -63,6 +63,11 @@ def test_a_metric_that_no_run_measured_is_told_with_the_nearest(claim):
         claim_of({"label": "x", "at_most": 1, **claim}, FALLING)
 
 
+def test_a_printed_claim_about_a_metric_that_is_measured_on_other_data_alone_was_not_run():
+    (row,) = claim_of({"label": "x", "at_most": 1, "metric": "bayes_ratio"}, FALLING, published="said")
+    assert row["verdict"] == "not run"
+
+
 @pytest.mark.parametrize("part", [{"from": 9}, {"to": 0}])
 def test_a_part_of_a_curve_without_a_point_has_no_number(part):
     (row,) = claim_of({"label": "x", "at_most": 100, **part}, FALLING, published="said")

@@ -169,8 +169,8 @@ class TrainingRows:
         """Bytes of a point."""
         return (self.width + 2) * np.dtype(self._dtype).itemsize
 
-    def __call__(self, batch: slice) -> Array:
-        """The points of a batch, shape (m, d' + 2)."""
+    def __call__(self, batch: slice | np.ndarray) -> Array:
+        """The points of a batch, a slice or an array of their numbers, shape (m, d' + 2)."""
         if self._held is not None:
             return self._held[batch, :]
         rows = self._order[batch]
@@ -190,10 +190,9 @@ class RowsAsArray:
         self.shape = len(rows), rows.width
         self.block_rows = max(1, _BLOCK_BYTES // rows.row_bytes)  # of a pass over all
 
-    def __getitem__(self, key: tuple[slice, slice]) -> Array:
-        """The points of a slice of the rows, shape (m, d), by ``points[batch, :]``."""
-        batch = slice(*key[0].indices(self.shape[0]))
-        return self._rows(batch)[:, :-2]
+    def __getitem__(self, key: tuple[slice | np.ndarray, slice]) -> Array:
+        """The points of a slice of the rows, or of their numbers, shape (m, d), by ``points[batch, :]``."""
+        return self._rows(key[0])[:, :-2]
 
 
 @contextlib.contextmanager

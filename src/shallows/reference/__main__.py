@@ -58,7 +58,8 @@ def _do(options: argparse.Namespace, results: Path, reference: Path) -> Iterable
 
     from shallows.experiments.planning.plan import Plan
 
-    plan = Plan.load(".", deployed=True)  # What was run is judged alike, whatever extras are installed here.
+    # What the reference holds is judged and drawn alike, whatever extras are installed here.
+    plan = Plan.load(".", deployed=options.command != "collect" or options.older)
     if options.command == "report":
         from .drawing import draw
 

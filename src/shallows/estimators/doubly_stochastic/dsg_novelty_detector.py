@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import arrays, losses, streams
 from ...solvers.examples import Examples
 from ..array_inputs import follows_input, on_host
+from ..centring import RowsAsArray
 from ..constructors import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -171,7 +172,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     def _finish_fit(self, fit: Any, state: Any) -> None:
         # On the whole set, where the steps had batches of it.
         scores = state.shifted_values_at_points(fit.problem)
-        whole = fit.problem.take(slice(0, scores.shape[0]))
+        whole = Examples(fit.problem.points, None, fit.problem.weights)
         state.targets_for(fit.problem, whole, scores)
         self._n_batches_seen = 0
         self._record_batch(whole)
@@ -180,7 +181,12 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         # The rows with the smallest of the numbers that are drawn for all rows are a sample of all that came.
         drawn = streams.uniform(self._seed_, "rows of the offset", self._n_batches_seen, (batch.points.shape[0],))
         weights = np.ones((len(drawn), 1)) if batch.weights is None else arrays.to_numpy(batch.weights)
-        rows = arrays.to_numpy(batch.points)
+        own, points = np.argsort(drawn, kind="stable")[:OFFSET_ROWS], batch.points
+        if isinstance(points, RowsAsArray):
+            rows = arrays.to_numpy(points[own, :])
+        else:
+            rows = arrays.to_numpy(arrays.take_rows(points, own))
+        drawn, weights = drawn[own], weights[own]
         if getattr(self, "_sample", None) is not None:
             drawn, rows, weights = (
                 np.concatenate(pair) for pair in zip(self._sample, (drawn, rows, weights), strict=True)

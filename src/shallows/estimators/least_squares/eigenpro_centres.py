@@ -194,7 +194,9 @@ class EigenProCentresMethod:
         fit.takes_steps = self.solver == EIGENPRO or (self.solver == AUTO and suits)
         points = self._centres_and_fresh_points(fit)
         may_change = self.solver == AUTO and not fit.takes_steps and fit.n >= ROWS_PER_CENTRE * fit.n_centres
-        if may_change and self.max_seconds is not None and self._iteration_seconds(fit, points) > self.max_seconds:
+        if self.max_seconds is None or not may_change or fit.data.matrix is not None:
+            return points
+        if self._iteration_seconds(fit, points) > self.max_seconds:
             fit.takes_steps = True
             points = self._centres_and_fresh_points(fit)
         return points
