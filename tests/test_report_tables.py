@@ -408,9 +408,17 @@ def test_ours_stands_in_the_table_beside_the_authors_with_its_ratio_and_is_not_f
     )
     write_rows(errors, [*rows, ours])
     meta = json.loads(errors.with_suffix(".json").read_text())
-    meta["sources"] = {"EigenPro": {"rank": "printed: Appendix B"}}
+    meta["sources"] = {
+        "EigenPro": {"rank": "printed: Appendix B", "tol": "printed: Table 2"},
+        "Pegasos": {"tol": "printed: Table 2", "batch_size": "code: run_expr.m"},
+    }
     errors.with_suffix(".json").write_text(json.dumps(meta))
     target = read(errors)
+    assert target.sources == [
+        ("rank (EigenPro)", "printed: Appendix B"),
+        ("tol", "printed: Table 2"),
+        ("batch_size (Pegasos)", "code: run_expr.m"),
+    ]
     shown = tables.parts_of(target)[0]
     column = next(one for one in shown.table.columns if "EigenPro (ours)" in one)
     assert any(column == place[1] and "(0.5 ×)" in cell.measured for place, cell in shown.table.cells.items())

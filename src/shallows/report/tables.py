@@ -152,9 +152,9 @@ def markdown(target: Target) -> str:
         lines.append(f"- {one.verdict} ({_values(one.count)}{where}): {one.reason}")
     for note in target.notes:
         lines += ["", note]
-    for method, sources in (target.meta.get("sources") or {}).items():
-        lines += ["", f"Settings of {_escaped(method)}:", ""]
-        lines += [f"- {name}: {_escaped(source)}" for name, source in sources.items()]
+    if target.sources:
+        lines += ["", "Where the settings come from:", ""]
+        lines += [f"- {_escaped(setting)}: {_escaped(source)}" for setting, source in target.sources]
     lines += ["", *(f"{name}: {text}  " for name, text in label(target.meta)), ""]
     return "\n".join(lines)
 

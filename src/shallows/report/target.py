@@ -50,6 +50,18 @@ class Target:
         return self.meta.get("notes", [])
 
     @property
+    def sources(self) -> list[tuple[str, str]]:
+        """The settings of the authors' methods and where each comes from, in one entry for those that agree."""
+        given, methods = self.meta.get("sources") or {}, dict[tuple[str, str], list[str]]()
+        for method, settings in given.items():
+            for name, source in settings.items():
+                methods.setdefault((name, source), []).append(method)
+        return [
+            (name if len(those) == len(given) else f"{name} ({', '.join(those)})", source)
+            for (name, source), those in methods.items()
+        ]
+
+    @property
     def marks(self) -> list[str]:
         """Keys that hold evaluation points, along which curves run."""
         return self.meta.get("marks", [])
