@@ -48,6 +48,9 @@ FITS = {
         "exponential", **DSG, regularisation=1e-4
     ),
     "UDSG, with a search": lambda: shallows.DoublyStochasticClassifier(**DSG, method="udsg", schedule="line_search"),
+    "DSG, with decoupled decay": lambda: shallows.DoublyStochasticClassifier(
+        **DSG, preconditioning="decoupled", regularisation=1e-3
+    ),
     "CDSG": lambda: shallows.DoublyStochasticClassifier(**DSG, method="cdsg", preconditioning=None),
 }
 WEIGHTED = ("EigenPro, regularised, with a calibration", "EigenPro on centres", "Conjugate gradients on centres", "DSG")

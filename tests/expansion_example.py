@@ -40,7 +40,7 @@ def run(solver, problem, n_steps=20, state=None, start=0, size=B):
     return state
 
 
-def naive(problem, steps, blocks, nu, n_steps, preconditioned=False, damping=0.0):
+def naive(problem, steps, blocks, nu, n_steps, preconditioning=None, damping=0.0):
     """The same by explicit sums: a list of coefficients, each decayed by itself. Returns them and the traces."""
     features, A, beta = problem.features, [], []
     for i, batch in enumerate(batches(n_steps)):
@@ -50,11 +50,11 @@ def naive(problem, steps, blocks, nu, n_steps, preconditioned=False, damping=0.0
         G = w * problem.loss.derivative(f, y)
         k, s = blocks(i, len(A)), steps(i + 1)
         Phi = features.block(k, x)
-        kappa = nu
-        if preconditioned:
-            kappa = features.block_size * nu / damping
+        kappa = features.block_size * nu / damping if preconditioning == "block" else nu
+        if preconditioning:
             covariance = Phi.T @ (w * Phi) / len(x) + damping * np.eye(Phi.shape[1])
-            step = -s * np.linalg.solve(covariance, Phi.T @ (G - kappa * w * f) / len(x))
+            less = kappa * w * f if preconditioning == "block" else 0.0
+            step = -s * np.linalg.solve(covariance, Phi.T @ (G - less) / len(x))
         else:
             step = -s * Phi.T @ G / (len(x) * features.block_size)
         A, beta = [(1 - s * kappa) * a for a in A], [(1 - s * kappa) * b for b in beta]

@@ -55,10 +55,11 @@ def test_a_schedule_gives_the_steps_it_names(decrease):
 
 
 @pytest.mark.parametrize("weights", [False, True])
-def test_the_preconditioned_step_inverts_the_covariance_of_the_block(weights):
+@pytest.mark.parametrize(("preconditioning", "damping"), [("block", 3.0), ("decoupled", 0.01)])
+def test_the_preconditioned_step_inverts_the_covariance_of_the_block(preconditioning, damping, weights):
     problem = make(weights=weights, block_size=4)
-    solver = DoublyStochastic(0.5, 0.0, 0.1, preconditioning="block", damping=3.0)
-    A, _ = naive(problem, lambda t: 0.5, fresh, 0.1, 12, preconditioned=True, damping=3.0)
+    solver = DoublyStochastic(0.5, 0.0, 0.1, preconditioning=preconditioning, damping=damping)
+    A, _ = naive(problem, lambda t: 0.5, fresh, 0.1, 12, preconditioning, damping)
     assert np.abs(run(solver, problem, 12).coefficients - A).max() < 1e-10
 
 
@@ -320,6 +321,9 @@ SOLVERS = {
     "udsg": DoublyStochastic(2.0, regularisation=0.3, policy=UniformReuse(1, 2)),
     "cdsg": DoublyStochastic(2.0, regularisation=0.3, policy=Checked(0.01)),
     "settled": DoublyStochastic(4.0, regularisation=1e-3, preconditioning="block", damping=1e-3, line_search=True),
+    "settled decoupled": DoublyStochastic(
+        4.0, regularisation=1e-2, preconditioning="decoupled", damping=1e-3, line_search=True
+    ),
     "settled cdsg": DoublyStochastic(
         4.0, policy=Checked(0.01), preconditioning="block", damping=1e-3, line_search=True
     ),
@@ -370,5 +374,5 @@ def test_the_memory_of_a_state_does_not_depend_on_the_number_of_inputs():
 
 
 def test_an_unknown_preconditioning_is_refused():
-    with pytest.raises(ShallowsError, match="preconditioning must be None or 'block'"):
+    with pytest.raises(ShallowsError, match="preconditioning must be None, 'block' or 'decoupled'"):
         DoublyStochastic(1.0, preconditioning="whole")

@@ -65,6 +65,8 @@ def test_a_classifier_learns_with_each_loss(loss, classes):
         ("udsg", {"schedule": "constant"}),
         ("cdsg", {}),
         *itertools.product(["dsg", "udsg", "cdsg"], [{"schedule": "theory", "regularisation": 1e-3}]),
+        ("cdsg", {"preconditioning": "decoupled", "regularisation": 5e-4, "schedule": "constant"}),
+        ("dsg", {"preconditioning": "decoupled"}),
         ("dsg", {"preconditioning": None, "n_iter": 120, "bandwidth": 0.4}),
         ("dsg", {"features": "cosine"}),
         ("dsg", {"kernel": "matern", "kernel_params": {"nu": 2.5}}),

@@ -25,7 +25,7 @@ def test_one_class_in_all_is_an_error():
         ({"regularisation": float("nan")}, "regularisation must be a number of at least 0"),
         ({"method": "sgd"}, "no value of method 'sgd'. Did you mean 'dsg'"),
         ({"schedule": "slow"}, "no value of schedule 'slow'"),
-        ({"preconditioning": "full"}, "no value of preconditioning 'full'. Known: None, block"),
+        ({"preconditioning": "full"}, "no value of preconditioning 'full'. Known: None, block, decoupled"),
         ({"features": "sine"}, "no value of features 'sine'. Did you mean 'cosine'"),
         ({"loss": "hinges"}, "no loss 'hinges'.*Did you mean 'hinge'"),
         ({"loss": "huber"}, "is not for classes"),

@@ -160,7 +160,7 @@ class DistributedDoublyStochastic(DoublyStochastic):
     def _direction(self, problem: ExpansionProblem, block: int, examples: Examples, G: Array) -> Array:
         x, w = examples.points, examples.weights
         xp, features, ranks = arrays.namespace(x), problem.features, self.ranks
-        batch_size, preconditioned = x.shape[0], self.preconditioning == "block"
+        batch_size, preconditioned = x.shape[0], self.preconditioning is not None
         mine = ranks.piece(slice(0, batch_size))
         ranks.count((mine.stop - mine.start) * features.block_size)
         R, C = block_sums.correlate(

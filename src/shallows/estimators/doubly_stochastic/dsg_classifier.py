@@ -73,10 +73,10 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
         B, the rows of a step. None takes five examples for every column of a block. The batches of a stream
         are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
-        "theory" has steps θ/(t + t₀) with θ = theta_nu/κ, where a step of one shrinks f by κ: regularisation/damping
-        times F with preconditioning, else regularisation. "line_search" gives every block the step that serves the next
-        batch best, "decay" has γ₁/(1 + decrease (t − 1)). "auto" is "theory" with preconditioning and a regularisation
-        above 0, else "line_search".
+        "theory" has steps θ/(t + t₀) with θ = theta_nu/κ, where a step of one shrinks f by κ: with
+        preconditioning="block" that is F regularisation/damping, else regularisation. "line_search" gives every block
+        the step that serves the next batch best, "decay" has γ₁/(1 + decrease (t − 1)). "auto" is "theory" with
+        preconditioning and a regularisation above 0, else "line_search".
     step_size : float, optional
         The first step; with the line search the longest one. None takes 1/(2L) with the smoothness L of the loss where
         the damping is chosen, else half of the edge of stability; for the line search 2/L (without preconditioning, 16
@@ -86,14 +86,16 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
         θν; the theory asks for (1, 2) or a positive whole number. None takes 2 with preconditioning, else 1.
     decrease : float, default=1e-4
         How fast the steps of schedule="decay" fall; the default is that of the authors' release.
-    preconditioning : {"block", None}, default="block"
-        Whether the covariance of a block on the batch is inverted. The steps lead to the regularised solution all the
-        same, see `shallows.solvers.expansions.doubly_stochastic`.
+    preconditioning : {"block", "decoupled", None}, default="block"
+        Whether the covariance of a block on the batch is inverted. With "block" the steps lead to the regularised
+        solution all the same, see `shallows.solvers.expansions.doubly_stochastic`. "decoupled" inverts it for the
+        gradient of the loss alone and shrinks f by regularisation times the step (decoupled weight decay), as the
+        authors' release does; the solution then depends on the damping.
     damping : float, optional
         What is added to the diagonal of the covariance. None takes ten times F regularisation/L (more for losses of
         classes that are easily told), and at least c F/B with c three times the chosen λ, between 0.02 and 0.5. The
-        authors' release has 1e-7, which float32 does not resolve. It is raised where a step would shrink f by more than
-        a tenth.
+        authors' release has 1e-7, which float32 does not resolve. With "block" it is raised where a step would shrink f
+        by more than a tenth.
     fresh, reused : int, default=1
         G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2

@@ -237,7 +237,9 @@ class PlannedExpansion(StreamedFit):
         )
         damping, damping_of_batch = self.damping, 0.0
         if damping is None:
-            damping = max(F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))), size * LEAST_DAMPING)
+            damping = size * LEAST_DAMPING
+            if preconditioning == "block":
+                damping = max(damping, F * nu / (SHRINKAGE * self._curvature_met(chosen.get("error", 1.0))))
             least, usual, most = (size * c for c in DAMPING_OF_BATCH)
             damping_of_batch = min(most, max(least, RIDGES_OF_BATCH * chosen["ridge"])) if "ridge" in chosen else usual
             damping_of_batch *= _copies(sample)  # Copies of an example tell no more of the directions than one does.

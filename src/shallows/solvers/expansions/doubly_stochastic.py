@@ -42,7 +42,7 @@ from .batch_losses import observe, slope_along
 from .block_policies import Fresh
 from .expansion import ExpansionProblem, ExpansionState
 
-PRECONDITIONINGS = (None, "block")
+PRECONDITIONINGS = (None, "block", "decoupled")
 
 MOST_SHRINKAGE = 0.1  # what the longest step may shrink f by, as a share of f
 
@@ -64,13 +64,14 @@ class DoublyStochastic:
         ν ≥ 0, for the objective E ℓ + ν/2 ‖f‖².
     policy : Fresh, UniformReuse or Checked
         Which block a step moves.
-    preconditioning : {None, "block"}
+    preconditioning : {None, "block", "decoupled"}
         ``"block"`` moves along (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B, with the weights W of the examples, in place of
-        Φᵀ ℓ'/(BF), and shrinks f by s κ with κ = F ν/ε in place of s ν. The release of Dai et al. has the same
-        covariance and shrinks by s ν; where ν is 0, the two are the same.
+        Φᵀ ℓ'/(BF), and shrinks f by s κ with κ = F ν/ε in place of s ν. ``"decoupled"`` moves along
+        (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW ℓ'/B and shrinks f by s ν, as the release of Dai et al. does; its fixed point depends on ε.
+        Where ν is 0, the two are the same.
     damping : float
-        ε. It is raised where a step would shrink f by more than a tenth, κ s > 0.1: what a step shrinks, a single block
-        has to give back.
+        ε. With "block" it is raised where a step would shrink f by more than a tenth, κ s > 0.1: what a step shrinks, a
+        single block has to give back.
     damping_of_batch : float
         c. A batch of B examples takes at least c F/B for ε: it does not tell more of a direction with an eigenvalue
         below c/B than noise does.
@@ -103,7 +104,7 @@ class DoublyStochastic:
 
     def __post_init__(self) -> None:
         if self.preconditioning not in PRECONDITIONINGS:
-            raise ShallowsError(f"preconditioning must be None or 'block', got {self.preconditioning!r}.")
+            raise ShallowsError(f"preconditioning must be None, 'block' or 'decoupled', got {self.preconditioning!r}.")
 
     def init(self, problem: ExpansionProblem) -> ExpansionState:
         """The zero function."""
@@ -121,7 +122,7 @@ class DoublyStochastic:
         state.note_values(batch, scores)
 
         shrinkage = self.shrinkage(problem.features.block_size, x.shape[0])
-        seen = observe(problem, state, examples, scores, shrinkage if self.preconditioning else 0.0)
+        seen = observe(problem, state, examples, scores, shrinkage if self.preconditioning == "block" else 0.0)
         state.n_steps += 1
         state.loss = seen.loss
         state.observe_zero_loss(seen.zero_loss, x.shape[0])
@@ -159,23 +160,22 @@ class DoublyStochastic:
 
     def damping_at(self, block_size: int, batch_size: int) -> float:
         """ε of a step with F frequencies and B examples."""
+        damping = max(self.damping, self.damping_of_batch * block_size / batch_size)
+        if self.preconditioning != "block":
+            return damping
         longest = self.step_size * (2.0 if self.line_search else 1.0)
-        return max(
-            self.damping,
-            self.damping_of_batch * block_size / batch_size,
-            longest * self.regularisation * block_size / MOST_SHRINKAGE,
-        )
+        return max(damping, longest * self.regularisation * block_size / MOST_SHRINKAGE)
 
     def shrinkage(self, block_size: int, batch_size: int) -> float:
-        """κ: a step of s multiplies f with 1 − s κ; ν for a plain step, F ν/ε for a preconditioned one."""
-        if self.preconditioning is None or self.regularisation == 0:
+        """κ: a step of s multiplies f with 1 − s κ; F ν/ε where the shrinking is preconditioned too, else ν."""
+        if self.preconditioning != "block" or self.regularisation == 0:
             return self.regularisation
         return block_size * self.regularisation / self.damping_at(block_size, batch_size)
 
     def _direction(self, problem: ExpansionProblem, block: int, examples: Examples, G: Array) -> Array:
         """The change of the block's coefficients for a step of one, shape (width, c)."""
         x, features = examples.points, problem.features
-        B, preconditioned = x.shape[0], self.preconditioning == "block"
+        B, preconditioned = x.shape[0], self.preconditioning is not None
         R, C = block_sums.correlate(
             features, block, x, G, with_gram=preconditioned, weights=examples.weights, budget=problem.budget
         )
