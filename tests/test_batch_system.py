@@ -92,6 +92,15 @@ def test_preparations_ask_by_the_size_of_their_data():
     assert large.seconds > 3600 and large.memory_bytes > 4 * 10**9
 
 
+def test_a_preparation_by_a_net_is_given_the_time_of_its_training():
+    """On a core of 2023 the photos' net takes 70 minutes; what is made of its features has them already."""
+    plan = own_plan()
+    trained = plan.cost_of_preparation("cifar10", "cuda_convnet_features")
+    assert 2 * 70 < Requests().minutes(trained) < 16 * 70
+    after = plan.cost_of_preparation("cifar10", "cuda_convnet_features_256")
+    assert after.seconds < 0.1 * trained.seconds
+
+
 @pytest.mark.parametrize(
     ("said", "kept"),
     [

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -286,6 +286,14 @@ def preparation(n_rows: int, n_features: int, size: Size) -> Cost:
     # Rows beyond the memory at hand are kept on disk, so that more than this is never needed.
     held = min(8 * values, KEPT_PREPARED_BYTES) + 60 * n_rows
     return Cost(2 + values / PREPARED_VALUES, PROCESS_BYTES + 2**28 + UNMEASURED_BYTES + held)
+
+
+def net_features(size: Size, parameters: Mapping[str, Any]) -> Cost:
+    """The training of the net whose features a preparation takes, and its pass over all rows; ``size`` before it."""
+    trained_on = replace(size, n_train=parameters.get("rows") or size.n_train, n_test=0)
+    training = net_epochs(trained_on, parameters, (parameters.get("epochs") or 10,))
+    whole = net_epochs(size, parameters, (0,))
+    return Cost(training.seconds + whole.seconds, training.memory_bytes)
 
 
 def any_estimator(size: Size, holds_matrix: bool) -> Cost:

@@ -256,23 +256,31 @@ class Plan:
 
     def size(self, dataset: str, variant: str) -> costs.Size:
         """Sizes of prepared data, as known before it is prepared."""
+        if (dataset, variant) not in self._sizes:
+            steps = self.configuration.steps_of(variant)
+            self._sizes[dataset, variant] = self._size_after(self.catalogue[dataset], steps)
+        return self._sizes[dataset, variant]
+
+    @staticmethod
+    def _size_after(entry: Any, steps: list[dict[str, Any]]) -> costs.Size:
         from shallows.datasets import shape_after
 
-        if (dataset, variant) not in self._sizes:
-            entry = self.catalogue[dataset]
-            shape = shape_after(entry, self.configuration.steps_of(variant))
-            self._sizes[dataset, variant] = costs.Size(*shape, entry.n_classes or entry.n_targets)
-        return self._sizes[dataset, variant]
+        return costs.Size(*shape_after(entry, steps), entry.n_classes or entry.n_targets)
 
     @cached_property
     def _sizes(self) -> dict[tuple[str, str], costs.Size]:
         return {}  # of the few data that thousands of runs share
 
     def cost_of_preparation(self, dataset: str, variant: str) -> costs.Cost:
-        """What preparing a dataset takes, from its size before its steps and after them."""
-        entry = self.catalogue[dataset]
+        """What preparing a dataset takes, from its size before its steps and after them, with the nets it trains."""
+        entry, steps = self.catalogue[dataset], self.configuration.steps_of(variant)
         rows = (entry.n_train or 0) + (entry.n_test or 0)
-        return costs.preparation(rows, entry.n_features or 1, self.size(dataset, variant))
+        cost = costs.preparation(rows, entry.n_features or 1, self.size(dataset, variant))
+        for place in range(len(steps) - len(self.configuration.variants[variant]["steps"]), len(steps)):
+            if "net_features" in steps[place]:
+                net = costs.net_features(self._size_after(entry, steps[:place]), steps[place]["net_features"])
+                cost = costs.Cost(cost.seconds + net.seconds, max(cost.memory_bytes, net.memory_bytes))
+        return cost
 
     def comparison(self, target: str, scale: str) -> dict[str, Any]:
         """What comparing a target with its paper needs besides the measurements."""
