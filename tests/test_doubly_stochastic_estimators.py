@@ -176,7 +176,7 @@ def test_what_was_chosen_and_estimated_is_recorded():
     X, y = moons()
     model = DoublyStochasticClassifier(method="cdsg", schedule="theory", regularisation=0.01, random_state=0).fit(X, y)
     told = model.effective_params_
-    assert told["theta"] == 200.0 and told["theta_nu"] == 2.0 and told["cap"] == 2.0
+    assert told["theta"] == 2.0 / told["shrinkage"] and told["theta_nu"] == 2.0 and told["cap"] == 2.0
     assert told["shrinkage"] == pytest.approx(model.block_size_ * 0.01 / told["damping"])
     assert 0 < told["feature_variance"] < 1 / model.block_size_
     assert 0 < told["gradient_rms"] <= 1

@@ -131,8 +131,9 @@ class FourierFeatures(FeatureMap):
         F, the number of frequencies of a block.
     seed : int
     form : {"pair", "cosine"}
-        ``"pair"`` has [cos ωᵀx, sin ωᵀx], two columns a frequency; ``"cosine"`` has √2 cos(ωᵀx + b), one column.
-        At the same number of columns the pair is the better one for the kernels here.
+        ``"pair"`` has [cos ωᵀx, sin ωᵀx], two columns a frequency; ``"cosine"`` has √2 cos(ωᵀx + b), one column. At the
+        same number of columns the pair is the better one for the Gaussian kernel, and for kernels with heavier tails at
+        short distances.
     orthogonal : bool
         Frequencies of a block at right angles to each other, d by d, each of the length it would have had: unbiased,
         and of lower variance. For kernels that depend on ‖x − z‖₂ only.

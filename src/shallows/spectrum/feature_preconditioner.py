@@ -77,7 +77,7 @@ class FeaturePreconditioner(SpectralPreconditioner):
 def nsvd(blocks: Blocks, points: Array, root: Array | None, k: int, *, seed: int) -> tuple[Array, Array]:
     """The k largest eigenvalues of Φ_Mᵀ Φ_M / M and their eigenvectors, through the M × M matrix of inner products.
 
-    With Φ_M Φ_Mᵀ v = σ² v, e ∝ Φ_Mᵀ v (Nyström, SPEC 10.4).
+    With Φ_M Φ_Mᵀ v = σ² v, e ∝ Φ_Mᵀ v (Nyström).
     """
     xp = arrays.namespace(points)
     m = points.shape[0]

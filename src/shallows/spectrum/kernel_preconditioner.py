@@ -95,7 +95,7 @@ class Preconditioner(SpectralPreconditioner):
 
     @cached_property
     def scale(self) -> Array:
-        """(1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ with σᵢ = M λᵢ, shape (q,): the diagonal of D in SPEC 10.3 for a = 1."""
+        """(1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ with σᵢ = M λᵢ, shape (q,)."""
         return self.shrink / (self.n_subsample * self.eigenvalues[: self.rank])
 
     def correction(self, columns: gram.Columns | Array, gradient: Array) -> Array:

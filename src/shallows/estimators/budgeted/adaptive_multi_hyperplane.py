@@ -42,7 +42,7 @@ class AMMClassifier(RowByRowClassifier):
         Examples between two prunings.
     pruning : float, default=10.0
         c: the smallest hyperplanes whose squared norms sum up to at most (c/(λt))² are taken out after t examples, but
-        for the largest of each class. 0 prunes none.
+        for the largest of each class. 0 prunes none but those of zeros.
     constant : float, default=1.0
         A further feature of that value gives the hyperplanes their offsets, which are regularised alike; 0 gives none.
         With it columns whose mean is more than 100 times as large as the deviation of the points are centred.

@@ -180,8 +180,8 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
 
         Notes
         -----
-        The first batch decides bandwidths and start; it should have a few thousand rows. Whatever ends the call early,
-        Ctrl-C too, the model is then that of the batches before.
+        The first 2,560 rows decide bandwidths and start; until then the model is begun anew with all rows
+        so far. Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
         """
         return self._partial_fit(self._views_of(X, y), n_iter, max_seconds, observers, checkpoint)
 

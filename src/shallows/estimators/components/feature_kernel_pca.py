@@ -49,8 +49,8 @@ class FeatureKernelPCA(ComponentEstimator):
         A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
         points that returns the matrix of values. "fourier" takes those of the difference of two points.
     bandwidth : float, "median" or None, default=None
-        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first batch
-        of a stream).
+        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first rows of
+        a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     features : {"nystrom", "fourier"}, default="nystrom"

@@ -33,8 +33,8 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
     bandwidth : float, "median" or None, default=None
-        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first batch
-        of a stream).
+        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first rows of
+        a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     second_kernel : str or Kernel, optional
@@ -60,7 +60,8 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         most 16,384.
     batch_size : int, optional
         B, the rows of a step. None takes 1,024, or 20 rows for each component if that is more. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into slices of that size.
+        are used as they come, small ones once that many rows are there; arrays that are handed to `partial_fit` are cut
+        into slices of that size.
     orthogonal : bool, optional
         Whether the frequencies of a block are at right angles to each other, which lowers the variance. None means
         wherever the kernel allows it.

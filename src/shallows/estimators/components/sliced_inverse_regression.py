@@ -34,8 +34,8 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
         A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
         "cauchy_product".
     bandwidth : float, "median" or None, default=None
-        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first batch
-        of a stream).
+        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first rows of
+        a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     target_bandwidth : float, "median" or None, default=None
@@ -50,14 +50,15 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
     decrease : float, default=0.02
         ρ in the steps η₁ / (1 + ρ (t − 1)).
     block_size : int, optional
-        F, the frequencies of a block. None takes about 512, fewer for fewer than 5,120 points or in a first batch of a
-        stream: there are five examples for every column of a block.
+        F, the frequencies of a block. None takes about 512, fewer where fewer than 5,120 points, of a stream those that
+        the model is begun with, are at hand: there are five examples for every column of a block.
     max_features : int, optional
         The budget of random frequencies of X, and of y. None takes four times the number of points, at least 512 and at
         most 16,384.
     batch_size : int, optional
         B, the rows of a step. None takes 10 F, or 20 rows for each component if that is more. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into slices of that size.
+        are used as they come, small ones once that many rows are there; arrays that are handed to `partial_fit` are cut
+        into slices of that size.
     orthogonal : bool, optional
         Whether the frequencies of a block are at right angles to each other, which lowers the variance. None means
         wherever the kernel allows it.

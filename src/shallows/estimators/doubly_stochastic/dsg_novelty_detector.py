@@ -39,7 +39,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         "laplace_product", "cauchy_product" by their frequencies, "polynomial", "linear", "exponential", "arc_cosine" by
         features of their own, which vary more.
     bandwidth : float or "median", optional
-        σ, in the units of the features. None takes the median distance of a subsample (of the first batch of a stream).
+        σ, in the units of the features. None takes the median distance of a subsample (of the first rows of a stream).
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 1.5}``.
     method : {"dsg", "udsg", "cdsg"}, default="dsg"
@@ -49,11 +49,12 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     regularisation : float, default=1.0
         λ, for λ/2 ‖f‖² beside the mean loss.
     block_size : int, optional
-        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
-        stream. Of features without frequencies twice as many.
+        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 128 for a
+        stream that is begun with 2,560 rows. Of features without frequencies twice as many.
     batch_size : int, optional
-        B, the rows of a step. None takes five examples for every column of a block. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
+        B, the rows of a step. None takes five examples for every column of a block (ten for features="cosine"). The
+        batches of a stream are used as they come, small ones once 100 rows are there; arrays that are handed to
+        `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     theta_nu : float, optional
         θν; the theory asks for (1, 2) or a positive whole number. None takes 1.
     fresh, reused : int, default=1
@@ -71,7 +72,8 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         Whether `fit` keeps f at the training points, n × c numbers, so that a batch that comes again costs only the
         blocks that are new since. False sums all blocks for every batch, as the method was published.
     n_iter, max_epochs : int, optional
-        The most steps and the most passes over the data. If both are None, ten passes and at least 50 steps.
+        The most steps and the most passes over the data. If both are None, ten passes and at least 200 steps for up to
+        1,000 rows, 100 for 4,000, 50 for 16,000 and more.
     max_seconds : float, optional
         The most seconds of training.
     random_state : int, RandomState or None, default=None

@@ -44,11 +44,12 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         λ, for λ/2 ‖f‖² beside the mean loss. None takes the one with the smallest leave-one-out error on the points
         that the bandwidth is chosen with, for a loss of classes in units of its curvature.
     block_size : int, optional
-        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 256 for a
-        stream. Of features without frequencies twice as many.
+        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 128 for a
+        stream that is begun with 2,560 rows. Of features without frequencies twice as many.
     batch_size : int, optional
-        B, the rows of a step. None takes five examples for every column of a block. The batches of a stream
-        are used as they come; arrays that are handed to `partial_fit` are cut into ten slices of 256 to 2,560 rows.
+        B, the rows of a step. None takes five examples for every column of a block (ten for features="cosine"). The
+        batches of a stream are used as they come, small ones once 100 rows are there; arrays that are handed to
+        `partial_fit` are cut into ten slices of 256 to 2,560 rows.
     schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
         "theory" has steps θ/(t + t₀) with θ = theta_nu/κ, where a step of one shrinks f by κ: with
         preconditioning="block" that is F regularisation/damping, else regularisation. "line_search" gives every block
@@ -69,10 +70,11 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         gradient of the loss alone and shrinks f by regularisation times the step (decoupled weight decay), as the
         authors' release does; the solution then depends on the damping.
     damping : float, optional
-        What is added to the diagonal of the covariance. None takes ten times F regularisation/L (more for losses of
-        classes that are easily told), and at least c F/B with c three times the chosen λ, between 0.02 and 0.5. The
-        authors' release has 1e-7, which float32 does not resolve. With "block" it is raised where a step would shrink f
-        by more than a tenth.
+        What is added to the diagonal of the covariance. None takes, with "block", ten times F regularisation/L (more
+        for losses of classes that are easily told), and at least c F/B with c three times the λ of the kernel ridge
+        regression that chose the regularisation (for the sum of the squares), between 0.02 and 0.5; 0.15 where none was
+        chosen. The authors' release has 1e-7, which float32 does not resolve. With "block" it is raised where a step
+        would shrink f by more than a tenth.
     fresh, reused : int, default=1
         G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2

@@ -246,19 +246,18 @@ class PlannedExpansion(StreamedFit):
             if preconditioning:
                 # The damping of the batch bounds what one example counts, and so do short steps.
                 stable = SHORT / L
-        theta = theta_nu = None
+        theta_nu = None
         decrease = 0.0
         if schedule == "line_search":
             # With the covariance inverted, 2/L is the edge of stability where the loss is most curved.
             step = self.step_size or (2.0 / L if preconditioning else 16.0 * stable)
         elif schedule == "theory":
             theta_nu = self.theta_nu or (2.0 if preconditioning else 1.0)
-            theta = theta_nu / nu
             # θ/(t + t₀) with t₀ such that the first step is a stable one; a step of θ itself is the plain θ/t.
             step = self.step_size or stable
             if not preconditioning:
-                step = min(theta, step)
-                decrease = step / theta
+                step = min(theta_nu / nu, step)
+                decrease = step / (theta_nu / nu)
         else:
             step, decrease = self.step_size or stable, self.decrease if schedule == "decay" else 0.0
         variance = bound = cap = None
@@ -288,6 +287,7 @@ class PlannedExpansion(StreamedFit):
             damping_of_batch,
             theta_nu if preconditioning else None,
         )
+        shrinkage = solver.shrinkage(F, self.batch_size_)
         return solver, {
             "method": self.method,
             "schedule": schedule,
@@ -295,10 +295,10 @@ class PlannedExpansion(StreamedFit):
             "stable_step": stable,
             "top_eigenvalue": top,
             "preconditioning": preconditioning,
-            "theta": theta,
+            "theta": None if theta_nu is None else theta_nu / shrinkage,
             "theta_nu": theta_nu,
             "damping": solver.damping_at(F, self.batch_size_) if preconditioning else None,
-            "shrinkage": solver.shrinkage(F, self.batch_size_),
+            "shrinkage": shrinkage,
             "feature_variance": variance,
             "gradient_bound": bound,
             "cap": cap,

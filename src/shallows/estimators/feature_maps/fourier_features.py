@@ -40,7 +40,7 @@ class FourierFeatures(FeatureMapTransformer):
         two, so that for pairs an odd number becomes the next even one.
     form : {"pair", "cosine"}, default="pair"
         cos ωᵀx and sin ωᵀx, or √2 cos(ωᵀx + b) with random phases b. Pairs have the smaller error for the same number
-        of columns.
+        of columns with the Gaussian kernel.
     orthogonal : bool, default=False
         Frequencies at right angles to each other, in pairs: the same mean and a smaller variance, for kernels of the
         Euclidean distance.

@@ -318,14 +318,15 @@ class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
-        q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
-        fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
-        largest eigenvalue. A given rank is a limit: it is lowered to the number of rows, and to the directions whose
-        eigenvalues lie above λ/n. Directions that are not flattened are fitted the less, the smaller their eigenvalues
-        and the fewer the epochs; this is what regularises.
+        q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample (up to
+        1,000 points, all directions), or fewer where the spectrum falls below λ/n before; without λ below 1/n, and up
+        to 1,000 points below 1/200 of the largest eigenvalue. A given rank is a limit: it is lowered to the number of
+        rows, and to the directions whose eigenvalues lie above λ/n. Directions that are not flattened are fitted the
+        less, the smaller their eigenvalues and the fewer the epochs; without λ this is what regularises.
     n_subsample : int, optional
-        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
-        and at most 12,000, as the memory allows; all of up to 1,000 points.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500 and
+        at most 12,000, as the memory allows, and twice a given ``rank``; all of up to 1,000 points where ``rank`` is
+        None.
     eigensystem : {"subsample", "rsvd"}, default="subsample"
         "subsample" takes the eigenvectors of the M × M kernel matrix, so that a correction changes M coefficients and
         its step can be certified. "rsvd" is the form of the paper and of the authors' first release, for comparison:
@@ -334,10 +335,11 @@ class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
     batch_size : int, optional
         m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
         progress (β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue); on a GPU at
-        least an eighth of the points, where memory allows; 256 with ``eigensystem="rsvd"``. If an epoch has b ≤ 16
-        batches, of at least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come
-        nearer to the training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where
-        targets are noisy, let ``early_stopping`` end the training.
+        least an eighth of the points, where memory allows; 256 with ``eigensystem="rsvd"``; all rows of up to 1,000. If
+        an epoch has b ≤ 16 batches, of at least 2(b − 1) rows for every output, and the step is that of "certified" for
+        more than 1,000 points without ``shuffle``, the steps are those of conjugate residuals. These come nearer to the
+        training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where targets are
+        noisy, let ``early_stopping`` end the training.
     shuffle : bool, default=False
         Draw the rows of each batch anew in every epoch, as scikit-learn's `SGDClassifier` and the authors' release do.
         False shuffles the rows once, and the same batches come in a new order in every epoch: consecutive rows of the
@@ -348,11 +350,11 @@ class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
     step_rule : str, mapping or callable, default="certified"
         How the step is chosen where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
         "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. "certified" is meant for use, the
-        others for comparison. It takes 2/(β + (m − 1)μ), with μ and β measured on training points outside the
+        others for comparison. It takes 2/(β + λ + (m − 1)μ), with μ and β measured on training points outside the
         subsample. Where batches are noisy, the model is an average of the iterates that lies half an epoch behind;
         where they are not, the steps vary about that size; few batches go through conjugate residuals, see
-        ``batch_size``. Up to 1,000 points it takes the exact 1/(nμ) if batch and subsample are the whole training set.
-        With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        ``batch_size``. Up to 1,000 points it takes the exact 1/(nμ + λ) if batch and subsample are the whole training
+        set. With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
         `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
         labels are noisy.
     damping : float, default=1.0
@@ -468,14 +470,15 @@ class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
-        q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample, or
-        fewer where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the
-        largest eigenvalue. A given rank is a limit: it is lowered to the number of rows, and to the directions whose
-        eigenvalues lie above λ/n. Directions that are not flattened are fitted the less, the smaller their eigenvalues
-        and the fewer the epochs; this is what regularises.
+        q, the number of eigendirections that the preconditioner flattens. None takes a fifth of the subsample (up to
+        1,000 points, all directions), or fewer where the spectrum falls below λ/n before; without λ below 1/n, and up
+        to 1,000 points below 1/200 of the largest eigenvalue. A given rank is a limit: it is lowered to the number of
+        rows, and to the directions whose eigenvalues lie above λ/n. Directions that are not flattened are fitted the
+        less, the smaller their eigenvalues and the fewer the epochs; without λ this is what regularises.
     n_subsample : int, optional
-        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
-        and at most 12,000, as the memory allows; all of up to 1,000 points.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500 and
+        at most 12,000, as the memory allows, and twice a given ``rank``; all of up to 1,000 points where ``rank`` is
+        None.
     eigensystem : {"subsample", "rsvd"}, default="subsample"
         "subsample" takes the eigenvectors of the M × M kernel matrix, so that a correction changes M coefficients and
         its step can be certified. "rsvd" is the form of the paper and of the authors' first release, for comparison:
@@ -484,10 +487,11 @@ class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
     batch_size : int, optional
         m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
         progress (β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue); on a GPU at
-        least an eighth of the points, where memory allows; 256 with ``eigensystem="rsvd"``. If an epoch has b ≤ 16
-        batches, of at least 2(b − 1) rows for every output, the steps are those of conjugate residuals. These come
-        nearer to the training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where
-        targets are noisy, let ``early_stopping`` end the training.
+        least an eighth of the points, where memory allows; 256 with ``eigensystem="rsvd"``; all rows of up to 1,000. If
+        an epoch has b ≤ 16 batches, of at least 2(b − 1) rows for every output, and the step is that of "certified" for
+        more than 1,000 points without ``shuffle``, the steps are those of conjugate residuals. These come nearer to the
+        training targets in an epoch, and an epoch takes less time if the kernel matrix is kept; where targets are
+        noisy, let ``early_stopping`` end the training.
     shuffle : bool, default=False
         Draw the rows of each batch anew in every epoch, as scikit-learn's `SGDClassifier` and the authors' release do.
         False shuffles the rows once, and the same batches come in a new order in every epoch: consecutive rows of the
@@ -498,11 +502,11 @@ class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
     step_rule : str, mapping or callable, default="certified"
         How the step is chosen where ``step_size`` is None: "certified", "theorem", "paper", "release2017",
         "release2019" or "exact", see `shallows.solvers.least_squares.step_rules`. "certified" is meant for use, the
-        others for comparison. It takes 2/(β + (m − 1)μ), with μ and β measured on training points outside the
+        others for comparison. It takes 2/(β + λ + (m − 1)μ), with μ and β measured on training points outside the
         subsample. Where batches are noisy, the model is an average of the iterates that lies half an epoch behind;
         where they are not, the steps vary about that size; few batches go through conjugate residuals, see
-        ``batch_size``. Up to 1,000 points it takes the exact 1/(nμ) if batch and subsample are the whole training set.
-        With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
+        ``batch_size``. Up to 1,000 points it takes the exact 1/(nμ + λ) if batch and subsample are the whole training
+        set. With ``{"certified": {"noise": 0.3}}`` the steps are shorter and fit less of the noise of labels, see
         `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
         labels are noisy.
     damping : float, default=1.0

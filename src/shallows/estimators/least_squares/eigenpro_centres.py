@@ -519,20 +519,21 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
           of the iterates. Memory holds p² numbers. ``rank``, ``n_subsample``, ``batch_size``, ``step_size`` and
           ``damping`` are its parameters.
     rank : int, optional
-        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample,
-        or fewer where the spectrum falls below λ/n; up to 1,000 points, all directions above λ/n. A given rank is a
-        limit: directions whose eigenvalues lie below λ/n are left as they are.
+        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample, or
+        fewer where the spectrum falls below λ/n; up to 1,000 points, all directions above λ/n (without λ: 1/n, and up
+        to 1,000 points 1/200 of the largest eigenvalue). A given rank is a limit: directions whose eigenvalues lie
+        below λ/n are left as they are.
     n_subsample : int, optional
-        M, the number of centres from which the eigensystem is computed. None takes 6,000, or all if there are
-        fewer.
+        M, the number of centres from which the eigensystem is computed. None takes 6,000, or twice the rank if that is
+        more, and all if there are fewer.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/μ in the span of the centres, and at least 2p, so that the
-        projection's share of the time stays small; all rows of up to 1,000. β is the largest value of the
-        preconditioned kernel's diagonal, μ its largest eigenvalue.
+        m, the rows of a step. None takes half of β/μ in the span of the centres, and at least 2p or a fifth of the
+        rows, whichever is less, so that the projection's share of the time stays small; all rows of up to 1,000. β is
+        the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue.
     step_size : float, optional
-        η, for a sum over the batch. None takes 2/(β + (m − 1)μ) and at most 1/(mμ), with μ and β measured in the
-        span of the centres on training points that are no centres; an epoch in which training diverges is then
-        repeated with half of it.
+        η, for a sum over the batch. None takes 2/(β + (m − 1)μ) and at most 1/(mμ), shortened for λ (1/η grows by
+        λm/n), with μ and β measured in the span of the centres on training points that are no centres; an epoch in
+        which training diverges is then repeated with half of it.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     max_epochs : int, default=20
@@ -655,20 +656,21 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
           of the iterates. Memory holds p² numbers. ``rank``, ``n_subsample``, ``batch_size``, ``step_size`` and
           ``damping`` are its parameters.
     rank : int, optional
-        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample,
-        or fewer where the spectrum falls below λ/n; up to 1,000 points, all directions above λ/n. A given rank is a
-        limit: directions whose eigenvalues lie below λ/n are left as they are.
+        q, the number of eigendirections that the preconditioner flattens. None takes a quarter of the subsample, or
+        fewer where the spectrum falls below λ/n; up to 1,000 points, all directions above λ/n (without λ: 1/n, and up
+        to 1,000 points 1/200 of the largest eigenvalue). A given rank is a limit: directions whose eigenvalues lie
+        below λ/n are left as they are.
     n_subsample : int, optional
-        M, the number of centres from which the eigensystem is computed. None takes 6,000, or all if there are
-        fewer.
+        M, the number of centres from which the eigensystem is computed. None takes 6,000, or twice the rank if that is
+        more, and all if there are fewer.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/μ in the span of the centres, and at least 2p, so that the
-        projection's share of the time stays small; all rows of up to 1,000. β is the largest value of the
-        preconditioned kernel's diagonal, μ its largest eigenvalue.
+        m, the rows of a step. None takes half of β/μ in the span of the centres, and at least 2p or a fifth of the
+        rows, whichever is less, so that the projection's share of the time stays small; all rows of up to 1,000. β is
+        the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue.
     step_size : float, optional
-        η, for a sum over the batch. None takes 2/(β + (m − 1)μ) and at most 1/(mμ), with μ and β measured in the
-        span of the centres on training points that are no centres; an epoch in which training diverges is then
-        repeated with half of it.
+        η, for a sum over the batch. None takes 2/(β + (m − 1)μ) and at most 1/(mμ), shortened for λ (1/η grows by
+        λm/n), with μ and β measured in the span of the centres on training points that are no centres; an epoch in
+        which training diverges is then repeated with half of it.
     damping : float, default=1.0
         τ: the flattened eigenvalues become τ λ_{q+1}.
     max_epochs : int, default=20

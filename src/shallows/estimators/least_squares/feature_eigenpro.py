@@ -253,12 +253,14 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
-        where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
-        eigenvalue. 0 flattens none. A given rank is a limit: directions whose eigenvalues lie below λ/n are left as
-        they are.
+        where the spectrum falls below max(λ, 0.1)/n before (1/n without λ); up to 1,000 points, the directions above
+        λ/n and above 1/2,000 of the largest eigenvalue (1/200 without λ; where features are kernel functions, the
+        square of 1/200). 0 flattens none. A given rank is a limit: directions whose eigenvalues lie below λ/n are left
+        as they are.
     n_subsample : int, optional
-        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
-        and at most 12,000, as the memory allows; all of up to 1,000 points.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500 and
+        at most 12,000, as the memory allows, and twice a given ``rank``; all of up to 1,000 points where ``rank`` is
+        None.
     eigensystem : {"nsvd", "rsvd"}, default="nsvd"
         Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
     damping : float, default=0.25
@@ -267,8 +269,9 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the
-        same progress: β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue.
+        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
+        progress: β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue. Of up to
+        1,000 rows, all of which are in the subsample, it takes all.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.
@@ -386,12 +389,14 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
         None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
     rank : int, optional
         q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
-        where the spectrum falls below 1/n before; up to 1,000 points, the directions above 1/200 of the largest
-        eigenvalue. 0 flattens none. A given rank is a limit: directions whose eigenvalues lie below λ/n are left as
-        they are.
+        where the spectrum falls below max(λ, 0.1)/n before (1/n without λ); up to 1,000 points, the directions above
+        λ/n and above 1/2,000 of the largest eigenvalue (1/200 without λ; where features are kernel functions, the
+        square of 1/200). 0 flattens none. A given rank is a limit: directions whose eigenvalues lie below λ/n are left
+        as they are.
     n_subsample : int, optional
-        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500
-        and at most 12,000, as the memory allows; all of up to 1,000 points.
+        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500 and
+        at most 12,000, as the memory allows, and twice a given ``rank``; all of up to 1,000 points where ``rank`` is
+        None.
     eigensystem : {"nsvd", "rsvd"}, default="nsvd"
         Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
     damping : float, default=0.25
@@ -400,8 +405,9 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
     batch_size : int, optional
-        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the
-        same progress: β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue.
+        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
+        progress: β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue. Of up to
+        1,000 rows, all of which are in the subsample, it takes all.
     step_size : float, optional
         η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
         is then repeated with half of it.

@@ -52,7 +52,7 @@ class LinearSVMClassifier(LabelPredictions, LabelledBatches):
         max(0, 1 − z), ½ max(0, 1 − z)² or log(1 + e⁻ᶻ) of the margin z. "auto" takes the hinge where the solver can.
     regularisation : float, optional
         λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn). In ``partial_fit`` n is
-        the number of rows of the first call.
+        the number of rows that the model is begun with.
     fit_intercept : bool, default=True
         Add a constant feature of 1, whose coefficient is regularised like the others. Columns whose mean is more than
         100 times as large as the deviation of the points are centred, since the constant would not make up for them.
@@ -100,9 +100,9 @@ class LinearSVMClassifier(LabelPredictions, LabelledBatches):
     n_iter_ : int
         Passes, or iterations, of the fit.
     effective_params_ : dict
-        What the program chose where a parameter left it open.
+        What the program chose where a parameter left it open; of `fit` alone.
     timings_ : dict
-        Seconds of each phase of the fit.
+        Seconds of each phase of the fit; of `fit` alone.
 
     References
     ----------

@@ -65,27 +65,28 @@ class RegularisedRiskClassifier(LabelPredictions, RiskModel):
     solver_params : dict, optional
         Parameters of the solver, by name.
 
-        - "pegasos": ``projection`` (False), whether f is projected onto the ball ‖f‖ ≤ 1/√λ after every step, in which
-          the optimum lies (for several classes with a hinge for each, that of each class; of other losses λ‖f‖² is at
-          most the loss of the zero function); ``averaging`` (False), whether the model is the mean of the iterates,
-          later ones with more weight, which is much better after few epochs than the last one.
+        - "pegasos": ``projection`` (False), whether f is projected after every step onto the ball in which the optimum
+          lies, λ‖f‖² at most the mean loss of f = 0 (without an intercept ‖f‖ ≤ 1/√λ for the hinge, for each of several
+          classes); ``averaging`` (False), whether the model is the mean of the iterates, later ones with more weight,
+          which is much better after few epochs than the last one.
         - "norma": ``step_size`` η₁ (None: 1/(M√(λκ)) for a loss of classes with slopes of at most M, divided by √T in
           the constant schedule of T steps; the reciprocal of the curvature of a batch for other losses; 1/λ in the
           inverse schedule. A loss of values with kinks counts as curved as a square with the slope M at the mean
           distance from the intercept); ``schedule``, η_t = η₁/√t ("root", the default), η₁ ("constant") or η₁/t
           ("inverse"); ``truncation`` (None), the number of examples after which terms of the function are dropped.
-        - "sag", "saga", "svrg": ``step_size`` η, for the mean over a batch (None: the step of the theory for the
-          smoothness that is measured on batches). "svrg" has ``period`` (2.0) as well, the passes over the data between
-          two full gradients, each of which costs a pass of its own that is not counted as an epoch.
+        - "sag", "saga", "svrg": ``step_size`` η, for the mean over a batch (None: 1/L for "sag", as its authors
+          recommend, 1/(3L) for "saga" and 1/(6L) for "svrg", with the smoothness L that is measured on batches). "svrg"
+          has ``period`` (2.0) as well, the passes over the data between two full gradients, each of which costs a pass
+          of its own that is not counted as an epoch.
     regularisation : float, "auto" or None, default="auto"
         λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
         machine; C in general is 1/(λn).
     fit_intercept : bool, default=True
-        Learn f about an intercept b, which is not regularised: the constant score of the least loss, from the weighted
-        class frequencies alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of
-        the coded targets for the other losses. Where the inputs tell nothing, probabilities are then the frequencies.
-        False learns f about 0, as the method was published.
+        Learn f about an intercept b, which is not regularised: a constant score from the weighted class frequencies
+        alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of the coded targets
+        for the other losses. Where the inputs tell nothing, probabilities are then the frequencies. False learns f
+        about 0, as the method was published.
     batch_size : int, optional
         m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
         with features.
@@ -288,9 +289,10 @@ class RegularisedRiskRegressor(ValuePredictions, RiskModel):
           schedule; a loss with kinks counts as curved as a square that has its largest slope at the mean distance from
           the intercept); ``schedule``, η_t = η₁/√t ("root", the default), η₁ ("constant") or η₁/t
           ("inverse"); ``truncation`` (None), the number of examples after which terms of the function are dropped.
-        - "sag", "saga", "svrg": ``step_size`` η, for the mean over a batch (None: the step of the theory for the
-          smoothness that is measured on batches). "svrg" has ``period`` (2.0) as well, the passes over the data between
-          two full gradients, each of which costs a pass of its own that is not counted as an epoch.
+        - "sag", "saga", "svrg": ``step_size`` η, for the mean over a batch (None: 1/L for "sag", as its authors
+          recommend, 1/(3L) for "saga" and 1/(6L) for "svrg", with the smoothness L that is measured on batches). "svrg"
+          has ``period`` (2.0) as well, the passes over the data between two full gradients, each of which costs a pass
+          of its own that is not counted as an epoch.
     regularisation : float, "auto" or None, default="auto"
         λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
         bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
