@@ -295,6 +295,31 @@ def test_a_run_of_the_reference_has_the_points_of_its_tables_unless_the_target_w
     assert {1, 5, 10, 20, 40} <= {*table} and not counted
 
 
+def test_first_passages_come_from_the_tables_of_targets_that_look_for_the_same_ones():
+    plan, place = Plan.load(PROJECT), PROJECT / "results/reference/laptop"
+    target, index = "eigenpro_acceleration_claim", folder.read_index(place)
+    runs = [run for run in plan.runs_of(target, "laptop") if run.dataset == "mnist"]
+    found = [earlier.run_of_reference(plan, run, target, place, index) for run in runs]
+    rows = folder.read_target(place, "eigenpro_table3", index).rows
+    reached = {one.records: one.values for one in rows if one.metric == "epochs_needed" and one.passed is not None}
+    of_table = {
+        run: value for records, values in reached.items() if values for run, value in zip(records, values, strict=True)
+    }
+    known = [(run, one) for run, one in zip(runs, found, strict=True) if "epochs_needed" in one.curve]
+    of_runs = {run.id: one.curve["epochs_needed"] for run, one in known}
+    assert {run: curve.get(None) for run, curve in of_runs.items() if curve} == {
+        run: value for run, value in of_table.items() if run in of_runs
+    }
+    never = [run for run, curve in of_runs.items() if not curve]
+    assert never and all(reached[run,] == () for run in never)
+    # Ridge regression sets the level, so that it has none; a run without any is not taken for one that never got there.
+    spec, kept = plan.target(target), [one for one in found if one]
+    assert {"epochs_needed", "ratio", "ratio_within"} <= earlier.by_passages(spec, kept)
+    other = next(one for one in kept if "epochs_needed" in one.curve)
+    del other.curve["epochs_needed"]
+    assert "ratio" not in earlier.by_passages(spec, kept)
+
+
 def test_repetitions_that_are_alike_and_claims_about_last_points_can_be_had_from_tables():
     plan, place = Plan.load(PROJECT), PROJECT / "results/reference/laptop"
     target, index = "dsg_fig1_quantummachine", folder.read_index(place)

@@ -100,7 +100,9 @@ def _collect_one(
     rows: Iterable[Row] = map(compaction.with_run_ids, target_table.rows_of(comparison, measured))
     if kept:
         of_kept = [one.record["run"]["id"] for one in kept.values()]
-        rows = earlier.with_earlier_rows(rows, before, of_kept, earlier.by_points(comparison["spec"]))
+        spec = comparison["spec"]
+        decided = earlier.by_points(spec) | earlier.by_passages(spec, kept.values())
+        rows = earlier.with_earlier_rows(rows, before, of_kept, decided)
     table, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
         "target": target,

@@ -18,13 +18,14 @@ from . import compaction, folder
 
 
 def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: Mapping[str, Any]) -> RunResult | None:
-    """A run from the records and tables that the reference holds, those of a target first; None where none holds it.
+    """A run from the records and tables that the reference holds, those of a target first; None where none has it.
 
     Its curve has the evaluation points that stand in these tables, and none of a metric whose first passage the target
-    looks for, which would come out too late.
+    looks for, which would come out too late; these passages are those that stand in the tables.
     """
-    record, curve = None, dict[str, Curve]()
-    watched = {one["first_passage"]["of"] for one in plan.target(target)["metrics"].values() if "first_passage" in one}
+    record, curve, metrics = None, dict[str, Curve](), plan.target(target)["metrics"]
+    passages = {name: one for name, one in metrics.items() if "first_passage" in one}
+    watched = {one["first_passage"]["of"] for one in passages.values()}
     for name in filter(index["targets"].__contains__, dict.fromkeys((target, *run.targets))):
         files, spec = folder.read_target(reference, name, index), plan.target(name)
         kept = next((one for one in files.record["runs"] if one["folder"] == run.folder), None)
@@ -32,6 +33,15 @@ def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: 
             continue
         record = record or compaction.whole_record(kept, files.record, name)
         for row in files.rows:
+            if (
+                row.metric in passages
+                and run.id in row.records
+                and spec["metrics"].get(row.metric) == metrics[row.metric]
+            ):
+                if len(row.values) == len(row.records):
+                    curve[row.metric] = {None: row.values[row.records.index(run.id)]}
+                elif row.passed == 0:
+                    curve[row.metric] = {}
             # Repetitions that are all alike may have no values of their own.
             values = row.values or ((row.measured_mean,) * len(row.records) if row.measured_sd == 0.0 else ())
             if row.metric in plain(spec) and run.id in row.records and len(values) == len(row.records):
@@ -39,7 +49,10 @@ def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: 
                 value = values[row.records.index(run.id)]
                 if point is None or row.metric not in watched:
                     curve.setdefault(row.metric, {}).setdefault(None if point is None else float(point), value)
-    return RunResult(run.folder, record, curve, plan.target(target).get("mark", "")) if record else None
+    # A run of which no value is known would count as one that never passed a level.
+    if record is None or (passages and not curve):
+        return None
+    return RunResult(run.folder, record, curve, plan.target(target).get("mark", ""))
 
 
 def plain(spec: Mapping[str, Any]) -> set[str]:
@@ -55,6 +68,19 @@ def by_points(spec: Mapping[str, Any]) -> set[str]:
         for name, one in spec.get("claims", {}).items()
         if "at" not in one and one.get("reduce") == "last" and one.get("metric") in metrics
     }
+
+
+def by_passages(spec: Mapping[str, Any], kept: Iterable[RunResult]) -> set[str]:
+    """First passages that all runs from a reference have, but for those that set the level, and claims about them."""
+    found = set()
+    for name, one in spec["metrics"].items():
+        if rule := one.get("first_passage"):
+            levels = {level.get("method") for level in rule.values() if isinstance(level, Mapping)}
+            of_level = {spec["methods"][word]["method"] for word in levels if word in spec["methods"]}
+            if all(name in run.curve for run in kept if run.record["run"]["method"] not in of_level):
+                found.add(name)
+    first = next(iter(spec["metrics"]))
+    return found | {name for name, one in spec.get("claims", {}).items() if one.get("metric", first) in found}
 
 
 def with_earlier_rows(

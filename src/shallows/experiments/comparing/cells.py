@@ -37,11 +37,12 @@ def cells(measurements: Measurements) -> Iterator[Row]:
             continue
         series, point, curves = found[key]
         values, passed = tuple(curve[point] for curve in curves if point in curve), None
-        passage = spec["metrics"][metric].get("first_passage")
-        if passage and any(measurements.curves(series, passage["of"])):  # without a curve nobody knows
+        passage, runs = spec["metrics"][metric].get("first_passage"), measurements.runs(series)
+        # Without a curve nobody knows, unless the run comes from a reference, with its passages.
+        if passage and (any(measurements.curves(series, passage["of"])) or any(metric in run.curve for run in runs)):
             passed = len(values)
         measured = Measured(values, len(series["run_ids"]), passed)
-        yield row_of(maker, series, metric, setting, row, measured, measurements.runs(series))
+        yield row_of(maker, series, metric, setting, row, measured, runs)
 
 
 def missing(measurements: Measurements) -> Iterator[Row]:

@@ -107,7 +107,7 @@ def row_of(
     if number.measured.left_out and not unreached:
         without = f"without {'; '.join(number.measured.left_out)}, where not all runs reached the level"
         reason = "; ".join(filter(None, (reason, without)))
-    is_shown = verdict != Verdict.NOT_RUN and (not unreached or number.measured.is_bound)
+    is_shown = verdict != Verdict.NOT_RUN and (not unreached or _is_least(claim, number.measured))
     return maker.row(
         number.words,
         number.method,
@@ -159,16 +159,15 @@ def _judged(
         marks = () if {"over", "less", "across"} & set(claim) else number.series[0]["marks"]
         if (end := max(marks, default=0.0)) >= claim["at_most"]:
             return Verdict.DEVIATES, f"{_OURS} {verdicts.criterion(claim)}; {unreached}, which went on to {end:g}"
-    if measured.mean is None or measured.n_without or (unreached and not measured.is_bound):
+    if measured.mean is None or measured.n_without or (unreached and not _is_least(claim, measured)):
         without = f"no value in {measured.n_without} of {measured.repetitions} runs" if measured.n_without else ""
         return Verdict.NOT_RUN, unreached or without or "there is nothing to measure it on at this scale"
     if claim["evidence"] == verdicts.DERIVED:
         return Verdict.DERIVATION, claim["why"]
     if unreached:
         said = Verdict.NOT_RUN if incomparable or not printed else _of_bound(claim, measured.mean, printed, margin)
-        return said, unreached if said == Verdict.NOT_RUN else (
-            f"at least this: {unreached}; they count with the last epoch up to which each was evaluated"
-        )
+        counted = "; they count with the last epoch up to which each was evaluated" if measured.is_bound else ""
+        return said, unreached if said == Verdict.NOT_RUN else f"at least this: {unreached}{counted}"
     if incomparable:
         return Verdict.NOT_COMPARABLE, incomparable
     if printed and (reason := verdicts.halved(runs)):
@@ -201,10 +200,18 @@ def _judged(
     return Verdict.REPRODUCED if good else Verdict.DEVIATES, reason
 
 
+def _is_least(claim: Mapping[str, Any], measured: Measured) -> bool:
+    """Whether a number is a lower bound: so is the largest of some, where the others could only be larger."""
+    return measured.is_bound or (claim.get("across") == "largest" and bool(measured.left_out))
+
+
 def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None) -> Verdict:
     """The verdict on a lower bound: it contradicts a smaller number, shows no agreement, and below it says nothing."""
     if margin is None:
-        may_agree = "at_least" in claim and verdicts.holds(claim, bound)
+        least, most = verdicts.limits(claim)
+        if bound > most:
+            return Verdict.DEVIATES
+        may_agree = bound >= least > -math.inf
     elif bound > float(printed["published"]) + margin:
         return Verdict.DEVIATES
     else:

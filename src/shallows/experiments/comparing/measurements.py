@@ -46,7 +46,9 @@ class Measurements:
         """
         definition = self.spec["metrics"].get(metric, {})
         if "first_passage" in definition:
-            return self._first_passages(series, definition["first_passage"])
+            # A run from a reference has its passages, and not the curve that they were seen on.
+            passages = self._first_passages(series, definition["first_passage"])
+            return [run.curve.get(metric, one) for run, one in zip(self.runs(series), passages, strict=True)]
         curves = [dict(run.curve.get(definition.get("of", metric), {})) for run in self.runs(series)]
         return [divide_by_first(curve) for curve in curves] if definition.get("over") == "first" else curves
 
@@ -79,15 +81,21 @@ class Measurements:
     def lower_bounds(self, series: Mapping[str, Any], metric: str, over: Mapping[str, Any] | None) -> list[float]:
         """For each run a lower bound on the ratio of its first passage to that of another series.
 
-        A run that never passed the level counts with the last of the evaluation points 1, 2, 3 and so on up to which
-        it has them all. There are none where a run lacks the first of them, or a run of the other series never passed.
+        A run that never passed the level counts with the last evaluation point of its series where it came to all of
+        them, else with the last of the points 1, 2, 3 and so on up to which it has them all. There are none where a run
+        lacks the first of them, or a run of the other series never passed.
         """
         divisors = self.of_partner(series, over, metric) if over else []
         watched = self.curves(series, self.spec["metrics"][metric]["first_passage"]["of"])
-        passed = [
-            curve.get(None) or float(next(point for point in itertools.count() if point + 1 not in whole))
-            for curve, whole in zip(self.curves(series, metric), watched, strict=True)
-        ]
+
+        def bound(passage: Curve, whole: Curve, run: RunResult) -> float:
+            if passage or not (marks := series["marks"]):
+                return passage.get(None, 0.0)
+            if metric in run.curve or {*marks} <= {*whole}:
+                return float(max(marks))
+            return float(next(point for point in itertools.count() if point + 1 not in whole))
+
+        passed = [*map(bound, self.curves(series, metric), watched, self.runs(series))]
         if not divisors or not all(passed) or not all(set(curve) == {None} for curve in divisors):
             return []
         return [ratio(one, divisor[None]) for one, divisor in zip(passed, divisors, strict=True)]

@@ -98,7 +98,7 @@ class RowMaker:
     @property
     def left_out(self) -> str:
         """Why a printed value has no run, where nothing is missing for one."""
-        return self.comparison["left_out"] or "not asked for at this scale"
+        return self.comparison["left_out"] or "no run of this scale measured it"
 
     def explained(self, verdict: Verdict, keys: Mapping[str, Any]) -> tuple[Verdict, str, str]:
         """The verdict that a row gets, the cause of a deviation, and why."""
