@@ -162,7 +162,10 @@ def _relative(path: str | Path, folder: Path) -> str:
 
 
 def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
-    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method."""
+    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method.
+
+    Its name is that of its own folder without seed and identifier, so that repetitions stand together.
+    """
     record_path, curve_path = folder / "record.json", folder / "curve.csv"
     try:
         record = json.loads(record_path.read_text(encoding="utf-8"))
@@ -170,7 +173,9 @@ def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
         record = {}
     return {
         "job": "/".join(folder.parts[-3:-1]),
-        "name": folder.name,
+        "name": re.sub(r"(-seed\d+)?-[0-9a-f]{10}$", "", folder.name),
+        "seed": record.get("run", {}).get("seed"),
+        "memory": (record.get("peak_memory_bytes") or 0) / 1e9,
         "record": _relative(record_path, page_folder),
         "curve": _relative(curve_path, page_folder) if curve_path.exists() else None,
         "facts": [*_facts(record)],
@@ -179,12 +184,8 @@ def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
 
 
 def _facts(record: dict[str, Any]) -> Iterable[str]:
-    if (seed := record.get("run", {}).get("seed")) is not None:
-        yield f"seed {seed}"
     if (seconds := record.get("times", {}).get("total")) is not None:
         yield f"{seconds:,.1f} s"
-    if memory := record.get("peak_memory_bytes"):
-        yield f"{memory / 1e9:.2f} GB at most"
     for count, name in ((record.get("resumes"), "resumed"), (record.get("rollbacks"), "rolled back")):
         if count:
             yield f"{name} {count} times" if count > 1 else f"{name} once"

@@ -232,10 +232,16 @@ _UNSEEN = re.compile(
 )
 
 
+#: Names that Matplotlib gives to marks and clippings.
+_MARKS_AND_CLIPS = re.compile(r"(?<=[#\"])[mp][0-9a-f]{10}(?=[)\"])")
+
+
 def compact(svg: str) -> str:
-    """Shorten an SVG: coordinates in hundredths of a point, each style once, nothing that nobody sees."""
+    """Shorten an SVG: coordinates in hundredths of a point, each style once, short names, nothing that nobody sees."""
     svg = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", _UNSEEN.sub("", svg)))
     svg = re.sub(r' (d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
+    names = {name: f"{name[0]}{place}" for place, name in enumerate(dict.fromkeys(_MARKS_AND_CLIPS.findall(svg)))}
+    svg = _MARKS_AND_CLIPS.sub(lambda found: names[found[0]], svg)
     classes: dict[str, str] = {}
     svg = re.sub(r' style="([^"]*)"', lambda found: f' class="{classes.setdefault(found[1], f"s{len(classes)}")}"', svg)
     return svg.replace("</style>", "".join(f".{name}{{{style}}}" for style, name in classes.items()) + "</style>", 1)
