@@ -298,16 +298,18 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     lines = [
         "# Which estimator?",
         "",
-        "Every estimator at its defaults, with nothing set but the seed, on two problems of which there are as many",
-        "rows as one wants. `python benchmarks/which_estimator.py` measures it and writes this page",
-        f"({'; '.join(machines)}; commit {', '.join(codes)}). One fit each on one thread; seconds are those of the",
-        "processor, so that a busy machine does not count, and small differences say nothing.",
-        "",
         "![error against time](which_estimator.svg)",
         "",
-        f"A line is an estimator, its marks grow with the rows: {', '.join(f'{size:,}' for size in sizes)}. Lower is",
-        "more accurate, further left is faster; dashed lines are scikit-learn's, for reference. A white cross ends a",
-        "line whose estimator was not fitted to more rows: it took, or would have taken, longer than a fit was given.",
+        *summary(sizes, found),
+        "",
+        "Measured is every estimator at its defaults, with nothing set but the seed, on two problems of which there",
+        "are as many rows as one wants. A line of the picture is an estimator, its marks grow with the rows:",
+        f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster; dashed",
+        "lines are scikit-learn's, for reference. A white cross ends a line whose estimator was not fitted to more",
+        "rows: it took, or would have taken, longer than a fit was given. One fit each on one thread; seconds are",
+        "those of the processor, so that a busy machine does not count, and small differences say nothing.",
+        "`python benchmarks/which_estimator.py` measures it and writes this page",
+        f"({'; '.join(machines)}; commit {', '.join(codes)}).",
         "",
     ]
     if never:
@@ -353,26 +355,63 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
-    """The most accurate one, and the fastest whose error is within a tenth of that, or what counting errors allows."""
+def n_measured(problem: str, size: int, found: dict[Any, dict[str, str]]) -> int:
+    """How many estimators were fitted to as many rows."""
+    return sum(1 for (p, _, n), one in found.items() if p == problem and n == size and one["error"])
+
+
+def near_best(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Those whose error is within a tenth of the lowest, or within what counting errors allows, the best first."""
     here = {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
-    if not here:
-        return f"{size:,} rows: nothing was measured"
-    if len(here) == 1:
-        return f"{size:,} rows: only {next(iter(here))} was measured"
     errors = {estimator: float(one["error"]) for estimator, one in here.items()}
-    rows = f"{size:,} rows" + (f", of {len(here)} estimators" if len(here) < len(ESTIMATORS) else "")
-    best = min(errors, key=errors.get)
-    slack = 0.1 * errors[best]
+    if not here:
+        return {}
+    slack = 0.1 * min(errors.values())
     if PROBLEMS[problem][2] == "classification":
-        share = errors[best] / 100
+        share = min(errors.values()) / 100
         slack = max(slack, 100 * math.sqrt(2 * share * (1 - share) / N_TEST))
-    near = [estimator for estimator in here if errors[estimator] <= errors[best] + slack]
-    quick = min(near, key=lambda estimator: float(here[estimator]["fit_seconds"]))
-    text = f"{rows}: {best} has the lowest error ({_shown(here[best])})"
+    order = sorted(errors, key=errors.get)
+    return {estimator: here[estimator] for estimator in order if errors[estimator] <= errors[order[0]] + slack}
+
+
+def summary(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
+    """A sentence for each range of rows: who is near the lowest error on every problem, throughout the range."""
+    near = {size: [near_best(problem, size, found) for problem in PROBLEMS] for size in sizes}
+    lines, rest = [], [size for size in sizes if all(n_measured(problem, size, found) > 1 for problem in PROBLEMS)]
+    while rest:
+        reach = {}
+        for estimator in ESTIMATORS:
+            good = [all(estimator in one for one in near[size]) for size in rest]
+            reach[estimator] = good.index(False) if False in good else len(good)
+        longest = max(reach.values())
+        if longest == 0:
+            lines.append(f"At {rest.pop(0):,} rows no estimator is near the lowest error on both problems.")
+            continue
+        covered, rest = rest[:longest], rest[longest:]
+
+        def seconds(estimator: str, of: list[int] = covered) -> float:
+            return sum(float(one[estimator]["fit_seconds"]) for size in of for one in near[size])
+
+        tied = sorted((estimator for estimator in ESTIMATORS if reach[estimator] == longest), key=seconds)
+        rows = f"{covered[0]:,}" if longest == 1 else f"{covered[0]:,} to {covered[-1]:,}"
+        others = f", and so is {' and '.join(tied[1:])}, in more time" if tied[1:] else ""
+        lines.append(f"With {rows} rows {tied[0]} is near the lowest error on both problems{others}.")
+    return lines
+
+
+def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
+    """The most accurate one, and the fastest that is near it."""
+    measured = n_measured(problem, size, found)
+    near = near_best(problem, size, found)
+    if measured < 2:
+        return f"{size:,} rows: {f'only {next(iter(near))}' if near else 'nothing'} was measured"
+    rows = f"{size:,} rows" + (f", of {measured} estimators" if measured < len(ESTIMATORS) else "")
+    best = next(iter(near))
+    quick = min(near, key=lambda estimator: float(near[estimator]["fit_seconds"]))
+    text = f"{rows}: {best} has the lowest error ({_shown(near[best])})"
     if quick == best:
         return f"{text}, and nothing that comes near it is faster."
-    return f"{text}; {quick} comes near it in less time ({_shown(here[quick])})."
+    return f"{text}; {quick} comes near it in less time ({_shown(near[quick])})."
 
 
 def _shown(one: dict[str, str]) -> str:

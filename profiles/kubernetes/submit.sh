@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes a Job of Kubernetes of one of Snakemake's and prints its name: submit.sh THREADS MEGABYTES MINUTES GPUS SCRIPT
 set -eu
-# The two lines to edit: an image with the Python of the environment, and a claim (ReadWriteMany) on the volume that all pods mount at MOUNT.
+# The lines to edit: an image with the Python of the environment, and a claim (ReadWriteMany) on the volume that all pods mount at MOUNT.
 IMAGE=${SHALLOWS_IMAGE:-python:3.11}
 CLAIM=${SHALLOWS_CLAIM:-shallows}
 MOUNT=${SHALLOWS_MOUNT:-/shallows}

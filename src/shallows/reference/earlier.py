@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.experiments.claim_functions import Curve
-from shallows.experiments.comparing.evaluations import RunResult
+from shallows.experiments.comparing.evaluations import RunResult, number
 from shallows.experiments.comparing.table_rows import Measured, Row
 from shallows.experiments.planning.plan import Plan
 from shallows.experiments.planning.runs import Run
@@ -48,7 +48,7 @@ def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: 
                 point = parse_setting(row.setting).get(spec.get("mark", ""))
                 value = values[row.records.index(run.id)]
                 if point is None or row.metric not in watched:
-                    curve.setdefault(row.metric, {}).setdefault(None if point is None else float(point), value)
+                    curve.setdefault(row.metric, {}).setdefault(None if point is None else number(point), value)
     # A run of which no value is known would count as one that never passed a level.
     if record is None or (passages and not curve):
         return None
@@ -62,11 +62,11 @@ def plain(spec: Mapping[str, Any]) -> set[str]:
 
 def by_points(spec: Mapping[str, Any]) -> set[str]:
     """The metrics that are `plain`, and claims about the last point of one, which tables hold."""
-    metrics = plain(spec)
+    metrics, first = plain(spec), next(iter(spec["metrics"]))
     return metrics | {
         name
         for name, one in spec.get("claims", {}).items()
-        if "at" not in one and one.get("reduce") == "last" and one.get("metric") in metrics
+        if "at" not in one and one.get("reduce") == "last" and one.get("metric", first) in metrics
     }
 
 
@@ -84,21 +84,31 @@ def by_passages(spec: Mapping[str, Any], kept: Iterable[RunResult]) -> set[str]:
 
 
 def with_earlier_rows(
-    rows: Iterable[Row], earlier: Iterable[Row], kept: Collection[str], by_points: Collection[str]
+    rows: Iterable[Row],
+    earlier: Iterable[Row],
+    kept: Collection[str],
+    decided: Collection[str],
+    points: Collection[str] = (),
 ) -> Iterator[Row]:
     """The rows that a part of the curves of kept runs suffices for, and those of these runs as they stood before.
 
     A row of kept runs alone is the earlier one. One of kept and of other runs needs whole curves, unless it is one of
-    ``by_points``, and is left out; so is one of kept runs alone that there was not before. ``kept`` holds the
-    identifiers of the runs that were taken from the reference.
+    ``decided``, and is left out; so is one of kept runs alone that there was not before. Earlier rows of metrics in
+    ``points`` stay where there is none now. ``kept`` holds the identifiers of the runs that were taken from the
+    reference.
     """
     before = {tuple(row.keys.items()): found for row in earlier if (found := _of_runs(row, kept)) is not None}
+    given = []
     for row in rows:
         key, of_kept = tuple(row.keys.items()), {*row.records} & {*kept}
         if of_kept == {*row.records} and key in before:
+            given.append(key)
             yield before[key]
-        elif not of_kept or row.metric in by_points:
+        elif not of_kept or row.metric in decided:
+            given.append(key)
             yield row
+    # Points of curves whose values the table keeps as means alone, so that no curve could be made of them.
+    yield from (row for key, row in before.items() if key not in given and row.metric in points)
 
 
 def _of_runs(row: Row, kept: Collection[str]) -> Row | None:

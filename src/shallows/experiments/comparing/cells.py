@@ -104,7 +104,7 @@ def _judged(
     definition, along = spec["metrics"][metric], spec.get("mark", "")
     altered = ", ".join(f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items())
     incomparable = definition.get("incomparable") or maker.incomparable(series["data"], runs)
-    incomparable = incomparable or (f"measured with {altered}" if altered else None)
+    incomparable = incomparable or (f"measured with {altered}" if altered and number is not None else None)
     if measured.n_without:
         if "first_passage" not in definition:
             missed = f" in {measured.n_without} of {n_runs} runs" if measured.values else ""

@@ -40,7 +40,7 @@ class RunResult:
         column = named or next(iter(columns), "")
         curve: dict[str, Curve] = {}
         for row in rows:
-            point = _number(row[column]) if row.get(column) else None
+            point = number(row[column]) if row.get(column) else None
             curve.setdefault(row["metric"], {})[point] = float(row["value"])
             for name in columns - {column}:
                 if row.get(name):
@@ -69,6 +69,7 @@ def read(paths: Iterable[str | Path], along: str = "") -> dict[str, RunResult]:
     return found
 
 
-def _number(text: str) -> int | float:
-    number = float(text)
-    return int(number) if number.is_integer() else number
+def number(text: str) -> int | float:
+    """An evaluation point as curves have it: whole numbers are integers."""
+    value = float(text)
+    return int(value) if value.is_integer() else value

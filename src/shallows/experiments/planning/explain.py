@@ -47,8 +47,7 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
         seeds = ", ".join(map(str, dict.fromkeys(run.seed for run in members)))
         yield f"  {series.method} on {series.data} [{format_setting(series.setting)}], seeds {seeds}: {state}"
         label = plan.configuration.methods[first.method]["label"]
-        given = {name: "chosen by the program" if one is None else one for name, one in first.parameters.items()}
-        yield f"    {first.method} ({label}): {', '.join(f'{name}={one}' for name, one in given.items())}"
+        yield f"    {first.method} ({label}): {', '.join(f'{name}={one}' for name, one in first.parameters.items())}"
         if finished:
             record = json.loads((results / finished[0].folder / "record.json").read_text(encoding="utf-8"))
             chosen = {

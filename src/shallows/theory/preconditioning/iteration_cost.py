@@ -74,9 +74,11 @@ def overhead(
         work[q] = _repeated_step(EigenPro(1e-6, cycle), KernelProblem(matrix, targets, None, one), size)
     columns, gradient = kernels.values(made, x[:size, :], x[:m, :]), arrays.contiguous(targets[:size, :])
 
+    of_all = columns.T @ gradient
+
     def correct(one: Preconditioner) -> None:
         if eigensystem == "rsvd":
-            arrays.synchronise(one.expand((columns @ one.vectors).T @ gradient))
+            arrays.synchronise(one.expand(one.vectors.T @ of_all))
         else:
             arrays.synchronise(one.correction(columns, gradient))
 
