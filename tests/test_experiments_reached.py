@@ -121,18 +121,27 @@ def test_a_run_that_did_not_reach_a_level_counts_from_below_with_the_epochs_it_w
 
 
 @pytest.mark.parametrize(
-    ("curve", "bound"), [({1: 9.0, 2: 9.0, 3: 9.0, 4: 9.0, 12: 9.0}, 2.0), ({5: 9.0, 10: 9.0}, None)]
+    ("slow", "bounds"),
+    [
+        ([{1: 9.0, 2: 9.0, 3: 9.0, 4: 9.0, 12: 9.0}], (6.0,)),
+        ([{5: 9.0, 10: 9.0}], (5.0,)),
+        # Without all points of its series, as after an end by time, it counts up to where it has 1, 2, 3 and so on.
+        ([NEVER, dict.fromkeys(range(1, 5), 9.0)], (6.0, 2.0)),
+        ([NEVER, {5: 9.0}], ()),
+    ],
 )
-def test_between_looks_a_level_may_have_been_met_unseen(curve, bound):
-    verdict, measured, row = bounded([curve], NEAR, published="1")
-    assert (verdict, measured) == ("undecided", bound) if bound else verdict == "not run"
-    assert (row.passed, row.is_bound) == (0, bound is not None)
+def test_a_run_that_never_passed_counts_with_the_last_of_its_evaluation_points(slow, bounds):
+    verdict, _, row = bounded(slow, NEAR, published="1")
+    assert (row.values, row.passed, row.is_bound) == (bounds, 0, bool(bounds))
+    assert verdict == ("deviates" if bounds else "not run")
 
 
 def test_a_bound_is_no_measured_number_and_reproduces_nothing():
-    assert bounded([NEVER], {"at_least": 6})[:2] == ("undecided", 6.0)
-    for claim in ({"at_least": 7}, {"at_most": 7}, {"between": [1, 99]}):
+    for claim in ({"at_least": 6}, {"between": [1, 99]}):
+        assert bounded([NEVER], claim)[:2] == ("undecided", 6.0)
+    for claim in ({"at_least": 7}, {"at_most": 7}, {"between": [7, 9]}):
         assert bounded([NEVER], claim)[0] == "not run"
+    assert bounded([NEVER], {"between": [1, 5]})[0] == "deviates"
 
 
 def test_a_bound_needs_the_other_side_and_whole_curves():
@@ -157,8 +166,8 @@ def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, verdict)
     reached = {**NEVER, 8: 3.2}  # a ratio of 4; the bound of the other is 12/4
     found = bounded([reached], claim, others=two_kernels({**NEVER, 4: 2.0}, NEVER))
     assert found[0] == verdict and (found[2].is_bound, found[2].left_out) == (True, ("Toy, l",))
-    # Looked at with gaps, it might be the smallest.
-    assert bounded([reached], claim, others=two_kernels({1: 2.0}, {12: 9.0}))[0] == "not run"
+    # Its last evaluation point bounds it from below, with gaps before it too.
+    assert bounded([reached], {**claim, "at_least": 4}, others=two_kernels({1: 2.0}, {12: 9.0}))[0] == "reproduced"
 
 
 @pytest.mark.parametrize(("level", "verdict"), [(4, "reproduced"), (5, "deviates")])
@@ -187,7 +196,8 @@ def test_a_median_over_settings_needs_all_of_them():
 
 
 def test_a_group_in_which_nothing_was_reached_is_told_so():
-    verdict, _, row = bounded([{12: 9.0}], {"across": "smallest", "by": [], "at_least": 3})
+    others = {("fast", "g", 0): {"error": {12: 9.0}}}  # nor did the other side reach it, so that there is no bound
+    verdict, _, row = bounded([{12: 9.0}], {"across": "smallest", "by": [], "at_least": 3}, others=others)
     assert (verdict, row.values, row.reason) == ("not run", (), "not reached in all runs of Toy, g")
 
 

@@ -17,7 +17,7 @@ from ...solvers.feature_components import SOLVERS
 from ...solvers.feature_components.problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCAState, sample_components
 from ...solvers.solver_parameters import complete
 from ...utils.lazy_tables import LazyTable
-from ..base import native
+from ..base import SMALL, native
 from ..constructors import stores_parameters
 from ..parameter_checks import check_choice
 from ..streaming.stream_batches import Batch
@@ -93,7 +93,7 @@ class FeatureKernelPCA(ComponentEstimator):
         Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free. Features of the
         training rows are kept where they fit, and else made for each batch.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32.
+        "auto" means float32, and float64 for up to 1,000 points.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -158,6 +158,9 @@ class FeatureKernelPCA(ComponentEstimator):
         least = least if self.center else 1  # Deviations from a mean need two rows.
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
         return (validate_data(self, native(views[0]), reset=first, **options),)
+
+    def _precision(self, fit: ComponentFit) -> str:
+        return "float64" if fit.n <= SMALL else "float32"
 
     def _prepare(self, fit: ComponentFit) -> None:
         [X], device, k = fit.views, fit.device, self.n_components

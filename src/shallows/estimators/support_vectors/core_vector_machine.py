@@ -230,7 +230,8 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
     support_ : ndarray of int, shape (n_support,)
         Numbers of the training rows with coefficients other than zero.
     dual_coef_ : ndarray, shape (n_support, n_outputs)
-        Coefficients of the kernel functions.
+        Coefficients of the kernel functions; of more than two classes for the pairs (0, 1), (0, 2), ..., (1, 2), ... or
+        for the classes.
     intercept_ : ndarray, shape (n_outputs,)
     tube_ : float
         Half the width of the tube, in the units of the targets.
