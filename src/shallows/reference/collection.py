@@ -102,7 +102,8 @@ def _collect_one(
         of_kept = [one.record["run"]["id"] for one in kept.values()]
         spec = comparison["spec"]
         decided = earlier.by_points(spec) | earlier.by_passages(spec, kept.values())
-        rows = earlier.with_earlier_rows(rows, before, of_kept, decided, earlier.plain(spec))
+        known = earlier.plain(spec) | {*spec.get("claims", ())}
+        rows = earlier.with_earlier_rows(rows, before, of_kept, decided, known)
     table, every = compaction.thinned(Target(tuple(rows), meta))
     content = {
         "target": target,

@@ -88,14 +88,14 @@ def with_earlier_rows(
     earlier: Iterable[Row],
     kept: Collection[str],
     decided: Collection[str],
-    points: Collection[str] = (),
+    known: Collection[str] = (),
 ) -> Iterator[Row]:
     """The rows that a part of the curves of kept runs suffices for, and those of these runs as they stood before.
 
     A row of kept runs alone is the earlier one. One of kept and of other runs needs whole curves, unless it is one of
-    ``decided``, and is left out; so is one of kept runs alone that there was not before. Earlier rows of metrics in
-    ``points`` stay where there is none now. ``kept`` holds the identifiers of the runs that were taken from the
-    reference.
+    ``decided``, and is left out; so is one of kept runs alone that there was not before. Earlier rows of kept runs
+    whose metric or claim is in ``known`` stay where there is none now. ``kept`` holds the identifiers of the runs that
+    were taken from the reference.
     """
     before = {tuple(row.keys.items()): found for row in earlier if (found := _of_runs(row, kept)) is not None}
     given = []
@@ -107,8 +107,8 @@ def with_earlier_rows(
         elif not of_kept or row.metric in decided:
             given.append(key)
             yield row
-    # Points of curves whose values the table keeps as means alone, so that no curve could be made of them.
-    yield from (row for key, row in before.items() if key not in given and row.metric in points)
+    # The table keeps some values as means alone, of which no curve could be made.
+    yield from (row for key, row in before.items() if key not in given and row.metric in known)
 
 
 def _of_runs(row: Row, kept: Collection[str]) -> Row | None:
