@@ -263,6 +263,7 @@ def test_rows_of_kept_runs_are_the_earlier_ones_and_mixed_ones_need_no_whole_cur
 
     before = [one("error", "old", "4"), one("slope", "gone", "4"), one("level", "old", "7")]
     before += [one("passage", "gone;old", "5;4", repetitions="2", seeds="7 0")]
+    before += [one("mean", "old", "6"), one("forgotten", "old", "6"), one("mean", "gone", "5", method="SGD")]
     now = [
         one("error", "old", "9"),
         one("passage", "old", "1"),
@@ -270,9 +271,10 @@ def test_rows_of_kept_runs_are_the_earlier_ones_and_mixed_ones_need_no_whole_cur
         one("level", "old;new", "3;4"),
     ]
     now += [one("error", "new", "3", method="SGD"), one("passage", "old;new", "1;1", method="SGD"), row("", records="")]
-    rows = [*earlier.with_earlier_rows(now, before, {"old"}, {"error", "level"})]
+    rows = [*earlier.with_earlier_rows(now, before, {"old"}, {"error", "level"}, {"mean", "error"})]
     # Earlier ones, not from a part of the curve, and without the repetition of a run that is not asked for; what was
-    # made now; no slope of a kept run that had none, and no passage of a kept and a new run.
+    # made now; no slope of a kept run that had none, and no passage of a kept and a new run; at last what is known of
+    # kept runs alone.
     found = [(one.method, one.metric, one.records, one.values, one.seeds) for one in rows]
     assert found == [
         ("EigenPro", "error", ("old",), (4.0,), ""),
@@ -280,6 +282,7 @@ def test_rows_of_kept_runs_are_the_earlier_ones_and_mixed_ones_need_no_whole_cur
         ("EigenPro", "level", ("old", "new"), (3.0, 4.0), ""),
         ("SGD", "error", ("new",), (3.0,), ""),
         ("EigenPro", "test_error", (), (), ""),
+        ("EigenPro", "mean", ("old",), (6.0,), ""),
     ]
     assert (rows[1].repetitions, rows[1].measured_mean) == (1, 4.0)
 

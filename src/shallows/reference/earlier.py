@@ -98,14 +98,14 @@ def with_earlier_rows(
     were taken from the reference.
     """
     before = {tuple(row.keys.items()): found for row in earlier if (found := _of_runs(row, kept)) is not None}
-    given = []
+    given = set()
     for row in rows:
         key, of_kept = tuple(row.keys.items()), {*row.records} & {*kept}
         if of_kept == {*row.records} and key in before:
-            given.append(key)
+            given.add(key)
             yield before[key]
         elif not of_kept or row.metric in decided:
-            given.append(key)
+            given.add(key)
             yield row
     # The table keeps some values as means alone, of which no curve could be made.
     yield from (row for key, row in before.items() if key not in given and row.metric in known)

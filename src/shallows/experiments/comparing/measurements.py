@@ -89,9 +89,10 @@ class Measurements:
         watched = self.curves(series, self.spec["metrics"][metric]["first_passage"]["of"])
 
         def bound(passage: Curve, whole: Curve, run: RunResult) -> float:
-            if passage or not (marks := series["marks"]):
-                return passage.get(None, 0.0)
-            if metric in run.curve or {*marks} <= {*whole}:
+            if passage:
+                return passage[None]
+            marks = {*series["marks"]}
+            if marks and (metric in run.curve or marks <= {*whole}):
                 return float(max(marks))
             return float(next(point for point in itertools.count() if point + 1 not in whole))
 

@@ -73,8 +73,7 @@ def overhead(
     for q, one in parts.items():
         work[q] = _repeated_step(EigenPro(1e-6, cycle), KernelProblem(matrix, targets, None, one), size)
     columns, gradient = kernels.values(made, x[:size, :], x[:m, :]), arrays.contiguous(targets[:size, :])
-
-    of_all = columns.T @ gradient
+    of_all = columns.T @ gradient  # the gradient at all centres, of which section 3.3 counts the products with vectors
 
     def correct(one: Preconditioner) -> None:
         if eigensystem == "rsvd":
