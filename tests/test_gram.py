@@ -80,6 +80,23 @@ def test_rows_give_their_product_and_their_first_columns(kept, start, stop, head
         assert columns is None
 
 
+@pytest.mark.parametrize("head", [0, 10])
+@pytest.mark.parametrize("kept", [None, 0])
+def test_where_coefficients_are_zero_rows_make_and_read_no_values(kept, head, monkeypatch):
+    made, K = make(kept=kept)
+    a = np.zeros((77, 2))
+    a[[5, 40, 76]] = 1.0
+    with_tiles, _ = made.rows(slice(10, 50)).dot(a, head=head)
+    used = []
+    monkeypatch.setattr(made, "_block", lambda rows, j, *rest: used.append(j) or K[rows, j * TILE : (j + 1) * TILE])
+    product, _ = made.rows(slice(10, 50)).dot(a, head=head)
+    assert set(used) == {0, 2, 4}
+    assert product == pytest.approx(K[10:50] @ a, abs=1e-12) and np.allclose(product, with_tiles)
+    used.clear()
+    made.rows(slice(10, 50)).dot(np.zeros((77, 2)), head=head)
+    assert set(used) == ({0} if head else set())
+
+
 @pytest.mark.parametrize(
     ("start", "stop", "kept", "width", "n_workers"),
     [
