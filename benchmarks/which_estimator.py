@@ -13,18 +13,23 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib
+import importlib.metadata
+import inspect
 import json
 import math
 import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
+import environments
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,6 +45,7 @@ COLUMNS = (
     "note",
     "processor",
     "code",
+    "version",
 )
 SIZES = (1_000, 4_000, 16_000, 64_000, 250_000, 1_000_000)
 N_TEST = 4_000
@@ -49,7 +55,7 @@ PROBLEMS = {
     "digits": ("Deformed digits, 784 pixels, 10 classes", "test error (%)", "classification"),
     "friedman": ("Friedman 1 with noise, which alone is 0.04; 10 inputs", "test, 1 − R²", "regression"),
 }
-#: For each estimator its classes, and the power of the rows with which its time is taken to grow at most.
+#: For each estimator where `make` finds it, and the power of the rows with which its time is taken to grow at most.
 ESTIMATORS = {
     "EigenPro": ("shallows:EigenPro", 2.0),
     "EigenPro with centres": ("shallows:EigenProCentres", 1.0),
@@ -58,9 +64,22 @@ ESTIMATORS = {
     "doubly stochastic gradients": ("shallows:DoublyStochastic", 1.3),
     "exact kernel ridge": ("shallows:KernelRidge", 3.0),
     "support vector machine (scikit-learn)": ("sklearn.svm:SV", 2.3),
+    "support vector machine (scikit-learn-intelex)": ("sklearnex.svm:SV", 2.3),
+    "xRFM": ("xrfm:xRFM", 1.5),
+    "Nyström features, ridge (scikit-learn)": ("pipeline:Nystroem", 1.0),
+    "random features, ridge (scikit-learn)": ("pipeline:RBFSampler", 1.0),
     "gradient boosting (scikit-learn)": ("sklearn.ensemble:HistGradientBoosting", 1.0),
     "linear ridge (scikit-learn)": ("sklearn.linear_model:Ridge", 1.0),
 }
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),  # this package's
+    *("#000000", "#7F7F7F", "#8C6D31", "#4B0082", "#2F6B2F", "#B22222", "#9E9E00"),
+)
+#: Features of the pipelines of scikit-learn; the bandwidth is the rule of its support vector machines, gamma="scale".
+N_FEATURES = {"Nystroem": 2000, "RBFSampler": 5000}
+#: Modules in an environment of their own, see `environments`, and names of packages that are not scikit-learn's.
+OWN_ENVIRONMENTS, PACKAGES = {"sklearnex": "intelex"}, {"sklearnex": "scikit-learn-intelex", "xrfm": "xrfm"}
+LAST_PATH = "WHICH_ESTIMATOR_LAST_PATH"
 
 
 def main() -> None:
@@ -76,6 +95,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=3, metavar=("PROBLEM", "ESTIMATOR", "ROWS"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
+        # Behind the environment's own packages: what makes the data may need one that it lacks.
+        sys.path += [os.environ[LAST_PATH]] if LAST_PATH in os.environ else []
         print(json.dumps(measure(asked.one[0], asked.one[1], int(asked.one[2]), asked.limit)))
         return
     path = asked.page.with_suffix(".csv")
@@ -102,11 +123,15 @@ def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[A
         return blank | {"note": "not run, since fewer rows were not run either"}
     if expected > limit:
         return blank | {"note": f"not run: about {expected:,.0f} s expected by its growth, more than {limit:,.0f} s"}
-    command = [sys.executable, __file__, "--limit", str(limit), "--one", problem, estimator, str(rows)]
+    try:
+        python, path = interpreter(estimator)
+    except environments.EnvironmentFailedError as error:
+        return blank | {"note": f"not run: {str(error).splitlines()[0][:120]}"}
+    command = [str(python), __file__, "--limit", str(limit), "--one", problem, estimator, str(rows)]
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=40 * limit + 3600, env={**os.environ, **one_thread}
+            command, capture_output=True, text=True, timeout=40 * limit + 3600, env={**os.environ, **path, **one_thread}
         )
     except subprocess.TimeoutExpired:
         return blank | {"note": f"not finished within {40 * limit + 3600:,.0f} s of a busy machine"}
@@ -116,6 +141,14 @@ def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[A
         reason = (done.stderr.strip().splitlines() or ["killed"])[-1]
         return blank | {"note": f"failed: {reason[:120]}"}
     return blank | {key: str(value) for key, value in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+def interpreter(estimator: str) -> tuple[Path, dict[str, str]]:
+    """The interpreter that an estimator is measured with, and variables by which it finds what it has not itself."""
+    own = OWN_ENVIRONMENTS.get(ESTIMATORS[estimator][0].partition(":")[0].partition(".")[0])
+    if own is None:
+        return Path(sys.executable), {}
+    return environments.python_of(own), {"PYTHONPATH": str(ROOT / "src"), LAST_PATH: sysconfig.get_path("purelib")}
 
 
 def estimate(problem: str, estimator: str, rows: int, found: dict[Any, dict[str, str]]) -> float:
@@ -168,15 +201,26 @@ def measure(problem: str, estimator: str, rows: int, limit: float) -> dict[str, 
         "megabytes": f"{peak_memory() / 1e6:.0f}",
         "processor": hardware()["cpu"],
         "code": (code.commit()["commit"] or "unknown")[:10],
+        "version": version(estimator),
     }
 
 
-def make(estimator: str, task: str) -> Any:
-    """The estimator with nothing set but the seed."""
-    import importlib
-    import inspect
+def version(estimator: str) -> str:
+    """Name and version of another package than this."""
+    package = ESTIMATORS[estimator][0].partition(":")[0].partition(".")[0]
+    if package == "shallows":
+        return ""
+    name = PACKAGES.get(package, "scikit-learn")
+    return f"{name} {importlib.metadata.version(name)}"
 
+
+def make(estimator: str, task: str) -> Any:
+    """The estimator with nothing set but the seed; pipelines of scikit-learn have `N_FEATURES`."""
     module, _, stem = ESTIMATORS[estimator][0].partition(":")
+    if module == "pipeline":
+        return FeaturesAndRidge(stem, task)
+    if module == "xrfm":
+        return WithValidation(task)
     endings = {
         "SV": {"classification": "C", "regression": "R"},
         "Ridge": {"classification": "Classifier", "regression": ""},
@@ -184,6 +228,54 @@ def make(estimator: str, task: str) -> Any:
     ending = endings.get(stem, {"classification": "Classifier", "regression": "Regressor"})[task]
     kind = getattr(importlib.import_module(module), stem + ending)
     return kind(random_state=0) if "random_state" in inspect.signature(kind).parameters else kind()
+
+
+class FeaturesAndRidge:
+    """Features of scikit-learn's approximations of the Gaussian kernel, and its ridge regression on them."""
+
+    def __init__(self, features: str, task: str):
+        self.features, self.task = features, task
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Fit both with gamma = 1/(d · variance of all inputs)."""
+        from sklearn import kernel_approximation
+        from sklearn.linear_model import Ridge, RidgeClassifier
+        from sklearn.pipeline import make_pipeline
+
+        gamma = 1.0 / (x.shape[1] * float(x.var()))
+        features = getattr(kernel_approximation, self.features)(
+            gamma=gamma, n_components=min(N_FEATURES[self.features], len(x)), random_state=0
+        )
+        self.model = make_pipeline(features, RidgeClassifier() if self.task == "classification" else Ridge()).fit(x, y)
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Labels or values."""
+        return self.model.predict(x)
+
+
+class WithValidation:
+    """xRFM, which tunes itself on rows that it does not train on: a fifth of those that it is given."""
+
+    def __init__(self, task: str):
+        self.task = task
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Fit with one thread."""
+        import torch
+        from xrfm import xRFM
+
+        torch.set_num_threads(1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            metric = "accuracy" if self.task == "classification" else "mse"
+            self.model = xRFM(tuning_metric=metric, random_state=0, verbose=False)
+            order, n = np.random.default_rng(0).permutation(len(x)), len(x) // 5
+            y = y if self.task == "classification" else y.astype(np.float32)[:, None]
+            self.model.fit(x[order[n:]], y[order[n:]], x[order[:n]], y[order[:n]])
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Labels or values."""
+        return np.asarray(self.model.predict(x)).ravel()
 
 
 def digits(rows: int) -> tuple[np.ndarray, ...]:
@@ -255,7 +347,7 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    from shallows.report.sheet import PALETTE, STYLE
+    from shallows.report.sheet import STYLE
 
     with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": "which_estimator"}):
         figure = Figure(figsize=(10.4, 4.2), layout="constrained")
@@ -271,8 +363,8 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
                 if not points:
                     continue
                 seconds, errors, marks = zip(*points, strict=True)
-                dashed = "scikit-learn" in estimator
-                look = {"color": (*PALETTE, "#8C6D31", "#7F7F7F")[place], "linestyle": "--" if dashed else "-"}
+                dashed = not ESTIMATORS[estimator][0].startswith("shallows:")
+                look = {"color": COLOURS[place], "linestyle": "--" if dashed else "-"}
                 ax.plot(seconds, errors, label=estimator, linewidth=1.2, **look)
                 ax.scatter(seconds, errors, s=[mark**2 for mark in marks], color=look["color"], zorder=3, linewidths=0)
                 if any(found.get((problem, estimator, n), {}).get("note") for n in sizes):
@@ -294,6 +386,7 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     sizes = sorted({int(one["rows"]) for one in measured})
     machines = sorted({one["processor"] for one in measured})
     codes = sorted({one["code"] for one in measured})
+    versions = sorted({one["version"] for one in measured if one.get("version")})
     never = [f"{size:,}" for size in SIZES if size not in sizes]
     lines = [
         "# Which estimator?",
@@ -305,11 +398,17 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "Measured is every estimator at its defaults, with nothing set but the seed, on two problems of which there",
         "are as many rows as one wants. A line of the picture is an estimator, its marks grow with the rows:",
         f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster; dashed",
-        "lines are scikit-learn's, for reference. A white cross ends a line whose estimator was not fitted to more",
-        "rows: it took, or would have taken, longer than a fit was given. One fit each on one thread; seconds are",
-        "those of the processor, so that a busy machine does not count, and small differences say nothing.",
+        "lines are those of other packages, for reference. A white cross ends a line whose estimator was not fitted",
+        "to more rows: it took, or would have taken, longer than a fit was given. One fit each on one thread; seconds",
+        "are those of the processor, so that a busy machine does not count, and small differences say nothing.",
+        f"scikit-learn's pipelines have {N_FEATURES['RBFSampler']:,} random features, or {N_FEATURES['Nystroem']:,} of "
+        "the Nyström method, and the bandwidth",
+        "of its support vector machines; xRFM learns on four fifths of the rows and tunes itself on the others. The",
+        "training digits are 4,000 digits, each deformed as often as it takes, the test digits deformations of 1,000",
+        "others: so beyond 4,000 rows the training rows resemble each other more than the test, and errors fall",
+        "slowly.",
         "`python benchmarks/which_estimator.py` measures it and writes this page",
-        f"({'; '.join(machines)}; commit {', '.join(codes)}).",
+        f"({'; '.join(machines)}; {', '.join(versions)}; commit {', '.join(codes)}).",
         "",
     ]
     if never:

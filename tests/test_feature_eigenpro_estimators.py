@@ -22,6 +22,7 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.estimators.least_squares import feature_eigenpro
 from solved_by import constructor
 
 BOTH = [FeatureEigenProClassifier, FeatureEigenProRegressor]
@@ -47,6 +48,33 @@ def test_every_map_by_name_learns(Estimator, name):
     assert model.coef_.shape[1] == 5 if name == "linear" else 150 < model.coef_.shape[1] <= 200
     assert model.score(X, y) > {"linear": 0.5, "semi_random": 0.8}.get(name, 0.9)  # of it there are 40 units
     assert model.n_rollbacks_ == 0
+
+
+@pytest.mark.parametrize(("name", "n", "wanted"), [("fourier", 90, 60), ("fourier", 400, 80), ("nystrom", 400, 60)])
+def test_more_rows_are_given_more_random_features(name, n, wanted, monkeypatch):
+    monkeypatch.setattr(feature_eigenpro, "LEAST_FEATURES", 60)
+    monkeypatch.setattr(feature_eigenpro, "FEATURES_PER_ROOT", 4.0)
+    X, y, _ = table(FeatureEigenProRegressor, n)
+    found = FeatureEigenProRegressor(name, random_state=0, max_epochs=1, tol=0).fit(X, y).coef_.shape[1]
+    assert found == wanted if name == "fourier" else 50 < found <= wanted
+
+
+@pytest.mark.parametrize(
+    ("many", "given", "stopped_by"),
+    [
+        (1400, {}, "plateau"),
+        (1500, {}, "max_epochs"),
+        (1400, {"tol": 0.0}, "max_epochs"),
+        (1400, {"regularisation": 0.0}, "max_epochs"),
+    ],
+)
+def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stopped_by, monkeypatch):
+    monkeypatch.setattr(feature_eigenpro, "MANY", many)
+    X, y, _ = table(FeatureEigenProRegressor, 1500)
+    y = y + np.random.default_rng(0).normal(size=len(y))
+    model = FeatureEigenProRegressor(**{"n_features": 100, "regularisation": 1.0, "random_state": 0, **given})
+    assert model.fit(X, y).effective_params_["stopped_by"] == stopped_by
+    assert (model.n_epochs_ < 30) == (stopped_by == "plateau")
 
 
 def test_digits_are_told_apart():

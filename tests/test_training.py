@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -287,6 +288,23 @@ def idle(*offers, batches=None, **options):
 def test_the_loss_of_an_epoch_is_the_share_of_what_a_state_offers_in_its_references():
     _, run = idle((1.0, 2.0), (2.0, 4.0), (0.0, 2.0), (1.0, 8.0))
     assert run.losses == [0.5, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("losses", "least_fall", "n_epochs"),
+    [
+        ([1.0, 0.995, 0.9901, 0.98], 0.01, 3),
+        ([1.0, 0.995, 0.9, 0.8999, 0.8998, 0.5], 0.01, 5),  # two in a row
+        ([1.0, 0.98, 0.96, 0.94], 0.01, 4),
+        ([1.0, 1.01, 1.02, 1.03], 0.01, 3),  # a loss that grows falls by less
+        ([1.0, 1.0, 1.0, 1.0], 0.0, 4),
+        ([math.nan, math.nan, math.nan], 0.01, 3),
+    ],
+)
+def test_training_ends_after_two_epochs_over_which_the_loss_hardly_fell(losses, least_fall, n_epochs):
+    solver = Idle(tuple(None if math.isnan(one) else (one, 1.0) for one in losses))
+    run = train(solver, None, Batches(1, 1, 0), Stopping(len(losses), least_fall=least_fall))
+    assert (run.epoch, run.stopped_by) == (n_epochs, "plateau" if n_epochs < len(losses) else "max_epochs")
 
 
 def test_with_a_reference_of_nan_any_finite_number_is_good():

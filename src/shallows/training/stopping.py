@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ class Stopping:
         Of training, without evaluation; they end no run whose solver has no model yet, see `has_model`.
     tolerance : float
         The loss over an epoch, each batch measured before its own step, as a share of the loss of the zero function.
+    least_fall : float
+        Stop after two epochs in a row over which the loss fell by less than this share of itself; 0 lets it rest.
     validate : callable, optional
         Given a snapshot of the model, returns an error to be made small; measured after every epoch. The coefficients
         with the smallest are the result.
@@ -41,6 +44,7 @@ class Stopping:
     max_iterations: int | None = None
     max_seconds: float | None = None
     tolerance: float = 0.0
+    least_fall: float = 0.0
     validate: Callable[[Any], float] | None = None
     target: float | None = None
     patience: int = 3
@@ -61,6 +65,10 @@ class Stopping:
         """The rule that ends the run after an epoch, or nothing; validation has its own, see `BestState`."""
         if run.losses[-1] <= self.tolerance:
             return "tolerance"
+        if self.least_fall and len(run.losses) > 2:
+            least = 1.0 - self.least_fall
+            if all(later > least * earlier for earlier, later in itertools.pairwise(run.losses[-3:])):
+                return "plateau"
         if is_exhausted(run.state):
             return "exhausted"
         return "max_epochs" if run.epoch >= self.max_epochs else ""

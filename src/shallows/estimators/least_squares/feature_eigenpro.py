@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ... import arrays, kernels, spectrum
+from ... import arrays, kernels, spectrum, training
 from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Blocks, Design
@@ -32,6 +33,15 @@ LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
 """With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
 usual floor, are not flattened: the steps of the epochs fit them anyway."""
 
+GROWING = ("fourier", "orthogonal")
+"""Beginnings of the names of maps of which more rows are given more features, where their number is left open."""
+
+FEATURES_PER_ROOT, LEAST_FEATURES, MOST_FEATURES = 40.0, 4000, 10_000
+"""So many features times √n, the fewest and the most: beyond 62,500 rows the time of an epoch grows like n."""
+
+MANY = 10_000
+"""Beyond so many rows the training ends where its loss rests; with fewer the last epochs cost little."""
+
 
 @dataclass
 class FeatureEigenProFit(LeastSquaresFit):
@@ -50,7 +60,7 @@ class FeatureEigenProMethod:
         self,
         features: str | Any = "fourier",
         *,
-        n_features: int = 4000,
+        n_features: int | None = None,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
         bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
@@ -82,7 +92,7 @@ class FeatureEigenProMethod:
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_preconditioning(self)
-        check_whole(self, "n_features")
+        check_whole(self, "n_features", optional=True)
         power_of(self.power)
         step_rules.make(self.step_rule)
         UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
@@ -106,7 +116,7 @@ class FeatureEigenProMethod:
         return super()._make_kernel(fit) if self._takes_kernel else None
 
     def _choose_on_all_rows(self, fit: FeatureEigenProFit) -> None:
-        sizes = self.n_features, fit.seed, fit.room
+        sizes = self.n_features or self._number_of_features(fit.n), fit.seed, fit.room
         fit.blocks = blocks = feature_maps.in_blocks(self.features, fit.kernel, fit.points[:, :-2], *sizes)
         if self._centring.all_equal or fit.n < 3:
             return
@@ -119,6 +129,17 @@ class FeatureEigenProMethod:
             matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
         if self._calibrates and fit.n <= SMALL:
             fit.choices.choose_on_all(self, matrix_of, fit.points, fit.targets, fit.weights)
+
+    def _number_of_features(self, n: int) -> int:
+        """How many features n rows are given, of maps that make any number without an eigensystem."""
+        if not isinstance(self.features, str) or not self.features.startswith(GROWING):
+            return LEAST_FEATURES
+        return max(LEAST_FEATURES, min(MOST_FEATURES, int(FEATURES_PER_ROOT * math.sqrt(n))))
+
+    def _stopping(self, fit: FeatureEigenProFit) -> training.Stopping:
+        # Fewer features than rows leave a loss that no epoch takes away.
+        rests = fit.choices.regularisation and fit.n > MANY
+        return replace(super()._stopping(fit), least_fall=2.0 * self.tol if rests else 0.0)
 
     @staticmethod
     def _rows_to_keep(plan: Plan) -> int:
@@ -227,9 +248,10 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
         keys of `shallows.features.FEATURE_MAPS`. An object has ``map(x)`` of shape (m, n_features) and ``n_features``;
         it receives the inputs without centring. A transformer goes into a pipeline before a linear model, or into
         `FeatureRidgeClassifier`.
-    n_features : int, default=4000
-        How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
-        "linear" and objects have their own number.
+    n_features : int, optional
+        How many features; None takes 40 √n, from 4,000 to 10,000, of random frequencies, and 4,000 of the other maps. A
+        cosine and a sine are two, so that for pairs an odd number becomes the next even one. "linear" and objects have
+        their own number.
     kernel : str, Kernel or callable, default="gaussian"
         The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
         frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
@@ -283,7 +305,9 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
         The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
         the training ends as soon as there is a model.
     tol : float, default=5e-3
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss. With a regularisation
+        and more than 10,000 rows, stop as well after two epochs in a row over which the loss fell by less than twice
+        this share of itself.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
@@ -363,9 +387,10 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
         keys of `shallows.features.FEATURE_MAPS`. An object has ``map(x)`` of shape (m, n_features) and ``n_features``;
         it receives the inputs without centring. A transformer goes into a pipeline before a linear model, or into
         `FeatureRidgeClassifier`.
-    n_features : int, default=4000
-        How many features. A cosine and a sine are two, so that for pairs an odd number becomes the next even one.
-        "linear" and objects have their own number.
+    n_features : int, optional
+        How many features; None takes 40 √n, from 4,000 to 10,000, of random frequencies, and 4,000 of the other maps. A
+        cosine and a sine are two, so that for pairs an odd number becomes the next even one. "linear" and objects have
+        their own number.
     kernel : str, Kernel or callable, default="gaussian"
         The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
         frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
@@ -419,7 +444,9 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
         The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
         the training ends as soon as there is a model.
     tol : float, default=5e-3
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss. With a regularisation
+        and more than 10,000 rows, stop as well after two epochs in a row over which the loss fell by less than twice
+        this share of itself.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
         become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
