@@ -19,6 +19,7 @@ import inspect
 import json
 import math
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -181,6 +182,9 @@ def measure(problem: str, estimator: str, rows: int, limit: float) -> dict[str, 
     x, y, x_test, y_test = DATA[problem](rows)
     task = PROBLEMS[problem][2]
     model = make(estimator, task)
+    # What does not fit ends with an error of its own, not with the system's.
+    most = int(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     signal.setitimer(signal.ITIMER_PROF, limit)
     clock = time.process_time()
     with warnings.catch_warnings():

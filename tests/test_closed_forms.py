@@ -169,3 +169,16 @@ def test_what_cannot_be_is_told():
         FeatureRidgeRegressor(regularisation=0).fit(X, y)
     with pytest.raises(ShallowsError, match="a name or a transformer"):
         FeatureRidgeRegressor(features=3).fit(X, y)
+
+
+@pytest.mark.parametrize(("share", "single"), [(2.0, True), (0.2, True), (0.05, False), (0.0, False)])
+def test_products_of_features_are_made_in_float32_in_blocks_that_round_less_than_the_ridge(share, single):
+    H = np.random.default_rng(0).normal(size=(4000, 20)).astype(np.float32)
+    T = np.ones((4000, 1))
+    ridge = share * normal_equations.ROUNDINGS * np.finfo(np.float32).eps * float(np.vdot(H[:3000], H[:3000]))
+    gram, moments = normal_equations.sums_of_features(iter([(H[:3000], T[:3000]), (H[3000:], T[3000:])]), ridge)
+    exact = H.astype(np.float64).T @ H.astype(np.float64)
+    off = np.abs(gram - exact).max()
+    assert (off > 1e-9) == single
+    assert off < (ridge if single else 1e-9)
+    assert moments[:, 0] == pytest.approx(H.sum(axis=0, dtype=np.float64), abs=1e-2)

@@ -24,6 +24,7 @@ from estimators_example import (
 )
 from shallows import EigenProClassifier, EigenProRegressor, arrays, kernels
 from shallows.estimators.centring import Centring
+from shallows.kernels import compiled
 
 pytestmark = brief
 
@@ -119,6 +120,20 @@ def test_a_small_memory_gives_the_predictions_of_a_large_one(Estimator):
     # Sums of 1,500 float32 products in the same order but for blocks, over thirty steps.
     scale = np.abs(outputs(large, new)).max()
     assert np.abs(outputs(small, new) - outputs(large, new)).max() < 1e-3 * scale
+
+
+@each_eigenpro
+def test_with_a_ridge_kept_values_take_16_bits_and_the_model_stays(Estimator, monkeypatch):
+    pytest.importorskip("numba")
+    X, y, new = table(Estimator, 1500)
+    options = {"random_state": 0, "max_epochs": 2, "tol": 0, "bandwidth": 1.0, "memory": "8GB"}
+    exact = Estimator(regularisation=0.1, **options).fit(X, y)
+    monkeypatch.setattr(compiled, "MANY_VALUES", 0)
+    rounded = Estimator(regularisation=0.1, **options).fit(X, y)
+    plain = Estimator(regularisation=0.0, **options).fit(X, y)
+    assert [model.effective_params_["kept_bits"] for model in (exact, rounded, plain)] == [32, 16, 32]
+    a, b = outputs(exact, new), outputs(rounded, new)
+    assert 0 < np.abs(a - b).max() < 2e-3 * np.abs(a).max()
 
 
 @each

@@ -14,6 +14,7 @@ from shallows import arrays, gram, kernels
 from shallows.gram import rectangular, whole
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.gram.tiles import tile_edge
+from shallows.kernels import compiled
 
 TILE = 16
 TILE_BYTES = TILE**2 * 8
@@ -226,6 +227,50 @@ def test_the_diagonal_is_one_to_the_last_digit(kept):
         np.diagonal(made.rows(slice(5, 60)).dot(identity, head=77)[1].values(), offset=5), np.ones(55)
     )
     assert np.array_equal(made.energy(slice(5, 60), identity[:55, :55]), np.ones((1, 55)))
+
+
+@pytest.fixture
+def compiled_loops_everywhere(monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiled, "MANY_VALUES", 0)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cauchy"])
+@pytest.mark.parametrize(("tiles", "share"), [(15, 1.0), (7, 7 / 15), (0, 0.0)])
+def test_kept_values_may_be_rounded_to_16_bits(kernel, tiles, share, n_workers, compiled_loops_everywhere):
+    x = sample(77, dtype=np.float32)
+    n_workers = min(n_workers, 5)
+    budget = (4 * SCRATCH * n_workers + 2 * tiles) * TILE**2
+    made = gram.Gram(kernels.make(kernel, 1.5), kernels.augmented(x), budget=budget, tile=TILE, rounds=True)
+    assert (made.kept_bits, made.kept_fraction) == (16, pytest.approx(share))
+    K, a, part = (
+        naive_kernel(kernel, 1.5, x.astype(float), x.astype(float)),
+        sample(77, 3, seed=1),
+        sample(30, 3, seed=2),
+    )
+    off = 1.0e-5 * np.abs(a).sum()
+    a, part = a.astype(np.float32), part.astype(np.float32)
+    assert np.abs(made.dot(a) - K @ a).max() < off
+    product, columns = made.rows(slice(10, 40)).dot(a, head=20)
+    assert np.abs(product - K[10:40] @ a).max() < off
+    assert np.abs(made.columns_dot(10, 40, part) - K[:, 10:40] @ part).max() < off
+    assert np.abs(made.energy(slice(10, 40), part) - np.sum(part * (K[10:40, 10:40] @ part), axis=0)).max() < 9 * off
+    values = columns.values()
+    assert values.dtype == np.float32 and np.abs(values - K[10:40, :20]).max() < 1.2e-5
+    assert np.array_equal(np.diagonal(values[:, 10:20]), np.ones(10))
+    if tiles == 15:
+        # What is kept is a multiple of 1/65,535, the diagonal exactly one.
+        steps = 65535 * values.astype(np.float64)
+        assert np.abs(steps - np.rint(steps)).max() < 0.01
+
+
+def test_values_of_float64_and_of_other_kernels_are_kept_as_they_are(compiled_loops_everywhere):
+    single, double = (kernels.augmented(sample(40, dtype=dtype)) for dtype in (np.float32, np.float64))
+    budget = PLENTY
+    assert gram.Gram(kernels.Gaussian(1.5), double, budget=budget, tile=TILE, rounds=True).kept_bits == 64
+    matern = kernels.make("matern", 1.5, nu=1.5)
+    assert gram.Gram(matern, single, budget=budget, tile=TILE, rounds=True).kept_bits == 32
+    assert gram.Gram(kernels.Gaussian(1.5), single, budget=budget, tile=TILE).kept_bits == 32
 
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 5), (5, 4), (0, 78)])

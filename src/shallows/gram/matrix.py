@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import threading
+from typing import Any
+
+import numpy as np
 
 from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
-from ..kernels.compiled import compiled_kernel
+from ..kernels.compiled import CompiledKernel, compiled_kernel
 from ..utils import progress
 from . import fused
 from .tiles import tile_edge
@@ -71,6 +75,9 @@ class Gram:
         a worker is made, used and dropped.
     tile : int, optional
         Edge of a tile.
+    rounds : bool
+        Whether kept values may be rounded to multiples of 1/65,535, which take half of the memory. It is done where a
+        `kernels.compiled.CompiledKernel` fills the tiles.
 
     Attributes
     ----------
@@ -78,11 +85,13 @@ class Gram:
         Number of points.
     kept_fraction : float
         Share of the tiles that are kept.
+    kept_bits : int
+        Of a value that is kept.
     spare_bytes : int
         What they and the scratch space leave of the budget.
     """
 
-    def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None):
+    def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None, rounds: bool = False):
         self.kernel = kernel
         self.points = points
         self.n = points.shape[0]
@@ -94,10 +103,14 @@ class Gram:
         self._spans = list(arrays.blocks(self.n, self.tile))
         pairs = [(i, j) for i in range(len(self._spans)) for j in range(i, len(self._spans))]
         size = arrays.itemsize(points)
+        self._rounds = rounds and isinstance(self._filled_by, CompiledKernel)
+        self.kept_bits = 16 if self._rounds else 8 * size
+        bytes_of_tile = self.tile**2 * self.kept_bits // 8
         affordable = max(0, int(budget) - 3 * self.n_workers * self.tile**2 * size)
-        n_kept = min(len(pairs), affordable // (self.tile**2 * size))
+        n_kept = min(len(pairs), affordable // bytes_of_tile)
         self.kept_fraction = n_kept / len(pairs) if pairs else 1.0
-        self.spare_bytes = max(0, affordable - n_kept * self.tile**2 * size)
+        self.spare_bytes = max(0, affordable - n_kept * bytes_of_tile)
+        self._own = threading.local()
         # The tiles that are kept are those of the first rows, which a preconditioner's subsample reads in every step.
         self._tiles: dict[tuple[int, int], Array] = {}
         self._make(pairs[:n_kept])
@@ -111,19 +124,26 @@ class Gram:
         # CuPy copies an operand or a result whose rows are parts of longer ones, so there each tile has its own piece.
         in_one = arrays.is_numpy(self.points)
         told = progress.part("kernel matrix", len(pairs))
-        store = xp.empty((len(pairs), self.tile, self.tile), dtype=self.dtype) if in_one else None
+        dtype = np.uint16 if self._rounds else self.dtype
+        store = xp.empty((len(pairs), self.tile, self.tile), dtype=dtype) if in_one else None
 
         def work(worker: int) -> None:
             left, of_row = None, None
+            scratch = self._scratch() if self._rounds else None
             for k in range(worker, len(pairs), self.n_workers):
                 i, j = pairs[k]
                 if of_row != i:
                     left, of_row = kernels.left_factor(self._filled_by, self.points[self._spans[i], :]), i
                 others = self.points[self._spans[j], :]
                 shape = (left.shape[0], others.shape[0])
-                made = store[k, : shape[0], : shape[1]] if in_one else xp.empty(shape, dtype=self.dtype)
-                self._fill(left, others, made, on_diagonal=i == j)
-                self._tiles[i, j] = made
+                if self._rounds:
+                    self._fill(left, others, arrays.corner(scratch, *shape), on_diagonal=i == j)
+                    compiled_loops().to_16_bits(scratch, *shape, store[k])
+                    self._tiles[i, j] = store[k]
+                else:
+                    made = store[k, : shape[0], : shape[1]] if in_one else xp.empty(shape, dtype=self.dtype)
+                    self._fill(left, others, made, on_diagonal=i == j)
+                    self._tiles[i, j] = made
                 told.advance()
 
         arrays.in_threads(work, self.n_workers)
@@ -137,10 +157,16 @@ class Gram:
         """K[rows, tile column j], rows within one tile row: a view of a kept tile, or made now."""
         i = rows.start // self.tile
         local = slice(rows.start - i * self.tile, rows.stop - i * self.tile)
-        tile = self._tiles.get((min(i, j), max(i, j)))
+        tile, columns = self._tiles.get((min(i, j), max(i, j))), self._spans[j]
+        if tile is not None and self._rounds:
+            height, width = rows.stop - rows.start, columns.stop - columns.start
+            if i <= j:
+                compiled_loops().from_16_bits(tile, local.start, height, 0, width, scratch)
+                return scratch[:height, :width]
+            compiled_loops().from_16_bits(tile, 0, width, local.start, height, scratch)
+            return scratch[:width, :height].T
         if tile is not None:
             return tile[local, :] if i <= j else tile[:, local].T
-        columns = self._spans[j]
         made = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
         kernels.fill(self._filled_by, left, self.points[columns, :], made)
         if i == j:
@@ -163,7 +189,7 @@ class Gram:
                 j = columns.start // self.tile
                 if self._keeps(rows, j):
                     local = slice(columns.start - j * self.tile, columns.stop - j * self.tile)
-                    block = self._block(rows, j, None, None)[:, local]
+                    block = self._block(rows, j, None, self._scratch())[:, local]
                 else:
                     block = kernels.values(self.kernel, self.points[rows, :], self.points[columns, :])
                     if rows == columns:
@@ -265,10 +291,20 @@ class Gram:
             return None
         return kernels.left_factor(self._filled_by, self.points[rows, :])
 
+    def _lends(self, rows: slice, j: int) -> bool:
+        """Whether a block of `_block` stays as it is when the next one is asked for."""
+        return self._keeps(rows, j) and not self._rounds
+
     def _scratch(self) -> Array | None:
-        if self.kept_fraction == 1.0:
+        """Space for a tile, of each thread its own."""
+        if self.kept_fraction == 1.0 and not self._rounds:
             return None
-        return arrays.namespace(self.points).empty((self.tile, self.tile), dtype=self.dtype)
+        if not arrays.is_numpy(self.points):
+            return arrays.namespace(self.points).empty((self.tile, self.tile), dtype=self.dtype)
+        # The same from call to call: memory that is touched for the first time costs more than a tile.
+        if not hasattr(self._own, "scratch"):
+            self._own.scratch = np.empty((self.tile, self.tile), dtype=self.dtype)
+        return self._own.scratch
 
 
 class Rows:
@@ -322,13 +358,20 @@ class Rows:
                         width = min(span.stop, head) - span.start
                         # A kept tile is referred to; one that was made goes with the next, so its part is copied.
                         part = block[:, :width]
-                        part = part if gram._keeps(piece, j) else xp.asarray(part, copy=True)
+                        part = part if gram._lends(piece, j) else xp.asarray(part, copy=True)
                         pieces.append((here, slice(span.start, span.start + width), part))
             return out, pieces
 
         products, pieces = zip(*arrays.in_threads(work, gram.n_workers), strict=True)
         columns = Columns((m, head), [piece for some in pieces for piece in some]) if head else None
         return arrays.sum_in_order(list(products)), columns
+
+
+def compiled_loops() -> Any:
+    """The module of compiled loops, which needs numba."""
+    from ..kernels import compiled_loops as loops
+
+    return loops
 
 
 def _is_zero(a: Array, span: slice) -> bool:

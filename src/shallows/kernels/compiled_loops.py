@@ -77,3 +77,26 @@ def cauchy(block, n_columns):
         for j in range(n_columns):
             s = block[i, j]
             block[i, j] = ONE / (ONE + (ZERO if s < ZERO else s))
+
+
+STEPS = np.float32(65535)
+"""Of a kernel value between 0 and 1 in 16 bits."""
+
+
+@njit(**OPTIONS)
+def to_16_bits(block, n_rows, n_columns, out):
+    """Write the first rows and columns of a block of values within [0, 1] as multiples of 1/65,535."""
+    for i in range(n_rows):
+        own, to = block[i], out[i]
+        for j in range(n_columns):
+            to[j] = np.uint16(own[j] * STEPS + np.float32(0.5))
+
+
+@njit(**OPTIONS)
+def from_16_bits(values, first_row, n_rows, first_column, n_columns, out):
+    """Write a part of what `to_16_bits` wrote into the first rows and columns of ``out``."""
+    for i in range(n_rows):
+        # Rows by themselves, since numba makes vectors of indices from 0 on alone.
+        own, to = values[first_row + i][first_column : first_column + n_columns], out[i]
+        for j in range(n_columns):
+            to[j] = np.float32(own[j]) * (ONE / STEPS)

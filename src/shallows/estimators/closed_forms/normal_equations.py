@@ -15,11 +15,14 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
+from ... import arrays
+
 DIRECT_ROWS = 6000
 """Rows up to which sparse features lead to the dense system of the rows."""
 
-ROUNDINGS = 4.0
-"""λ in units of the rounding of a block's products from which on these are made in float32."""
+ROUNDINGS, LEAST_ROWS = 4.0, 512
+"""λ in units of the rounding of a block's products from which on these are made in float32. Blocks have at most as many
+rows as that allows; where these are fewer than the second number, products are made in float64."""
 
 FORMS = ("auto", "features", "rows")
 """Which of the two systems is solved; "auto" takes the smaller one."""
@@ -41,14 +44,18 @@ def sums_of_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: flo
     moments: Any = 0.0
     for H, T in blocks:
         if gram is None:
-            single = H.dtype == np.float32 and ridge > ROUNDINGS * np.finfo(np.float32).eps * np.vdot(H, H)
+            rounding = ROUNDINGS * np.finfo(np.float32).eps * np.vdot(H, H)
+            allowed = len(H) if ridge > rounding else int(len(H) * ridge / rounding)
+            single = H.dtype == np.float32 and allowed >= min(LEAST_ROWS, len(H))
+            height = allowed if single else len(H)
             width, dtype = H.shape[1], np.float32 if single else np.float64
             gram, part = np.zeros((width, width), order="F"), np.zeros((width, width), dtype=dtype, order="F")
             (syrk,) = scipy.linalg.get_blas_funcs(("syrk",), (part,))
         H = np.ascontiguousarray(H, dtype=dtype)
-        # Of the upper triangle alone, which is half of the work, into memory that has been used before.
-        part = syrk(1.0, H.T, beta=0.0, c=part, overwrite_c=1)
-        gram += part
+        for rows in arrays.blocks(len(H), height):
+            # Of the upper triangle alone, which is half of the work, into memory that has been used before.
+            part = syrk(1.0, H[rows].T, beta=0.0, c=part, overwrite_c=1)
+            gram += part
         moments = moments + H.T @ T.astype(dtype)
     gram += np.triu(gram, 1).T
     return gram, moments.astype(np.float64)

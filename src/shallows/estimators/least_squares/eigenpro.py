@@ -237,8 +237,10 @@ class EigenProMethod:
             beside = device_form.lifted_bytes(points, targets, p, plan.batch_size)
         kernel = split_kernel(plan.kernel, points) if self.precision == "split" else plan.kernel
         fit.splits = kernel is not plan.kernel
-        fit.gram = device_form.gram_on(kernel, points, budget, beside)
-        problem = KernelProblem(fit.gram, targets, fit.weights, p, fit.choices.regularisation)
+        ridge = fit.choices.regularisation
+        # Beside a ridge the rounding of kept values, 8e-6 at most, is nothing; without one it would be the floor.
+        fit.gram = device_form.gram_on(kernel, points, budget, beside, rounds=ridge > 0)
+        problem = KernelProblem(fit.gram, targets, fit.weights, p, ridge)
         problem, solver = device_form.problem_and_solver(problem, solver, plan.batch_size, budget)
         fit.lifted = solver if isinstance(solver, LiftedEigenPro) else None
         return problem

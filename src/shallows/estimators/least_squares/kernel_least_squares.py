@@ -276,6 +276,7 @@ class KernelLeastSquares(TrainedEstimator):
             "n_epochs": run.epoch,
             "stopped_by": run.stopped_by,
             "kept_fraction": fit.gram.kept_fraction,
+            **({"kept_bits": fit.gram.kept_bits} if hasattr(fit.gram, "kept_bits") else {}),
             **fit.report(),
             "n_components": None if self._components is None else self._components.directions.shape[1],
             "n_features_used": int(self._centring.varies.sum()),

@@ -39,11 +39,14 @@ def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: 
     return max(batch_size, larger) if suits else batch_size
 
 
-def gram_on(kernel: Kernel, points: Array, budget: int, beside: int = 0) -> Gram:
-    """The kernel matrix of points on their device: whole on a GPU where it leaves ``beside`` bytes, else in tiles."""
+def gram_on(kernel: Kernel, points: Array, budget: int, beside: int = 0, *, rounds: bool = False) -> Gram:
+    """The kernel matrix of points on their device: whole on a GPU where it leaves ``beside`` bytes, else in tiles.
+
+    ``rounds``: as for `Gram`.
+    """
     if arrays.device_of(points).kind != "cpu" and whole_bytes(points, budget) + beside <= budget:
         return WholeGram(kernel, points, budget=budget - beside)
-    return Gram(kernel, points, budget=budget)
+    return Gram(kernel, points, budget=budget, rounds=rounds)
 
 
 def problem_and_solver(
