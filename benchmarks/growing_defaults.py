@@ -31,7 +31,17 @@ from shallows.datasets import synthetic
 ROOT = Path(__file__).resolve().parents[1]
 OURS = ("EigenPro", "EigenProCentres", "FeatureRidge", "FeatureEigenPro")
 ALL = (*OURS, "DoublyStochastic", "pipeline", "boosting")
-TOLD = ("n_components", "n_centres", "n_features", "n_epochs", "kept_fraction", "kept_bits", "bandwidth", "regularisation", "ridge")
+TOLD = (
+    "n_components",
+    "n_centres",
+    "n_features",
+    "n_epochs",
+    "kept_fraction",
+    "kept_bits",
+    "bandwidth",
+    "regularisation",
+    "ridge",
+)
 
 
 def main() -> None:
