@@ -182,3 +182,9 @@ def test_products_of_features_are_made_in_float32_in_blocks_that_round_less_than
     assert (off > 1e-9) == single
     assert off < (ridge if single else 1e-9)
     assert moments[:, 0] == pytest.approx(H.sum(axis=0, dtype=np.float64), abs=1e-2)
+
+
+def test_products_of_features_that_are_zero_are_zero_without_a_ridge():
+    zero = np.zeros((30, 4), np.float32)
+    gram, moments = normal_equations.sums_of_features(iter([(zero, np.ones((30, 1)))]), 0.0)
+    assert not gram.any() and not moments.any()

@@ -45,7 +45,8 @@ def sums_of_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: flo
     for H, T in blocks:
         if gram is None:
             rounding = ROUNDINGS * np.finfo(np.float32).eps * np.vdot(H, H)
-            allowed = len(H) if ridge > rounding else int(len(H) * ridge / rounding)
+            # Features that are all zero are exact in any precision.
+            allowed = min(len(H), int(len(H) * ridge / rounding)) if rounding > 0 else len(H)
             single = H.dtype == np.float32 and allowed >= min(LEAST_ROWS, len(H))
             height = allowed if single else len(H)
             width, dtype = H.shape[1], np.float32 if single else np.float64
