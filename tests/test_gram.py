@@ -236,12 +236,14 @@ def compiled_loops_everywhere(monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cauchy"])
-@pytest.mark.parametrize(("tiles", "share"), [(15, 1.0), (7, 7 / 15), (0, 0.0)])
-def test_kept_values_may_be_rounded_to_16_bits(kernel, tiles, share, n_workers, compiled_loops_everywhere):
+@pytest.mark.parametrize(("tiles", "bits", "share"), [(15, 16, 1.0), (14, 32, 7 / 15), (0, 32, 0.0)])
+def test_values_are_rounded_to_16_bits_where_all_are_kept_so(
+    kernel, tiles, bits, share, n_workers, compiled_loops_everywhere
+):
     x = sample(77, dtype=np.float32)
     budget = (4 * SCRATCH * n_workers + 2 * tiles) * TILE**2
     made = gram.Gram(kernels.make(kernel, 1.5), kernels.augmented(x), budget=budget, tile=TILE, rounds=True)
-    assert (made.kept_bits, made.kept_fraction) == (16, pytest.approx(share))
+    assert (made.kept_bits, made.kept_fraction) == (bits, pytest.approx(share))
     wide, a, part = x.astype(np.float64), sample(77, 3, seed=1), sample(30, 3, seed=2)
     K = naive_kernel(kernel, 1.5, wide, wide)
     off = 1.0e-5 * np.abs(a).sum()

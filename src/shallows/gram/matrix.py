@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import Any
 
 import numpy as np
 
@@ -77,7 +76,7 @@ class Gram:
         Edge of a tile.
     rounds : bool
         Whether kept values may be rounded to multiples of 1/65,535, which take half of the memory. It is done where a
-        `kernels.compiled.CompiledKernel` fills the tiles.
+        `kernels.compiled.CompiledKernel` fills the tiles and all of them are kept so.
 
     Attributes
     ----------
@@ -103,10 +102,12 @@ class Gram:
         self._spans = list(arrays.blocks(self.n, self.tile))
         pairs = [(i, j) for i in range(len(self._spans)) for j in range(i, len(self._spans))]
         size = arrays.itemsize(points)
-        self._rounds = rounds and isinstance(self._filled_by, CompiledKernel)
+        affordable = max(0, int(budget) - 3 * self.n_workers * self.tile**2 * size)
+        # All values are rounded or none, so that a model does not depend on how many of them fit.
+        fits = 2 * self.tile**2 * len(pairs) <= affordable
+        self._rounds = rounds and fits and isinstance(self._filled_by, CompiledKernel)
         self.kept_bits = 16 if self._rounds else 8 * size
         bytes_of_tile = self.tile**2 * self.kept_bits // 8
-        affordable = max(0, int(budget) - 3 * self.n_workers * self.tile**2 * size)
         n_kept = min(len(pairs), affordable // bytes_of_tile)
         self.kept_fraction = n_kept / len(pairs) if pairs else 1.0
         self.spare_bytes = max(0, affordable - n_kept * bytes_of_tile)
@@ -138,7 +139,7 @@ class Gram:
                 shape = (left.shape[0], others.shape[0])
                 if self._rounds:
                     self._fill(left, others, arrays.corner(scratch, *shape), on_diagonal=i == j)
-                    compiled_loops().to_16_bits(scratch, *shape, store[k])
+                    self._filled_by.to_16_bits(scratch, *shape, store[k])
                     self._tiles[i, j] = store[k]
                 else:
                     made = store[k, : shape[0], : shape[1]] if in_one else xp.empty(shape, dtype=self.dtype)
@@ -161,9 +162,9 @@ class Gram:
         if tile is not None and self._rounds:
             height, width = rows.stop - rows.start, columns.stop - columns.start
             if i <= j:
-                compiled_loops().from_16_bits(tile, local.start, height, 0, width, scratch)
+                self._filled_by.from_16_bits(tile, local.start, height, 0, width, scratch)
                 return scratch[:height, :width]
-            compiled_loops().from_16_bits(tile, 0, width, local.start, height, scratch)
+            self._filled_by.from_16_bits(tile, 0, width, local.start, height, scratch)
             return scratch[:width, :height].T
         if tile is not None:
             return tile[local, :] if i <= j else tile[:, local].T
@@ -365,13 +366,6 @@ class Rows:
         products, pieces = zip(*arrays.in_threads(work, gram.n_workers), strict=True)
         columns = Columns((m, head), [piece for some in pieces for piece in some]) if head else None
         return arrays.sum_in_order(list(products)), columns
-
-
-def compiled_loops() -> Any:
-    """The module of compiled loops, which needs numba."""
-    from ..kernels import compiled_loops as loops
-
-    return loops
 
 
 def _is_zero(a: Array, span: slice) -> bool:

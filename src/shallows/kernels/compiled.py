@@ -31,6 +31,7 @@ class CompiledKernel(WrappedKernel):
 
         super().__init__(kernel)
         self._loop: Callable[[Array, int], None] = getattr(compiled_loops, kernel.name)
+        self.to_16_bits, self.from_16_bits = compiled_loops.to_16_bits, compiled_loops.from_16_bits
 
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
         if out.size == 0 or out.strides[1] != out.itemsize:
