@@ -78,6 +78,7 @@ class RidgeChoice:
     regularisations: dict[float, float]
     n_rows: int  # Points left out, one after the other
     path: RidgePath  # Of the chosen bandwidth
+    narrowing: dict[str, Any] | None = None  # How more rows chose a narrower bandwidth, if they did
 
     @property
     def is_uninformative(self) -> bool:
@@ -98,6 +99,8 @@ class RidgeChoice:
             "standard_error": self.standard_error,
             "regularisations_as_good": indistinguishable(self.regularisations),
         }
+        if self.narrowing is not None:
+            return told | {"narrowing": self.narrowing}
         return told | ({"bandwidths_as_good": indistinguishable(self.bandwidths)} if self.bandwidths else {})
 
 

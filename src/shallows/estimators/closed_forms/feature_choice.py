@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ... import arrays, streams
+from ... import arrays, kernels, streams
+from ...kernels import Kernel
 from ...spectrum.copies import join_copies
 from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
 from ..leave_one_out_choice import with_enough_rows
+from ..narrower_bandwidth import narrower
 
 
 def choose_on_features(
@@ -24,6 +26,9 @@ def choose_on_features(
     *,
     searches: bool,
     ridge: float | None,
+    kernel_of: Callable[[float], Kernel] | None = None,
+    n_features: int = 0,
+    budget: int = 0,
 ) -> RidgeChoice | None:
     """The bandwidth and λ of ridge regression on features with the smallest leave-one-out error on some training rows.
 
@@ -44,6 +49,9 @@ def choose_on_features(
         Whether the bandwidth is to be chosen, where the features have one.
     ridge : float, optional
         λ, where it is given.
+    kernel_of : callable, optional
+        The kernel of a bandwidth that the features are of. With it a narrower bandwidth is looked for, as in
+        `narrower`, with ``n_features`` as the number of units, within ``budget`` bytes.
 
     Returns
     -------
@@ -56,13 +64,17 @@ def choose_on_features(
     n = X.shape[0]
     order = streams.permutation(seed, "rows to choose with", 0, n)
 
-    def chosen(m: int) -> RidgeChoice | None:
+    def first_rows(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         rows = order[:m]
         points = X[rows].toarray() if scipy.sparse.issparse(X) else arrays.to_numpy(arrays.take_rows(X, rows))
-        joined = join_copies(points, targets[rows], None if weights is None else weights[rows])
+        return points, targets[rows], None if weights is None else weights[rows]
+
+    def chosen(m: int) -> RidgeChoice | None:
+        rows = first_rows(m)
+        joined = join_copies(*rows)
         if len(joined.first) < 3 or not joined.targets.any():
             return None
-        points = points[joined.first]
+        points = rows[0][joined.first]
 
         def matrix_of(width: float | None) -> np.ndarray:
             H = make(width).fit(points).transform(points).astype(np.float64)
@@ -72,4 +84,12 @@ def choose_on_features(
         choice = choose_ridge(matrix_of, joined.targets, median=median, regularisation=ridge, weights=joined.weights)
         return choice if median is not None else replace(choice, bandwidth=None, bandwidths={})
 
-    return with_enough_rows(n, chosen)
+    def augmented(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        points, *of_rows = first_rows(m)
+        points = (points - points.mean(axis=0)).astype(np.float32)
+        return kernels.augmented(points), *(None if part is None else part.astype(np.float32) for part in of_rows)
+
+    choice = with_enough_rows(n, chosen)
+    if choice is None or choice.bandwidth is None or kernel_of is None:
+        return choice
+    return narrower(choice, kernel_of, augmented, *X.shape, budget, n_features)

@@ -77,6 +77,10 @@ class FeatureLeastSquares(Estimator):
         """Principal components to take in the place of the inputs."""
         return None
 
+    def _narrowing(self, X: Any) -> dict[str, Any]:
+        """What `choose_on_features` needs to look for a narrower bandwidth with more rows."""
+        return {}
+
     def _for_rows(self, transformer: Any, n: int) -> Any:
         """The unfitted transformer with as many features as n rows are worth, where none were asked for."""
         return transformer
@@ -177,6 +181,7 @@ class FeatureLeastSquares(Estimator):
             seed,
             searches=self._searches(),
             ridge=ridge,
+            **self._narrowing(X),
         )
         made = self._make_transformer(seed, None if choice is None else choice.bandwidth)
         self.transformer_ = self._for_rows(made, X.shape[0]).fit(X)

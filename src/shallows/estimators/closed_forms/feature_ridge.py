@@ -154,6 +154,17 @@ class _FeatureRidge:
         of_data = X, targets, weights, self._seed(), budget
         return principal_components.components_for(self.n_components, kernel, given.get("kernel_params"), *of_data)
 
+    def _narrowing(self, X: Any) -> dict[str, Any]:
+        made = self._for_rows(self._make_transformer(self._seed()), X.shape[0]).get_params()
+        if not self._searches() or "n_features" not in made or "kernel" not in made:
+            return {}
+        name, _, parameters = kernels.translated(made["kernel"], None, made.get("kernel_params"))
+        return {
+            "kernel_of": lambda width: kernels.make(name, width, **parameters),
+            "n_features": made["n_features"],
+            "budget": self._working_budget(arrays.Device("cpu")),
+        }
+
     def _for_rows(self, transformer: Any, n: int) -> Any:
         wanted = isinstance(self.features, str) and self.features in GROWING
         if not wanted or "n_features" in (self.features_params or {}):
@@ -192,7 +203,8 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         the bandwidth is chosen, the points are dense and have enough inputs. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
-        by the leave-one-out errors on up to 1,000 rows in closed form.
+        by the leave-one-out errors on up to 1,000 rows in closed form; from 10,000 rows on the bandwidth is narrower
+        where a fifth of the rows (at most 30,000) show that this is better.
     solver : {"direct", "block_coordinate_descent"}, default="direct"
         How the equations of the coefficients are solved.
 
@@ -293,7 +305,8 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
         the bandwidth is chosen, the points are dense and have enough inputs. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
-        by the leave-one-out errors on up to 1,000 rows in closed form.
+        by the leave-one-out errors on up to 1,000 rows in closed form; from 10,000 rows on the bandwidth is narrower
+        where a fifth of the rows (at most 30,000) show that this is better.
     solver : {"direct", "block_coordinate_descent"}, default="direct"
         How the equations of the coefficients are solved.
 

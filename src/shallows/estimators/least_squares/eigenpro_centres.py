@@ -272,6 +272,12 @@ class EigenProCentresMethod:
         n, weights = rows.stop - rows.start, fit.weights
         return fit.points[first : first + n, :], fit.targets[rows, :], None if weights is None else weights[rows]
 
+    def _first_rows(self, fit: EigenProCentresFit, m: int) -> tuple[Array, Array, Any]:
+        return fit.rows(slice(0, m)), fit.targets[:m, :], None if fit.weights is None else fit.weights[:m]
+
+    def _n_units(self, fit: EigenProCentresFit) -> float:
+        return fit.n_centres
+
     def _choose_on_all_rows(self, fit: EigenProCentresFit) -> None:
         n = fit.n
         wanted = self.regularisation == AUTO or self._calibrates
@@ -439,9 +445,10 @@ class RoomForCentres:
 def effective_dimension(choices: Any, n: int) -> float:
     """Σᵢ μᵢ/(μᵢ + λ) over the eigenvalues of the kernel matrix of all n points, estimated on the rows that chose λ.
 
-    Infinite where it is a third of these rows or more, which are then too few to estimate it.
+    Infinite where it is a third of these rows or more, or where more rows chose a narrower bandwidth: then they are too
+    few to estimate it.
     """
-    if choices.found is None or not choices.regularisation:
+    if choices.found is None or choices.found.narrowing is not None or not choices.regularisation:
         return math.inf
     values = choices.found.path.values
     dimension = float(np.sum(values / (values + choices.regularisation * len(values) / n)))
@@ -492,7 +499,8 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows; "median" and None take the median distance.
+        to 1,000 training rows, and from 10,000 rows on a narrower one where a fifth of the rows (at most 30,000) show
+        that it is better; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     n_components : int, "auto" or None, default="auto"
@@ -629,7 +637,8 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows; "median" and None take the median distance.
+        to 1,000 training rows, and from 10,000 rows on a narrower one where a fifth of the rows (at most 30,000) show
+        that it is better; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     n_components : int, "auto" or None, default="auto"

@@ -144,6 +144,14 @@ class KernelLeastSquares(TrainedEstimator):
         """Points in random order, with their targets and weights, that parameters can be chosen with."""
         return fit.points, fit.targets, fit.weights
 
+    def _first_rows(self, fit: LeastSquaresFit, m: int) -> tuple[Any, Any, Any]:
+        """The first m points of the fit, which are in random order, with their targets and weights."""
+        return fit.points[:m, :], fit.targets[:m, :], None if fit.weights is None else fit.weights[:m]
+
+    def _n_units(self, fit: LeastSquaresFit) -> float:
+        """How many centres or features the function has; infinite where every point is a centre."""
+        return math.inf
+
     def _choose_on_all_rows(self, fit: LeastSquaresFit) -> None:
         """Choose anew with all rows of a small problem, where the method does so."""
 

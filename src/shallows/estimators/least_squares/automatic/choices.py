@@ -14,6 +14,7 @@ from ....kernels import Kernel
 from ....spectrum.copies import Joined, join_copies
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ...leave_one_out_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
+from ...narrower_bandwidth import narrower
 from ...parameter_checks import is_number, is_positive
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
@@ -143,12 +144,10 @@ class Choices:
                 name, _, parameters = kernels.translated(
                     estimator.kernel, None, getattr(estimator, "kernel_params", None)
                 )
-                chosen._choose(
-                    estimator,
-                    lambda x, width: kernels.matrix(kernels.make(name, width, **parameters), x),
-                    (points, targets, weights),
-                    fit.seed,
-                )
+                made = lambda width: kernels.make(name, width, **parameters)  # noqa: E731
+                matrix_of = lambda x, width: kernels.matrix(made(width), x)  # noqa: E731
+                chosen._choose(estimator, matrix_of, (points, targets, weights), fit.seed)
+                chosen._narrow(estimator, made, fit)
         return chosen
 
     def of_kernel(self, estimator: Any, kernel: Kernel | None, points: Any, targets: Any, weights: Any) -> None:
@@ -184,6 +183,14 @@ class Choices:
         self.found, self.regularisation = found, found.regularisation
         self.bandwidth = self.bandwidth if seed is None else found.bandwidth
         self._all = distinct if m == n else None
+
+    def _narrow(self, estimator: Any, kernel_of: Callable[[float], Kernel], fit: Any) -> None:
+        """Look for a narrower bandwidth with more rows."""
+        if self.found is not None:
+            first_rows = lambda m: estimator._first_rows(fit, m)  # noqa: E731
+            sizes = fit.n, fit.inputs.shape[1], fit.room, estimator._n_units(fit)
+            self.found = narrower(self.found, kernel_of, first_rows, *sizes)
+            self.bandwidth = self.found.bandwidth
 
     def choose_regularisation(self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], fit: Any) -> None:
         """Choose λ with another matrix than that of the kernel; ``matrix_of`` makes it of augmented points."""

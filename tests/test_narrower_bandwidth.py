@@ -1,0 +1,131 @@
+"""The bandwidth of many rows: narrower than that of a few where more of them show it, and only there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shallows import (
+    EigenProCentresRegressor,
+    EigenProRegressor,
+    FeatureEigenProRegressor,
+    FeatureRidgeRegressor,
+    kernels,
+)
+from shallows.estimators import narrower_bandwidth
+from shallows.estimators.closed_forms import feature_choice
+from shallows.estimators.least_squares.automatic import choices
+from shallows.estimators.narrower_bandwidth import narrower
+from shallows.spectrum.leave_one_out import choose_ridge
+
+N, NOISE = 12_000, 0.5
+
+
+def rough(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Waves of two inputs, each half as long as the one before, of which few noisy points show the longest alone."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (n, 2)).astype(np.float32)
+    y = sum(np.sin(2.0**k * X + k).sum(axis=1) / 1.5**k for k in range(1, 8))
+    return X, (y + NOISE * rng.normal(size=n)).astype(np.float32)
+
+
+def smooth(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The slow wave alone."""
+    X, _ = rough(n)
+    return X, (np.sin(2.0 * X).sum(axis=1) + NOISE * np.random.default_rng(1).normal(size=n)).astype(np.float32)
+
+
+def looked_at(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, **changed):
+    """The choice of the first 400 rows, and that of more."""
+    points, targets = kernels.augmented(X), y[:, None]
+    kernel_of = lambda width: kernels.make("gaussian", width)  # noqa: E731
+    few = choose_ridge(
+        lambda width: kernels.matrix(kernel_of(width), points[:400].astype(np.float64)),
+        targets[:400].astype(np.float64),
+        median=kernels.median_bandwidth(points[:400, :-2].astype(np.float64), 0),
+    )
+    first_rows = lambda m: (points[:m], targets[:m], None if weights is None else weights[:m])  # noqa: E731
+    given = {"n": len(X), "d": X.shape[1], "budget": 2**33} | changed
+    return few, narrower(few, kernel_of, first_rows, **given)
+
+
+def test_a_fine_structure_is_found_by_more_rows_and_the_trend_goes_on_to_all():
+    few, more = looked_at(*rough(N))
+    assert more.bandwidth < 0.6 * few.bandwidth
+    tried = more.narrowing["errors"]
+    assert more.bandwidth < min(tried, key=tried.get) < few.bandwidth
+    assert more.regularisation == few.regularisation
+
+
+def test_a_smooth_function_keeps_its_bandwidth():
+    few, more = looked_at(*smooth(N))
+    assert more is few
+
+
+@pytest.mark.parametrize("changed", [{"n": 9_000}, {"budget": 10**7}, {"n_units": 500}])
+def test_few_rows_little_memory_or_few_centres_keep_it(changed):
+    few, more = looked_at(*rough(N), **changed)
+    assert more is few
+
+
+def test_copies_do_not_tell_what_is_kept_aside():
+    X, y = smooth(N // 2)
+    few, more = looked_at(np.concatenate([X[:400], X, X])[:N], np.concatenate([y[:400], y, y])[:N])
+    assert more is few
+    # Each of the rows looked at has a copy among them; narrow kernels would find it.
+    X, y = (np.repeat(part[: N // 2], 2, axis=0) for part in (X, y))
+    order = np.r_[0 : 2 * 2400]
+    np.random.default_rng(0).shuffle(order)
+    X[: len(order)], y[: len(order)] = X[order], y[order]
+    few, more = looked_at(X, y, n=len(order) * narrower_bandwidth.SHARE)
+    assert more is few
+
+
+def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times():
+    X, y = rough(4000)
+    points, targets, weights = kernels.augmented(X), y[:, None], np.ones(4000, np.float32)
+    weights[::4], copied = 6.0, np.r_[0:4000, np.tile(np.r_[0:4000:4], 5)]
+
+    def error(*rows) -> float:
+        distinct = narrower_bandwidth._distinct(*rows)
+        return narrower_bandwidth._squares(kernels.make("gaussian", 0.13), *distinct, 1000, 1.0).mean()
+
+    weighted = error(points, targets, weights)
+    assert error(points[copied], targets[copied], None) == pytest.approx(weighted, rel=1e-3)
+    assert error(points, targets, None) != pytest.approx(weighted, rel=1e-2)
+
+
+def test_a_machine_for_many_rows_takes_it_and_says_so():
+    X, y = rough(30_000)
+    told = EigenProCentresRegressor(random_state=0, max_epochs=1).fit(X, y).effective_params_
+    assert told["selection"]["narrowing"]["rows"] == 4800
+    assert told["bandwidth"] < 0.5 * max(told["selection"]["narrowing"]["errors"])
+
+
+@pytest.mark.parametrize(
+    ("Machine", "where", "n_units"),
+    [
+        (EigenProRegressor, choices, np.inf),
+        (EigenProCentresRegressor, choices, 1500),
+        (FeatureEigenProRegressor, choices, 4000),
+        (FeatureRidgeRegressor, feature_choice, 1000),
+    ],
+)
+def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, monkeypatch):
+    X, y = smooth(1500)
+    seen = {}
+
+    def asked(choice, kernel_of, first_rows, n, d, budget, units):
+        seen.update(rows=first_rows(1200), sizes=(n, d, units), kernel=kernel_of(0.3))
+        return replace(choice, bandwidth=0.3, narrowing={"rows": 7})
+
+    monkeypatch.setattr(where, "narrower", asked)
+    told = Machine(random_state=0).fit(X + 5.0, y).effective_params_
+    points, targets, weights = seen["rows"]
+    assert points.shape == (1200, 4)
+    assert targets.shape == (1200, 1)
+    assert weights is None
+    assert np.abs(points[:, :2].mean(axis=0)).max() < 0.05
+    assert seen["sizes"] == (1500, 2, n_units)
+    assert seen["kernel"].bandwidth == told["bandwidth"] == 0.3
+    assert told["selection"]["narrowing"] == {"rows": 7}
