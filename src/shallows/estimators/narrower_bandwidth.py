@@ -35,8 +35,8 @@ LEAST_HALVINGS, MOST_HALVINGS = 2, 5
 """So often is the bandwidth halved at least, and at most while the error falls."""
 
 STEEPEST, LEAST_FACTOR = -1.0 / 3.0, 0.25
-"""The power of the rows by which the best bandwidth falls is at least the first, that of functions of one input with one
-derivative; and from the bandwidth of the rows looked at it falls by no smaller factor than the second."""
+"""The best bandwidth falls by a power of the rows that is at least the first, which is that of functions of one input
+with one derivative; and from the rows looked at to all of them by no smaller factor than the second."""
 
 UNITS_PER_ROOT = 12.5
 """A function of fewer centres or features than so many times √n gains from no bandwidth narrower than fewer rows do."""

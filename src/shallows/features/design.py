@@ -131,14 +131,21 @@ class Design:
 
     @property
     def spans(self) -> list[slice]:
-        """The ranges of columns that `block` hands out; one, if all is kept."""
-        return [slice(0, self.n_features)] if self.kept else self.blocks.spans
+        """The ranges of columns that `block` hands out."""
+        return self.blocks.spans
 
     def block(self, rows: slice, k: int) -> Any:
         """Φ[rows, spans[k]], an array or a CSR matrix."""
+        if self._values is None:
+            return self.blocks.block(self.points[rows, :], k)
+        return self._values[rows, :] if self.blocks.is_sparse else self._values[rows, self.spans[k]]
+
+    def rows(self, rows: slice) -> Any:
+        """Φ[rows, :], an array or a CSR matrix."""
         if self._values is not None:
             return self._values[rows, :]
-        return self.blocks.block(self.points[rows, :], k)
+        parts = [self.block(rows, k) for k in range(len(self.spans))]
+        return parts[0] if len(parts) == 1 else arrays.namespace(parts[0]).concat(parts, axis=1)
 
     def holds(self, n_rows: int) -> bool:
         """Whether so many rows of the matrix fit beside what is kept."""

@@ -54,6 +54,7 @@ class FeatureEigenProMethod:
     """Parameters, plan and solver of EigenPro on explicit features, for classes and for values."""
 
     _context = FeatureEigenProFit
+    _steps_on_own_threads = True
 
     @stores_parameters
     def __init__(

@@ -37,11 +37,10 @@ class FeaturePCAProblem:
 
     def features(self, batch: slice | Examples) -> Array:
         """The features of a batch, shape (m, D), not centred."""
-        if isinstance(batch, Examples):
-            blocks = self.blocks.to(arrays.device_of(batch.points))
-            parts = [blocks.block(batch.points, k) for k in range(len(blocks.spans))]
-        else:
-            parts = [self.design.block(batch, k) for k in range(len(self.design.spans))]
+        if not isinstance(batch, Examples):
+            return self.design.rows(batch)
+        blocks = self.blocks.to(arrays.device_of(batch.points))
+        parts = [blocks.block(batch.points, k) for k in range(len(blocks.spans))]
         return parts[0] if len(parts) == 1 else arrays.namespace(parts[0]).concat(parts, axis=1)
 
     def passes_over(self, mean: Array, most: int | None = None) -> Iterator[Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ... import arrays
 from ...arrays import Array
@@ -60,20 +61,28 @@ class FeatureEigenPro:
         A, spans = state.iterate, design.spans
         # Each range of columns is read twice: before the residual is known and after. Where the batch's rows fit they
         # are kept in between.
-        held = design.holds(batch.stop - batch.start)
-        blocks, values = [], None
-        for k, span in enumerate(spans):
-            block = design.block(batch, k)
-            part = arrays.thin_product(block, A[span, :])
-            values = part if values is None else values + part
-            blocks.append(block if held else None)
-        gradient, state.loss = residual(problem, values, batch)
+        held, n_workers = design.holds(batch.stop - batch.start), min(arrays.workers_for(A), len(spans))
+        blocks: list[Any] = [None] * len(spans)
+        parts: list[Any] = [None] * len(spans)
+
+        def forward(worker: int) -> None:
+            for k in range(worker, len(spans), n_workers):
+                block = design.block(batch, k)
+                parts[k] = arrays.thin_product(block, A[spans[k], :])
+                blocks[k] = block if held else None
+
+        arrays.in_threads(forward, n_workers)
+        gradient, state.loss = residual(problem, arrays.sum_in_order(parts), batch)
         factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
         step_size = state.step_size * factor
         moved = arrays.namespace(A).empty_like(A)
-        for k, span in enumerate(spans):
-            block = blocks[k] if held else design.block(batch, k)
-            moved[span, :] = arrays.thin_product(block.T, gradient)
+
+        def back(worker: int) -> None:
+            for k in range(worker, len(spans), n_workers):
+                block = blocks[k] if held else design.block(batch, k)
+                moved[spans[k], :] = arrays.thin_product(block.T, gradient)
+
+        arrays.in_threads(back, n_workers)
         if problem.regularisation:
             # The batch's share of λA.
             moved += (problem.regularisation * (batch.stop - batch.start) / problem.targets.shape[0]) * A

@@ -83,14 +83,14 @@ class FeatureSpan:
     def rows(self, batch: slice) -> Any:
         """φ of the rows of a batch, shape (m, D); a CSR matrix where the features are sparse."""
         if self.design.kept:
-            return self.design.block(batch, 0)
+            return self.design.rows(batch)
         if self._held.get("batch") == batch:
             return self._held["rows"]
         if self._store is None:
-            self._held.update(batch=batch, rows=self._made(batch))
+            self._held.update(batch=batch, rows=self.design.rows(batch))
             return self._held["rows"]
         if not self._held["filled"][batch].all():
-            self._store[batch, :] = self._made(batch)
+            self._store[batch, :] = self.design.rows(batch)
             self._held["filled"][batch] = True
         return self._store[batch, :]
 
@@ -104,10 +104,6 @@ class FeatureSpan:
             self._held["all"] = arrays.namespace(points).empty(shape, dtype=points.dtype)
             self._held["filled"] = np.zeros(shape[0], dtype=bool)
         return self._held["all"]
-
-    def _made(self, batch: slice) -> Array:
-        made = [self.design.block(batch, k) for k in range(len(self.design.spans))]
-        return made[0] if len(made) == 1 else arrays.namespace(made[0]).concat(made, axis=1)
 
     def zero(self, targets: Array) -> Array:  # noqa: D102
         xp = arrays.namespace(targets)
