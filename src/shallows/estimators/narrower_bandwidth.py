@@ -101,7 +101,7 @@ def narrower(
     except ShallowsError:  # The kernel matrix of the centres is singular to rounding.
         return choice
     gain = squares[start] - squares[best]
-    if gain.mean() <= gain.std() / math.sqrt(len(gain)):
+    if not gain.mean() > gain.std() / math.sqrt(len(gain)):  # Nor if an error is no number
         return choice
     errors = {width: float(squares[width].mean()) for width in sorted(squares)}
     width = _lowest(errors)
@@ -154,6 +154,6 @@ def _lowest(errors: dict[float, float]) -> float:
     k = widths.index(min(widths, key=errors.__getitem__))
     if k in (0, len(widths) - 1):
         return widths[k]
-    narrow, own, wide = (math.log(max(errors[widths[j]], 1e-300)) for j in (k - 1, k, k + 1))
+    narrow, own, wide = (math.log(min(max(errors[widths[j]], 1e-300), 1e300)) for j in (k - 1, k, k + 1))
     bend = wide - 2.0 * own + narrow
     return widths[k] * 2.0 ** (0.5 * (narrow - wide) / bend if bend > 0 else 0.0)
