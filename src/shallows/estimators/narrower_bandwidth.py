@@ -25,7 +25,7 @@ SHARE, LEAST_ROWS, MOST_ROWS = 5, 2000, 30_000
 CENTRES_SHARE, LEAST_CENTRES, MOST_CENTRES = 8, 1000, 2500
 """One in so many of these is a centre, between these."""
 
-ASIDE = 5
+ASIDE = 3
 """One in so many of the rows is kept aside to tell the errors."""
 
 PASSES = 8
@@ -33,6 +33,10 @@ PASSES = 8
 
 LEAST_HALVINGS, MOST_HALVINGS = 2, 5
 """So often is the bandwidth halved at least, and at most while the error falls."""
+
+CHANCE, LEAST_GAIN, LEAST_SHARE = 2.0, 1e-3, 0.01
+"""A narrower bandwidth is better if it lowers the error by more than so many standard errors, this share of a
+constant's error, and this share of its own."""
 
 STEEPEST, LEAST_FACTOR = -1.0 / 3.0, 0.25
 """The best bandwidth falls by a power of the rows that is at least the first, which is that of functions of one input
@@ -83,31 +87,37 @@ def narrower(
     m = min(MOST_ROWS, n // SHARE)
     p = int(min(max(LEAST_CENTRES, m // CENTRES_SHARE), MOST_CENTRES, n_units))
     # The matrix with the centres, their own and its factors, and the points beside copies, in double precision at most.
-    if m < LEAST_ROWS or 8 * (m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
+    if m < LEAST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
         return choice
     rows = _distinct(*first_rows(m))
-    if len(rows[0]) < LEAST_ROWS:
+    distinct = len(rows[0])
+    if distinct < LEAST_ROWS:
         return choice
-    start, n_rows = choice.bandwidth, len(rows[0]) - len(rows[0]) // ASIDE
+    start, n_rows = choice.bandwidth, distinct - distinct // ASIDE
     squares: dict[float, np.ndarray] = {}
     best = start
     try:
         for halvings in range(MOST_HALVINGS + 1):
             width = start * 0.5**halvings
-            squares[width] = _squares(kernel_of(width), *rows, p, choice.regularisation)
+            with np.errstate(over="ignore", invalid="ignore"):
+                squares[width] = _squares(kernel_of(width), *rows, p, choice.regularisation)
+            if not np.isfinite(squares[width]).all():  # Values of a kernel without a bound
+                return choice
             best = min(squares, key=lambda tried: squares[tried].mean())
             if halvings >= LEAST_HALVINGS and best != width:
                 break
     except ShallowsError:  # The kernel matrix of the centres is singular to rounding.
         return choice
     gain = squares[start] - squares[best]
-    if not gain.mean() > gain.std() / math.sqrt(len(gain)):  # Nor if an error is no number
+    by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
+    if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * squares[start].mean()):
         return choice
     errors = {width: float(squares[width].mean()) for width in sorted(squares)}
     width = _lowest(errors)
     power = math.log(width / _lowest(choice.bandwidths)) / math.log(n_rows / choice.n_rows)
-    width *= max((n / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
-    return replace(choice, bandwidth=width, narrowing={"rows": n_rows, "errors": errors})
+    width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
+    # Rounded, so that it is the same however many threads have added up the errors.
+    return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing={"rows": n_rows, "errors": errors})
 
 
 def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:

@@ -99,9 +99,8 @@ class RidgeChoice:
             "standard_error": self.standard_error,
             "regularisations_as_good": indistinguishable(self.regularisations),
         }
-        if self.narrowing is not None:
-            return told | {"narrowing": self.narrowing}
-        return told | ({"bandwidths_as_good": indistinguishable(self.bandwidths)} if self.bandwidths else {})
+        told |= {"bandwidths_as_good": indistinguishable(self.bandwidths)} if self.bandwidths else {}
+        return told | ({} if self.narrowing is None else {"narrowing": self.narrowing})
 
 
 def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

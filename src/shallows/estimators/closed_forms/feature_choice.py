@@ -50,8 +50,11 @@ def choose_on_features(
     ridge : float, optional
         λ, where it is given.
     kernel_of : callable, optional
-        The kernel of a bandwidth that the features are of. With it a narrower bandwidth is looked for, as in
-        `narrower`, with ``n_features`` as the number of units, within ``budget`` bytes.
+        The kernel of a bandwidth that the features are of, with which a narrower one is looked for as in `narrower`.
+    n_features : int
+        How many features the model has.
+    budget : int
+        Bytes for that.
 
     Returns
     -------
@@ -86,8 +89,8 @@ def choose_on_features(
 
     def augmented(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         points, *of_rows = first_rows(m)
-        points = (points - points.mean(axis=0)).astype(np.float32)
-        return kernels.augmented(points), *(None if part is None else part.astype(np.float32) for part in of_rows)
+        points = points.astype(np.float64)
+        return kernels.augmented(points - points.mean(axis=0)), *of_rows
 
     choice = with_enough_rows(n, chosen)
     if choice is None or choice.bandwidth is None or kernel_of is None:

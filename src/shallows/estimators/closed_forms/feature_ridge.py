@@ -203,8 +203,8 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         the bandwidth is chosen, the points are dense and have enough inputs. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
-        by the leave-one-out errors on up to 1,000 rows in closed form; from 10,000 rows on the bandwidth is narrower
-        where a fifth of the rows (at most 30,000) show that this is better.
+        by the leave-one-out errors on up to 1,000 rows in closed form; with 10,000 rows and 1,250 features of
+        a kernel, or more, the bandwidth is narrower where a fifth of the rows (at most 30,000) show it to be better.
     solver : {"direct", "block_coordinate_descent"}, default="direct"
         How the equations of the coefficients are solved.
 
@@ -305,8 +305,8 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
         the bandwidth is chosen, the points are dense and have enough inputs. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
-        by the leave-one-out errors on up to 1,000 rows in closed form; from 10,000 rows on the bandwidth is narrower
-        where a fifth of the rows (at most 30,000) show that this is better.
+        by the leave-one-out errors on up to 1,000 rows in closed form; with 10,000 rows and 1,250 features of
+        a kernel, or more, the bandwidth is narrower where a fifth of the rows (at most 30,000) show it to be better.
     solver : {"direct", "block_coordinate_descent"}, default="direct"
         How the equations of the coefficients are solved.
 

@@ -15,7 +15,7 @@ from ...errors import UnknownNameError
 from ...features import Blocks, Design
 from ...kernels import Kernel
 from ...solvers.least_squares import step_rules
-from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem
+from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem, workers_of
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
 from .. import precomputed
@@ -54,7 +54,6 @@ class FeatureEigenProMethod:
     """Parameters, plan and solver of EigenPro on explicit features, for classes and for values."""
 
     _context = FeatureEigenProFit
-    _steps_on_own_threads = True
 
     @stores_parameters
     def __init__(
@@ -189,12 +188,16 @@ class FeatureEigenProMethod:
         batch_size = int(min(n, self.batch_size or critical))
         return plan_of_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n)
 
+    def _has_own_threads(self, fit: FeatureEigenProFit) -> bool:
+        return workers_of(fit.points, fit.blocks.spans) > 1
+
     def _step_bytes(self, fit: FeatureEigenProFit) -> int:
         n_outputs, width = fit.targets.shape[1], max(span.stop - span.start for span in fit.blocks.spans)
         # The iterate and its average, as they are, at the start of the epoch, at their best and in a copy; the gradient
         # and one more at work.
+        beside = max(2, workers_of(fit.points, fit.blocks.spans))
         held = fit.blocks.n_features * (fit.plan.preconditioner.rank + 10 * n_outputs)
-        return fit.dtype.itemsize * (held + fit.plan.batch_size * (2 * width + 4 * n_outputs))
+        return fit.dtype.itemsize * (held + fit.plan.batch_size * (beside * width + 4 * n_outputs))
 
     def _make_problem(self, fit: FeatureEigenProFit, budget: int) -> FeatureProblem:
         fit.gram = Design(fit.blocks, fit.points[:, :-2], budget=budget)
@@ -262,8 +265,8 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows, and from 10,000 rows on a narrower one where a fifth of the rows (at most 30,000) show
-        that it is better; "median" and None take the median distance.
+        to 1,000 training rows, and from 10,000 rows and 1,250 features on a narrower one where a fifth of the rows
+        (at most 30,000) show that it is better; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     n_components : int, "auto" or None, default="auto"
@@ -402,8 +405,8 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows, and from 10,000 rows on a narrower one where a fifth of the rows (at most 30,000) show
-        that it is better; "median" and None take the median distance.
+        to 1,000 training rows, and from 10,000 rows and 1,250 features on a narrower one where a fifth of the rows
+        (at most 30,000) show that it is better; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     n_components : int, "auto" or None, default="auto"

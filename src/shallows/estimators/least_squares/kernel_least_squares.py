@@ -221,6 +221,8 @@ class KernelLeastSquares(TrainedEstimator):
         rows = self._choice_rows(fit)
         with arrays.one_blas_thread():
             fit.choices = choices = Choices.begin(self, fit, *rows)
+        choices.narrow(self, fit)
+        with arrays.one_blas_thread():
             fit.kernel = self._make_kernel(fit)
             choices.of_kernel(self, fit.kernel, *rows)
         fit.budget -= precomputed.held_bytes(fit.kernel)
@@ -258,8 +260,11 @@ class KernelLeastSquares(TrainedEstimator):
             )
         return replace(stopping, max_seconds=max(0.0, stopping.max_seconds - before))
 
+    def _has_own_threads(self, fit: LeastSquaresFit) -> bool:
+        return self._steps_on_own_threads
+
     def _train(self, fit: LeastSquaresFit) -> training.Run:
-        if not self._steps_on_own_threads:
+        if not self._has_own_threads(fit):
             return super()._train(fit)
         with arrays.own_threads():
             return super()._train(fit)

@@ -26,6 +26,15 @@ class FeatureProblem:
     regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖²
 
 
+def workers_of(x: Array, spans: list[slice]) -> int:
+    """Threads of our own that share the ranges of columns of a step: all, or one where there are more than ranges.
+
+    One thread leaves the others to the products and to the map.
+    """
+    n = arrays.workers_for(x)
+    return n if n <= len(spans) else 1
+
+
 @dataclass(frozen=True)
 class FeatureEigenPro:
     """The preconditioned iteration of Ma and Belkin (2017), Table 1, for f(x) = φ(x)ᵀA.
@@ -61,7 +70,7 @@ class FeatureEigenPro:
         A, spans = state.iterate, design.spans
         # Each range of columns is read twice: before the residual is known and after. Where the batch's rows fit they
         # are kept in between.
-        held, n_workers = design.holds(batch.stop - batch.start), min(arrays.workers_for(A), len(spans))
+        held, n_workers = design.holds(batch.stop - batch.start), workers_of(A, spans)
         blocks: list[Any] = [None] * len(spans)
         parts: list[Any] = [None] * len(spans)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,12 @@ def searches_bandwidth(estimator: Any, given: Any) -> bool:
     name, bandwidth, _ = kernels.translated(estimator.kernel, None, getattr(estimator, "kernel_params", None))
     kind = kernels.kind(name)
     return not isinstance(kind, Kernel) and kind.takes_bandwidth and bandwidth is None
+
+
+def kernels_of(estimator: Any) -> Callable[[float], Kernel]:
+    """What makes the estimator's kernel, which is named, with a bandwidth."""
+    name, _, parameters = kernels.translated(estimator.kernel, None, getattr(estimator, "kernel_params", None))
+    return lambda width: kernels.make(name, width, **parameters)
 
 
 def number_held_out(n: int, n_subsample: int) -> int:
@@ -141,13 +147,9 @@ class Choices:
             if not isinstance(estimator.regularisation, str):
                 chosen.regularisation = float(estimator.regularisation) / fit.weight_unit
             if searches_bandwidth(estimator, fit.given):
-                name, _, parameters = kernels.translated(
-                    estimator.kernel, None, getattr(estimator, "kernel_params", None)
-                )
-                made = lambda width: kernels.make(name, width, **parameters)  # noqa: E731
+                made = kernels_of(estimator)
                 matrix_of = lambda x, width: kernels.matrix(made(width), x)  # noqa: E731
                 chosen._choose(estimator, matrix_of, (points, targets, weights), fit.seed)
-                chosen._narrow(estimator, made, fit)
         return chosen
 
     def of_kernel(self, estimator: Any, kernel: Kernel | None, points: Any, targets: Any, weights: Any) -> None:
@@ -184,19 +186,21 @@ class Choices:
         self.bandwidth = self.bandwidth if seed is None else found.bandwidth
         self._all = distinct if m == n else None
 
-    def _narrow(self, estimator: Any, kernel_of: Callable[[float], Kernel], fit: Any) -> None:
-        """Look for a narrower bandwidth with more rows."""
-        if self.found is not None:
+    def narrow(self, estimator: Any, fit: Any) -> None:
+        """Look with more rows for a narrower bandwidth, if the bandwidth was chosen."""
+        if self.found is not None and self.found.bandwidth is not None:
             first_rows = lambda m: estimator._first_rows(fit, m)  # noqa: E731
             sizes = fit.n, fit.inputs.shape[1], fit.room, estimator._n_units(fit)
-            self.found = narrower(self.found, kernel_of, first_rows, *sizes)
+            self.found = narrower(self.found, kernels_of(estimator), first_rows, *sizes)
             self.bandwidth = self.found.bandwidth
 
     def choose_regularisation(self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], fit: Any) -> None:
         """Choose λ with another matrix than that of the kernel; ``matrix_of`` makes it of augmented points."""
         self._all = None
         if isinstance(estimator.regularisation, str):
+            narrowing = None if self.found is None else self.found.narrowing
             self._choose(estimator, lambda x, _: matrix_of(x), (fit.points, fit.targets, fit.weights))
+            self.found = None if self.found is None else replace(self.found, narrowing=narrowing)
 
     def choose_on_all(
         self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], points: Any, targets: Any, weights: Any
