@@ -410,7 +410,7 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "of its support vector machines; xRFM learns on four fifths of the rows and tunes itself on the others. The",
         "training digits are 4,000 digits, each deformed as often as it takes, the test digits deformations of 1,000",
         "others: so beyond 4,000 rows the training rows resemble each other more than the test, and errors fall",
-        "slowly.",
+        "slowly. Both functions are smooth; `benchmarks/RESULTS-defaults.md` has Covertype, whose classes are not.",
         "`python benchmarks/which_estimator.py` measures it and writes this page",
         f"({'; '.join(machines)}; {', '.join(versions)}; commit {', '.join(codes)}).",
         "",
