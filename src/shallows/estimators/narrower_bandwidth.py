@@ -149,13 +149,10 @@ def _squares(
         if state.exhausted:
             break
     scores = gram.cross_product(kernel, points[n:, :-2], centres, state.coefficients, budget=2**27)
-    y, w = (arrays.to_numpy(part).astype(np.float64) for part in (targets[n:, :], _or_ones(weights, targets)[n:, :]))
+    y = arrays.to_numpy(targets[n:, :]).astype(np.float64)
+    w = np.ones((len(y), 1)) if weights is None else arrays.to_numpy(weights[n:, :]).astype(np.float64)
     constant = float(np.mean(w * np.sum(y**2, axis=1, keepdims=True))) or 1.0
     return np.sum(w * (arrays.to_numpy(scores) - y) ** 2, axis=1) / constant
-
-
-def _or_ones(weights: Array | None, targets: Array) -> Array:
-    return arrays.namespace(targets).ones_like(targets[:, :1]) if weights is None else weights
 
 
 def _lowest(errors: dict[float, float]) -> float:

@@ -80,6 +80,11 @@ class Blocks:
             )
         return made.tocsr() if self.is_sparse else made
 
+    def map(self, x: Array) -> Any:
+        """All columns of the features of some points, shape (m, n_features); a CSR matrix if they are sparse."""
+        made = [self.block(x, k) for k in range(len(self.spans))]
+        return made[0] if len(made) == 1 else arrays.namespace(made[0]).concat(made, axis=1)
+
     def dot(self, x: Array, a: Array) -> Array:
         """``map(x) @ a`` for ``a`` of shape (n_features, c)."""
         return arrays.sum_in_order(
@@ -142,10 +147,7 @@ class Design:
 
     def rows(self, rows: slice) -> Any:
         """Φ[rows, :], an array or a CSR matrix."""
-        if self._values is not None:
-            return self._values[rows, :]
-        parts = [self.block(rows, k) for k in range(len(self.spans))]
-        return parts[0] if len(parts) == 1 else arrays.namespace(parts[0]).concat(parts, axis=1)
+        return self.blocks.map(self.points[rows, :]) if self._values is None else self._values[rows, :]
 
     def holds(self, n_rows: int) -> bool:
         """Whether so many rows of the matrix fit beside what is kept."""

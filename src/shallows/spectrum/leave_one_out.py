@@ -77,7 +77,7 @@ class RidgeChoice:
     bandwidths: dict[float, float]
     regularisations: dict[float, float]
     n_rows: int  # Points left out, one after the other
-    path: RidgePath  # Of the chosen bandwidth
+    path: RidgePath  # Of the bandwidth that these points chose
     narrowing: dict[str, Any] | None = None  # How more rows chose a narrower bandwidth, if they did
 
     @property

@@ -65,7 +65,6 @@ class EigenProMethod:
     """Parameters, plan and solver of EigenPro, for classes and for values."""
 
     _context = EigenProFit
-    _steps_on_own_threads = True
 
     @stores_parameters
     def __init__(
@@ -279,6 +278,9 @@ class EigenProMethod:
         if n <= SMALL:
             return n
         return int(min(n, max(16, p.critical_batch_size() / 2)))
+
+    def _has_own_threads(self, fit: EigenProFit) -> bool:
+        return True
 
     def _make_solver(self, fit: EigenProFit) -> EigenPro | ConjugateResiduals | LiftedEigenPro | FullLengthEigenPro:
         step_size = float(fit.plan.step_size)

@@ -113,7 +113,6 @@ class EigenProCentresMethod:
     """Parameters, plan and solver of EigenPro on centres, for classes and for values."""
 
     _context = EigenProCentresFit
-    _steps_on_own_threads = True
 
     @stores_parameters
     def __init__(
@@ -392,6 +391,9 @@ class EigenProCentresMethod:
         if fit.takes_steps:
             of_solver = p * p + made.n_subsample * made.rank + 8 * p * n_outputs
         return of_points + fit.dtype.itemsize * of_solver
+
+    def _has_own_threads(self, fit: EigenProCentresFit) -> bool:
+        return True
 
     def _make_solver(self, fit: EigenProCentresFit) -> ProjectedEigenPro | NystromConjugateGradients:
         if not fit.takes_steps:

@@ -121,7 +121,6 @@ class KernelLeastSquares(TrainedEstimator):
     _context = LeastSquaresFit
     _model_attributes = ("dual_coef_", "coef_", "_calibration", "_components")
     _sums_losses = True  # λ stands beside the sum of the squared errors.
-    _steps_on_own_threads = False  # Whether the large products of a step are shared by threads of our own.
     _n_arrays = 6
     """Arrays of the targets' shape that a fit holds at most: the targets, the iterate, the iterate at the start of the
     epoch, the best one, a copy for a checkpoint and one for intermediate results."""
@@ -261,7 +260,8 @@ class KernelLeastSquares(TrainedEstimator):
         return replace(stopping, max_seconds=max(0.0, stopping.max_seconds - before))
 
     def _has_own_threads(self, fit: LeastSquaresFit) -> bool:
-        return self._steps_on_own_threads
+        """Whether the large products of a step are shared by threads of our own, while those of BLAS rest."""
+        return False
 
     def _train(self, fit: LeastSquaresFit) -> training.Run:
         if not self._has_own_threads(fit):

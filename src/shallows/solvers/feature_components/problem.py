@@ -39,9 +39,7 @@ class FeaturePCAProblem:
         """The features of a batch, shape (m, D), not centred."""
         if not isinstance(batch, Examples):
             return self.design.rows(batch)
-        blocks = self.blocks.to(arrays.device_of(batch.points))
-        parts = [blocks.block(batch.points, k) for k in range(len(blocks.spans))]
-        return parts[0] if len(parts) == 1 else arrays.namespace(parts[0]).concat(parts, axis=1)
+        return self.blocks.to(arrays.device_of(batch.points)).map(batch.points)
 
     def passes_over(self, mean: Array, most: int | None = None) -> Iterator[Array]:
         """Yield the features of all rows of the training set, or of the first ones, less a mean."""

@@ -27,9 +27,9 @@ class FeatureProblem:
 
 
 def workers_of(x: Array, spans: list[slice]) -> int:
-    """Threads of our own that share the ranges of columns of a step: all, or one where there are more than ranges.
+    """How many threads of our own share the ranges of columns of a step.
 
-    One thread leaves the others to the products and to the map.
+    All, if there is a range for each; else one, so that the map and BLAS have the others.
     """
     n = arrays.workers_for(x)
     return n if n <= len(spans) else 1
