@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_gaussian_quantiles
 
 from shallows import (
     EigenProCentresRegressor,
@@ -35,11 +36,11 @@ def smooth(n: int) -> tuple[np.ndarray, np.ndarray]:
     return X, (np.sin(2.0 * X).sum(axis=1) + NOISE * np.random.default_rng(1).normal(size=n)).astype(np.float32)
 
 
-def looked_at(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, **changed):
+def looked_at(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, few=None, **changed):
     """The choice of the first rows, and that of more."""
-    points, targets = kernels.augmented(X), y[:, None]
+    points, targets = kernels.augmented(X), y.reshape(len(y), -1).astype(np.float32)
     kernel_of = lambda width: kernels.make("gaussian", width)  # noqa: E731
-    few = choose_ridge(
+    few = few or choose_ridge(
         lambda width: kernels.matrix(kernel_of(width), points[:FEW].astype(np.float64)),
         targets[:FEW].astype(np.float64),
         median=kernels.median_bandwidth(points[:FEW, :-2].astype(np.float64), 0),
@@ -57,9 +58,35 @@ def test_a_fine_structure_is_found_by_more_rows_and_the_trend_goes_on_to_all():
     assert more.regularisation == few.regularisation
 
 
+def test_a_bandwidth_that_is_too_wide_by_less_than_a_halving_is_narrowed():
+    few, more = looked_at(*rough(N))
+    errors = more.narrowing["errors"]
+    start = 1.45 * narrower_bandwidth._lowest(errors, min(errors, key=errors.get))
+    _, other = looked_at(*rough(N), few=replace(few, bandwidth=start, bandwidths={start: 1.0}))
+    tried = other.narrowing["errors"]
+    assert tried[start / 2] > 0.98 * tried[start]  # So halving alone would not do.
+    assert other.bandwidth < 0.9 * start
+
+
+def test_more_rows_are_not_asked_where_half_of_the_bandwidth_doubles_the_error_of_few():
+    X, y = rough(N)
+    few, _ = looked_at(X, y)
+    hopeless = replace(few, bandwidths={few.bandwidth / 2: 2.1 * few.error, few.bandwidth: few.error})
+    assert narrower(hopeless, None, None, n=N, d=2, budget=2**33) is hopeless
+
+
 def test_a_smooth_function_keeps_its_bandwidth():
     few, more = looked_at(*smooth(N))
     assert more is few
+
+
+def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
+    X, labels = make_gaussian_quantiles(n_samples=18_000, n_features=8, n_classes=3, random_state=0)
+    X = X.astype(np.float32)
+    codes = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
+    few = replace(looked_at(*smooth(N))[0], bandwidth=3.8, regularisation=0.3, bandwidths={3.8: 1.0})
+    assert looked_at(X, codes, few=few)[1].bandwidth < 0.8 * few.bandwidth
+    assert looked_at(X, codes, few=few, of_classes=True)[1] is few
 
 
 @pytest.mark.parametrize("changed", [{"n": 9_000}, {"budget": 10**7}, {"n_units": 500}])
@@ -75,7 +102,7 @@ def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times():
 
     def error(*rows) -> float:
         distinct = narrower_bandwidth._distinct(*rows)
-        return narrower_bandwidth._squares(kernels.make("gaussian", 0.13), *distinct, 1000, 1.0).mean()
+        return narrower_bandwidth._losses(kernels.make("gaussian", 0.13), *distinct, 1000, 1.0).mean()
 
     weighted = error(points, targets, weights)
     assert error(points[copied], targets[copied], None) == pytest.approx(weighted, rel=1e-3)
@@ -85,7 +112,7 @@ def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times():
 def test_a_machine_for_many_rows_takes_it_and_says_so():
     X, y = rough(N)
     told = EigenProCentresRegressor(random_state=0, max_epochs=1).fit(X, y).effective_params_
-    assert told["selection"]["narrowing"]["rows"] == 1600
+    assert told["selection"]["narrowing"]["rows"] == 4000
     assert told["bandwidth"] < 0.5 * max(told["selection"]["narrowing"]["errors"])
 
 
@@ -102,7 +129,7 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
     X, y = smooth(1500)
     seen = {}
 
-    def asked(choice, kernel_of, first_rows, n, d, budget, units):
+    def asked(choice, kernel_of, first_rows, n, d, budget, units, *, of_classes):
         seen.update(rows=first_rows(1200), sizes=(n, d, units), kernel=kernel_of(0.3))
         return replace(choice, bandwidth=0.3, narrowing={"rows": 7})
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import is_classifier
 
 from .. import arrays, gram
 from ..arrays import Array
@@ -18,11 +20,12 @@ from ..solvers.least_squares import nystrom_conjugate_gradients
 from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ..spectrum.copies import join_copies
 from ..spectrum.leave_one_out import RidgeChoice
+from .least_squares.automatic.calibration import calibrate
 
-SHARE, LEAST_ROWS, MOST_ROWS = 5, 2000, 30_000
+SHARE, LEAST_ROWS, MOST_ROWS = 2, 5000, 30_000
 """One in so many rows is looked at, where these are at least the second, and at most the third."""
 
-CENTRES_SHARE, LEAST_CENTRES, MOST_CENTRES = 8, 1000, 2500
+CENTRES_SHARE, LEAST_CENTRES, MOST_CENTRES = 4, 1250, 2500
 """One in so many of these is a centre, between these."""
 
 ASIDE = 3
@@ -31,14 +34,18 @@ ASIDE = 3
 PASSES = 8
 """Conjugate gradients for a bandwidth, at most; more change little of its error."""
 
-LEAST_HALVINGS, MOST_HALVINGS = 2, 5
-"""So often is the bandwidth halved at least, and at most while the error falls."""
+MOST_HALVINGS = 5
+"""So often is the bandwidth halved at most, while the error falls."""
+
+HOPELESS, FAR = 2.0, 1.1
+"""Where half of the bandwidth has so many times the error with few rows, no more rows are looked at; where it has with
+more, none between the two is better by enough."""
 
 CHANCE, LEAST_GAIN, LEAST_SHARE = 2.0, 1e-3, 0.01
 """A narrower bandwidth is better if it lowers the error by more than so many standard errors, this share of a
 constant's error, and this share of its own."""
 
-STEEPEST, LEAST_FACTOR = -1.0 / 3.0, 0.25
+STEEPEST, LEAST_FACTOR = -1.0 / 3.0, 0.5
 """The best bandwidth falls by a power of the rows that is at least the first, which is that of functions of one input
 with one derivative; and from the rows looked at to all of them by no smaller factor than the second."""
 
@@ -54,12 +61,16 @@ def narrower(
     d: int,
     budget: int,
     n_units: float = math.inf,
+    *,
+    of_classes: bool = False,
 ) -> RidgeChoice:
-    """Halve a bandwidth that few rows chose where more rows have a smaller error then, by more than chance.
+    """Narrow a bandwidth that few rows chose where half of the rows have a smaller error then, by more than chance.
 
-    Few rows do not show the finer structure that many can learn: the best bandwidth falls with their number. Where it
-    fell between the few and the more, it is taken to fall on to all n rows by the same power of their number. Errors
-    are those of kernel ridge regression on centres, at rows that it was not fitted to and with the λ of the few.
+    Few rows do not show the finer structure that many can learn: the best bandwidth falls with their number. The best
+    one of half of the rows lies where a parabola through the errors of three bandwidths is lowest. Where it is narrower
+    than that of the few, it is taken to fall on to all n rows by the same power of their number. Errors are those of
+    kernel ridge regression on centres, at rows that it was not fitted to and with the λ of the few: squares, or for
+    classes the cross-entropy of calibrated outputs, since squares fall where a step is met that no label needs.
 
     Parameters
     ----------
@@ -76,6 +87,8 @@ def narrower(
         Bytes.
     n_units : float
         Centres or features of the function that is to be fitted.
+    of_classes : bool
+        Whether targets are codes of classes, positive for a row's own, as `SquareLossClassifier` has them.
 
     Returns
     -------
@@ -89,35 +102,51 @@ def narrower(
     # The matrix with the centres, their own and its factors, and the points beside copies, in double precision at most.
     if m < LEAST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
         return choice
+    start = width = choice.bandwidth
+    if choice.bandwidths.get(start / 2, 0.0) > HOPELESS * choice.bandwidths[start]:
+        return choice
     rows = _distinct(*first_rows(m))
     distinct = len(rows[0])
-    if distinct < LEAST_ROWS:
+    if distinct < 2 * p:
         return choice
-    start, n_rows = choice.bandwidth, distinct - distinct // ASIDE
-    squares: dict[float, np.ndarray] = {}
-    best = start
+    losses: dict[float, np.ndarray] = {}
+
+    def error_of(tried: float) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            losses[tried] = _losses(kernel_of(tried), *rows, p, choice.regularisation, of_classes=of_classes)
+        return float(losses[tried].mean())
+
     try:
-        for halvings in range(MOST_HALVINGS + 1):
-            width = start * 0.5**halvings
-            with np.errstate(over="ignore", invalid="ignore"):
-                squares[width] = _squares(kernel_of(width), *rows, p, choice.regularisation)
-            if not np.isfinite(squares[width]).all():  # Values of a kernel without a bound
+        least = error_of(start)
+        while width > start * 0.5**MOST_HALVINGS and (error := error_of(width / 2)) < least:
+            width, least = width / 2, error
+        if width == start:
+            if error > FAR * least:
                 return choice
-            best = min(squares, key=lambda tried: squares[tried].mean())
-            if halvings >= LEAST_HALVINGS and best != width:
-                break
+            error_of(2 * start)
+        if not all(np.isfinite(each).all() for each in losses.values()):  # Values of a kernel without a bound
+            return choice
+        width = _lowest({tried: float(each.mean()) for tried, each in losses.items()}, width)
+        if width >= start:
+            return choice
+        error_of(width)
     except ShallowsError:  # The kernel matrix of the centres is singular to rounding.
         return choice
-    gain = squares[start] - squares[best]
+    gain = losses[start] - losses[width]
     by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
-    if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * squares[start].mean()):
+    if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * losses[start].mean()):
         return choice
-    errors = {width: float(squares[width].mean()) for width in sorted(squares)}
-    width = _lowest(errors)
-    power = math.log(width / _lowest(choice.bandwidths)) / math.log(n_rows / choice.n_rows)
+    errors = {tried: float(losses[tried].mean()) for tried in sorted(losses)}
+    n_rows = distinct - distinct // ASIDE
+    power = math.log(width / _lowest(choice.bandwidths, start)) / math.log(n_rows / choice.n_rows)
     width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
     # Rounded, so that it is the same however many threads have added up the errors.
     return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing={"rows": n_rows, "errors": errors})
+
+
+def are_classes(estimator: Any) -> bool:
+    """Whether the targets of a fit are codes of classes that exclude each other."""
+    return is_classifier(estimator) and not estimator._multilabel
 
 
 def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
@@ -131,10 +160,17 @@ def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Arr
     return arrays.take_rows(points, joined.first[order]), *of_rows
 
 
-def _squares(
-    kernel: Kernel, points: Array, targets: Array, weights: Array | None, p: int, regularisation: float
+def _losses(
+    kernel: Kernel,
+    points: Array,
+    targets: Array,
+    weights: Array | None,
+    p: int,
+    regularisation: float,
+    *,
+    of_classes: bool = False,
 ) -> np.ndarray:
-    """Squared errors at the last rows, as shares of a constant's, of a function of p centres fitted to the others."""
+    """Losses at the last rows, as shares of a constant's mean, of a function of p centres fitted to the others."""
     n = points.shape[0] - points.shape[0] // ASIDE
     centres = arrays.contiguous(points[:p, :])
     of_centres = None if weights is None else weights[:p, 0]
@@ -150,17 +186,36 @@ def _squares(
             break
     scores = gram.cross_product(kernel, points[n:, :-2], centres, state.coefficients, budget=2**27)
     y = arrays.to_numpy(targets[n:, :]).astype(np.float64)
-    w = np.ones((len(y), 1)) if weights is None else arrays.to_numpy(weights[n:, :]).astype(np.float64)
-    constant = float(np.mean(w * np.sum(y**2, axis=1, keepdims=True))) or 1.0
-    return np.sum(w * (arrays.to_numpy(scores) - y) ** 2, axis=1) / constant
+    w = np.ones(len(y)) if weights is None else arrays.to_numpy(weights[n:, 0]).astype(np.float64)
+    tell = _cross_entropies if of_classes else _squares
+    losses, of_a_constant = tell(arrays.to_numpy(scores).astype(np.float64), y, w)
+    return w * losses / (float(np.mean(w * of_a_constant)) or 1.0)
 
 
-def _lowest(errors: dict[float, float]) -> float:
-    """The bandwidth at which a parabola through the least error and its neighbours, in logarithms, is lowest."""
+def _squares(scores: np.ndarray, targets: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Squared errors of rows, and those of zero."""
+    return np.sum((scores - targets) ** 2, axis=1), np.sum(targets**2, axis=1)
+
+
+def _cross_entropies(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cross-entropies of rows by outputs that are calibrated on them, and by the frequencies of the classes."""
+    logits = calibrate(scores, codes, weights).logits(scores)
+    if logits.shape[1] == 1:
+        logits, codes = (np.hstack([-0.5 * each, 0.5 * each]) for each in (logits, codes))
+    own = codes.argmax(axis=1)
+    shares = np.bincount(own, weights) / weights.sum()
+    return -log_softmax(logits, axis=1)[np.arange(len(own)), own], -np.log(shares[own])
+
+
+def _lowest(errors: dict[float, float], middle: float) -> float:
+    """The bandwidth at which a parabola through the errors of three neighbours, in logarithms, is lowest.
+
+    The middle one itself where it has one neighbour, and where the parabola does not bend up.
+    """
     widths = sorted(errors)
-    k = widths.index(min(widths, key=errors.__getitem__))
+    k = widths.index(middle)
     if k in (0, len(widths) - 1):
-        return widths[k]
+        return middle
     narrow, own, wide = (math.log(min(max(errors[widths[j]], 1e-300), 1e300)) for j in (k - 1, k, k + 1))
     bend = wide - 2.0 * own + narrow
-    return widths[k] * 2.0 ** (0.5 * (narrow - wide) / bend if bend > 0 else 0.0)
+    return middle * 2.0 ** (0.5 * (narrow - wide) / bend if bend > 0.0 else 0.0)

@@ -29,6 +29,7 @@ def choose_on_features(
     kernel_of: Callable[[float], Kernel] | None = None,
     n_features: int = 0,
     budget: int = 0,
+    of_classes: bool = False,
 ) -> RidgeChoice | None:
     """The bandwidth and λ of ridge regression on features with the smallest leave-one-out error on some training rows.
 
@@ -55,6 +56,8 @@ def choose_on_features(
         How many features the model has.
     budget : int
         Bytes for that.
+    of_classes : bool
+        Whether targets are codes of classes, for that.
 
     Returns
     -------
@@ -95,4 +98,4 @@ def choose_on_features(
     choice = with_enough_rows(n, chosen)
     if choice is None or choice.bandwidth is None or kernel_of is None:
         return choice
-    return narrower(choice, kernel_of, augmented, *X.shape, budget, n_features)
+    return narrower(choice, kernel_of, augmented, *X.shape, budget, n_features, of_classes=of_classes)

@@ -17,6 +17,7 @@ from ...utils.lazy_tables import LazyTable
 from .. import leave_one_out_choice, principal_components
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
+from ..narrower_bandwidth import are_classes
 from ..parameter_checks import check_not_negative, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
@@ -163,6 +164,7 @@ class _FeatureRidge:
             "kernel_of": lambda width: kernels.make(name, width, **parameters),
             "n_features": made["n_features"],
             "budget": self._working_budget(arrays.Device("cpu")),
+            "of_classes": are_classes(self),
         }
 
     def _for_rows(self, transformer: Any, n: int) -> Any:
@@ -204,7 +206,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
         by the leave-one-out errors on up to 1,000 rows in closed form; with 10,000 rows and 1,250 features of
-        a kernel, or more, the bandwidth is narrower where a fifth of the rows (at most 30,000) show it to be better.
+        a kernel, or more, the bandwidth is narrower where half of the rows (at most 30,000) show it to be better.
     solver : {"direct", "block_coordinate_descent"}, default="direct"
         How the equations of the coefficients are solved.
 
@@ -306,7 +308,7 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
         by the leave-one-out errors on up to 1,000 rows in closed form; with 10,000 rows and 1,250 features of
-        a kernel, or more, the bandwidth is narrower where a fifth of the rows (at most 30,000) show it to be better.
+        a kernel, or more, the bandwidth is narrower where half of the rows (at most 30,000) show it to be better.
     solver : {"direct", "block_coordinate_descent"}, default="direct"
         How the equations of the coefficients are solved.
 

@@ -14,7 +14,7 @@ from ....kernels import Kernel
 from ....spectrum.copies import Joined, join_copies
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ...leave_one_out_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
-from ...narrower_bandwidth import narrower
+from ...narrower_bandwidth import are_classes, narrower
 from ...parameter_checks import is_number, is_positive
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
@@ -191,7 +191,9 @@ class Choices:
         if self.found is not None and self.found.bandwidth is not None:
             first_rows = lambda m: estimator._first_rows(fit, m)  # noqa: E731
             sizes = fit.n, fit.inputs.shape[1], fit.room, estimator._n_units(fit)
-            self.found = narrower(self.found, kernels_of(estimator), first_rows, *sizes)
+            self.found = narrower(
+                self.found, kernels_of(estimator), first_rows, *sizes, of_classes=are_classes(estimator)
+            )
             self.bandwidth = self.found.bandwidth
 
     def choose_regularisation(self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], fit: Any) -> None:
