@@ -32,13 +32,13 @@ class Problem:
     n_train : int
         Training rows; the rest of the rows, at most `MOST_TEST`, is for testing.
     load : callable
-        Given a seed and a folder for downloads, returns X and y.
+        Given a seed, a folder for downloads and a number of rows, returns X and y of so many rows, or of all there are.
     """
 
     name: str
     task: str
     n_train: int
-    load: Callable[[int, Path], tuple[np.ndarray, np.ndarray]]
+    load: Callable[[int, Path, int], tuple[np.ndarray, np.ndarray]]
 
 
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -46,7 +46,7 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 def split(problem: Problem, seed: int, folder: Path) -> Split:
     """X_train, X_test, y_train and y_test of a seed, with inputs (and targets of regression) standardised."""
-    X, y = problem.load(seed, folder)
+    X, y = problem.load(seed, folder, problem.n_train + MOST_TEST)
     stratify = y if problem.task == "classification" and np.bincount(y).min() > 1 else None
     n_train = min(problem.n_train, int(0.75 * len(X)))
     n_test = min(MOST_TEST, len(X) - n_train)
@@ -76,8 +76,7 @@ def halves() -> tuple[list[Problem], list[Problem]]:
 def _catalogue(name: str, task: str, n_train: int) -> Problem:
     """Rows of a dataset of the catalogue, another random part of it for every seed."""
 
-    def load(seed: int, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-        n = n_train + MOST_TEST
+    def load(seed: int, folder: Path, n: int) -> tuple[np.ndarray, np.ndarray]:
         place = folder / "prepared" / name / f"defaults_{n}_{seed}"
         try:
             data = datasets.load(place)
@@ -101,7 +100,7 @@ def _catalogue(name: str, task: str, n_train: int) -> Problem:
 def _bundled(name: str, task: str) -> Problem:
     """A dataset that scikit-learn carries; three quarters of it are for training."""
 
-    def load(seed: int, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    def load(seed: int, folder: Path, n: int) -> tuple[np.ndarray, np.ndarray]:
         return getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
 
     return Problem(name, task, 10**6, load)
@@ -109,12 +108,12 @@ def _bundled(name: str, task: str) -> Problem:
 
 def _classes(name: str, n: int, make: Callable[[int, int], tuple[np.ndarray, np.ndarray]]) -> Problem:
     """Generated classes: ``make`` gets the number of rows and the seed."""
-    return Problem(name, "classification", n, lambda seed, folder: make(n + MOST_TEST, seed))
+    return Problem(name, "classification", n, lambda seed, folder, rows: make(rows, seed))
 
 
 def _values(name: str, n: int, make: Callable[[int, int], tuple[np.ndarray, np.ndarray]]) -> Problem:
     """Generated targets of regression."""
-    return Problem(name, "regression", n, lambda seed, folder: make(n + MOST_TEST, seed))
+    return Problem(name, "regression", n, lambda seed, folder, rows: make(rows, seed))
 
 
 def _generated(name: str, **parameters: object) -> Callable[[int, int], tuple[np.ndarray, np.ndarray]]:
