@@ -13,10 +13,9 @@ from shallows import (
     FeatureRidgeRegressor,
     kernels,
 )
-from shallows.estimators import narrower_bandwidth
 from shallows.estimators.closed_forms import feature_choice
-from shallows.estimators.least_squares.automatic import choices
-from shallows.estimators.narrower_bandwidth import narrower
+from shallows.estimators.least_squares.automatic import choices, narrower_bandwidth
+from shallows.estimators.least_squares.automatic.narrower_bandwidth import narrower
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3

@@ -13,8 +13,8 @@ from ... import arrays, kernels, streams
 from ...kernels import Kernel
 from ...spectrum.copies import join_copies
 from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
+from ..least_squares.automatic.narrower_bandwidth import narrower
 from ..leave_one_out_choice import with_enough_rows
-from ..narrower_bandwidth import narrower
 
 
 def choose_on_features(

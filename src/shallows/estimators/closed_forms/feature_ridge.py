@@ -17,7 +17,7 @@ from ...utils.lazy_tables import LazyTable
 from .. import leave_one_out_choice, principal_components
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
-from ..narrower_bandwidth import are_classes
+from ..least_squares.automatic.narrower_bandwidth import are_classes
 from ..parameter_checks import check_not_negative, check_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 

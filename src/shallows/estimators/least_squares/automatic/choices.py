@@ -14,8 +14,8 @@ from ....kernels import Kernel
 from ....spectrum.copies import Joined, join_copies
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ...leave_one_out_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
-from ...narrower_bandwidth import are_classes, narrower
 from ...parameter_checks import is_number, is_positive
+from .narrower_bandwidth import are_classes, narrower
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
 """Rows that a further set of outputs of a larger fit is not trained on: a fifth of the data between these."""

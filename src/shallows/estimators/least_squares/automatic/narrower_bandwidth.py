@@ -11,16 +11,16 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import is_classifier
 
-from .. import arrays, gram
-from ..arrays import Array
-from ..errors import ShallowsError
-from ..gram.rectangular import KeptStrips
-from ..kernels import Kernel
-from ..solvers.least_squares import nystrom_conjugate_gradients
-from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
-from ..spectrum.copies import join_copies
-from ..spectrum.leave_one_out import RidgeChoice
-from .least_squares.automatic.calibration import calibrate
+from .... import arrays, gram
+from ....arrays import Array
+from ....errors import ShallowsError
+from ....gram.rectangular import KeptStrips
+from ....kernels import Kernel
+from ....solvers.least_squares import nystrom_conjugate_gradients
+from ....solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
+from ....spectrum.copies import join_copies
+from ....spectrum.leave_one_out import RidgeChoice
+from .calibration import calibrate
 
 SHARE, LEAST_ROWS, MOST_ROWS = 2, 5000, 30_000
 """One in so many rows is looked at, where these are at least the second, and at most the third."""
