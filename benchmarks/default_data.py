@@ -48,7 +48,7 @@ def split(problem: Problem, seed: int, folder: Path) -> Split:
     """X_train, X_test, y_train and y_test of a seed, with inputs (and targets of regression) standardised."""
     X, y = problem.load(seed, folder, problem.n_train + MOST_TEST)
     stratify = y if problem.task == "classification" and np.bincount(y).min() > 1 else None
-    n_train = min(problem.n_train, int(0.75 * len(X)))
+    n_train = min(problem.n_train, max(int(0.75 * len(X)), len(X) - MOST_TEST))
     n_test = min(MOST_TEST, len(X) - n_train)
     X, X_test, y, y_test = train_test_split(
         X, y, train_size=n_train, test_size=n_test, random_state=seed, stratify=stratify

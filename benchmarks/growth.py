@@ -96,12 +96,13 @@ def measure(name: str, rows: int, inputs: int, outputs: int, units: int, seed: i
 
     X, _ = make_friedman1(rows, n_features=inputs, random_state=seed)
     X, noise = X.astype(np.float32), np.random.default_rng(seed)
-    # Every output is the function of five other inputs.
+    # Every output is the function of five inputs, one further on than those of the output before.
     columns = [np.roll(np.arange(inputs), -shift)[:5] for shift in range(outputs)]
     y = np.stack([friedman(X[:, of]) + noise.normal(size=rows) for of in columns], axis=1)
     parameters: dict[str, Any] = {"random_state": seed}
     if units:
-        parameters |= {"centres": units} if name == "EigenProCentres" else {"features_params": {"n_features": units}}
+        number = {"EigenProCentres": "centres", "FeatureEigenPro": "n_features"}
+        parameters |= {number[name]: units} if name in number else {"features_params": {"n_features": units}}
     model = getattr(shallows, f"{name}Regressor")(**parameters)
     process, held, ended = psutil.Process(), [], threading.Event()
 

@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 from sklearn.datasets import make_gaussian_quantiles
 
 from shallows import (
     EigenProCentresRegressor,
+    EigenProClassifier,
     EigenProRegressor,
     FeatureEigenProRegressor,
+    FeatureRidgeClassifier,
     FeatureRidgeRegressor,
     kernels,
 )
@@ -94,18 +97,30 @@ def test_few_rows_little_memory_or_few_centres_keep_it(changed):
     assert more is few
 
 
-def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times():
+@pytest.mark.parametrize("of_classes", [False, True])
+def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times(of_classes):
     X, y = rough(4000)
+    y = np.where(y > y.mean(), 1.0, -1.0).astype(np.float32) - 0.2 if of_classes else y
     points, targets, weights = kernels.augmented(X), y[:, None], np.ones(4000, np.float32)
     weights[::4], copied = 6.0, np.r_[0:4000, np.tile(np.r_[0:4000:4], 5)]
 
     def error(*rows) -> float:
-        distinct = narrower_bandwidth._distinct(*rows)
-        return narrower_bandwidth._losses(kernels.make("gaussian", 0.13), *distinct, 1000, 1.0).mean()
+        *distinct, own = narrower_bandwidth._distinct(*rows)
+        codes = own if of_classes else None
+        return narrower_bandwidth._losses(kernels.make("gaussian", 0.13), *distinct, 1000, 1.0, codes).mean()
 
     weighted = error(points, targets, weights)
     assert error(points[copied], targets[copied], None) == pytest.approx(weighted, rel=1e-3)
     assert error(points, targets, None) != pytest.approx(weighted, rel=1e-2)
+
+
+def test_copies_of_several_classes_tell_the_first_ones_and_are_fitted_to_their_mean():
+    X, codes = rough(4000)[0], np.where(np.arange(4000)[:, None] % 3 == np.arange(3), 1.0, -1.0).astype(np.float32)
+    points, copied = kernels.augmented(X), np.r_[0:4000, 1:4000]  # Each but the first twice, with two classes
+    _, means, weights, own = narrower_bandwidth._distinct(points[copied], np.r_[codes, codes[:-1]], None)
+    assert np.array_equal(own, codes)
+    assert weights[1:].max() == weights[1:].min() == 2.0 * weights[0]
+    np.testing.assert_allclose(means[1:], 0.5 * (codes[1:] + codes[:-1]))
 
 
 def test_a_machine_for_many_rows_takes_it_and_says_so():
@@ -122,14 +137,18 @@ def test_a_machine_for_many_rows_takes_it_and_says_so():
         (EigenProCentresRegressor, choices, 1500),
         (FeatureEigenProRegressor, choices, 4000),
         (FeatureRidgeRegressor, feature_choice, 1000),
+        (EigenProClassifier, choices, np.inf),
+        (FeatureRidgeClassifier, feature_choice, 1000),
     ],
 )
 def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, monkeypatch):
     X, y = smooth(1500)
+    has_classes = is_classifier(Machine())
+    y = y > y.mean() if has_classes else y
     seen = {}
 
     def asked(choice, kernel_of, first_rows, n, d, budget, units, *, of_classes):
-        seen.update(rows=first_rows(1200), sizes=(n, d, units), kernel=kernel_of(0.3))
+        seen.update(rows=first_rows(1200), sizes=(n, d, units), kernel=kernel_of(0.3), of_classes=of_classes)
         return replace(choice, bandwidth=0.3, narrowing={"rows": 7})
 
     monkeypatch.setattr(where, "narrower", asked)
@@ -140,5 +159,6 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
     assert weights is None
     assert np.abs(points[:, :2].mean(axis=0)).max() < 0.05
     assert seen["sizes"] == (1500, 2, n_units)
+    assert seen["of_classes"] == has_classes
     assert seen["kernel"].bandwidth == told["bandwidth"] == 0.3
     assert told["selection"]["narrowing"] == {"rows": 7}

@@ -20,7 +20,7 @@ from ....solvers.least_squares import nystrom_conjugate_gradients
 from ....solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ....spectrum.copies import join_copies
 from ....spectrum.leave_one_out import RidgeChoice
-from .calibration import calibrate
+from .calibration import MOST_CLASSES, calibrate
 
 SHARE, LEAST_ROWS, MOST_ROWS = 2, 5000, 30_000
 """One in so many rows is looked at, where these are at least the second, and at most the third."""
@@ -37,9 +37,12 @@ PASSES = 8
 MOST_HALVINGS = 5
 """So often is the bandwidth halved at most, while the error falls."""
 
-HOPELESS, FAR = 2.0, 1.1
-"""Where half of the bandwidth has so many times the error with few rows, no more rows are looked at; where it has with
-more, none between the two is better by enough."""
+HOPELESS = 2.0
+"""No more rows are looked at where half of the bandwidth has so many times the error with few."""
+
+FAR = 1.1
+"""Nor is a third bandwidth tried where half of it has so many times the error with more rows: seldom is one between the
+two better by enough then."""
 
 CHANCE, LEAST_GAIN, LEAST_SHARE = 2.0, 1e-3, 0.01
 """A narrower bandwidth is better if it lowers the error by more than so many standard errors, this share of a
@@ -70,7 +73,8 @@ def narrower(
     one of half of the rows lies where a parabola through the errors of three bandwidths is lowest. Where it is narrower
     than that of the few, it is taken to fall on to all n rows by the same power of their number. Errors are those of
     kernel ridge regression on centres, at rows that it was not fitted to and with the λ of the few: squares, or for
-    classes the cross-entropy of calibrated outputs, since squares fall where a step is met that no label needs.
+    classes the cross-entropy of outputs that are calibrated at these rows. Squares also fall where a function comes
+    nearer to the step from −1 to +1 between two classes, though no label changes.
 
     Parameters
     ----------
@@ -105,15 +109,15 @@ def narrower(
     start = width = choice.bandwidth
     if choice.bandwidths.get(start / 2, 0.0) > HOPELESS * choice.bandwidths[start]:
         return choice
-    rows = _distinct(*first_rows(m))
-    distinct = len(rows[0])
+    *rows, own = _distinct(*first_rows(m))
+    distinct = len(own)
     if distinct < 2 * p:
         return choice
     losses: dict[float, np.ndarray] = {}
 
     def error_of(tried: float) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            losses[tried] = _losses(kernel_of(tried), *rows, p, choice.regularisation, of_classes=of_classes)
+            losses[tried] = _losses(kernel_of(tried), *rows, p, choice.regularisation, own if of_classes else None)
         return float(losses[tried].mean())
 
     try:
@@ -129,9 +133,11 @@ def narrower(
         width = _lowest({tried: float(each.mean()) for tried, each in losses.items()}, width)
         if width >= start:
             return choice
-        error_of(width)
+        if width not in losses:
+            error_of(width)
     except ShallowsError:  # The kernel matrix of the centres is singular to rounding.
         return choice
+    width = min((tried for tried in losses if tried < start), key=lambda tried: losses[tried].mean())
     gain = losses[start] - losses[width]
     by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
     if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * losses[start].mean()):
@@ -149,15 +155,19 @@ def are_classes(estimator: Any) -> bool:
     return is_classifier(estimator) and not estimator._multilabel
 
 
-def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    """Points with copies joined, in the order in which they came: a copy would tell the target of one kept aside."""
+def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None, Array]:
+    """Points with copies joined, in the order in which they came: a copy would tell the target of one kept aside.
+
+    Targets are the means of the copies', and those of the first copies stand beside them: of classes a mean is no code.
+    """
     wide = [None if part is None else arrays.to_numpy(part).astype(np.float64) for part in (targets, weights)]
     joined = join_copies(arrays.to_numpy(points), *wide)
     if joined.all_distinct:
-        return points, targets, None if weights is None else weights[:, None]
+        return points, targets, None if weights is None else weights[:, None], targets
     order = np.argsort(joined.first)
     of_rows = arrays.like(joined.targets[order], targets), arrays.like(joined.weights[order, None], targets)
-    return arrays.take_rows(points, joined.first[order]), *of_rows
+    first = joined.first[order]
+    return arrays.take_rows(points, first), *of_rows, arrays.take_rows(targets, first)
 
 
 def _losses(
@@ -167,10 +177,12 @@ def _losses(
     weights: Array | None,
     p: int,
     regularisation: float,
-    *,
-    of_classes: bool = False,
+    codes: Array | None = None,
 ) -> np.ndarray:
-    """Losses at the last rows, as shares of a constant's mean, of a function of p centres fitted to the others."""
+    """Losses at the last rows, as shares of a constant's mean, of a function of p centres fitted to the others.
+
+    ``codes`` of classes, if there are few enough to calibrate, make them cross-entropies.
+    """
     n = points.shape[0] - points.shape[0] // ASIDE
     centres = arrays.contiguous(points[:p, :])
     of_centres = None if weights is None else weights[:p, 0]
@@ -185,9 +197,9 @@ def _losses(
         if state.exhausted:
             break
     scores = gram.cross_product(kernel, points[n:, :-2], centres, state.coefficients, budget=2**27)
-    y = arrays.to_numpy(targets[n:, :]).astype(np.float64)
+    tell, told = (_squares, targets) if codes is None or codes.shape[1] > MOST_CLASSES else (_cross_entropies, codes)
+    y = arrays.to_numpy(told[n:, :]).astype(np.float64)
     w = np.ones(len(y)) if weights is None else arrays.to_numpy(weights[n:, 0]).astype(np.float64)
-    tell = _cross_entropies if of_classes else _squares
     losses, of_a_constant = tell(arrays.to_numpy(scores).astype(np.float64), y, w)
     return w * losses / (float(np.mean(w * of_a_constant)) or 1.0)
 
