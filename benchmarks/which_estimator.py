@@ -421,8 +421,8 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "",
         *summary(sizes, found),
         "",
-        "Measured is every estimator at its defaults, with nothing set but the seed, on three problems: two of which",
-        "there are as many rows as one wants, and Covertype, which has half a million. A line of the picture is an",
+        "Measured is every estimator at its defaults, with nothing set but the seed, on three problems: two with",
+        "as many rows as one wants, and Covertype, which has half a million. A line of the picture is an",
         "estimator, its marks grow with the rows:",
         f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster; dashed",
         "lines are those of other packages, for reference. A white cross ends a line whose estimator was not fitted",
@@ -529,7 +529,7 @@ def summary(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
         span = f"{rows[0]:,}" if len(rows) == 1 else f"{rows[0]:,} to {rows[-1]:,}"
         on = "on every problem" if n == len(PROBLEMS) else "on those problems that have so many"
         above = max(1, math.ceil(100 * (max(ratios_of_best) - 1)))
-        lines.append(f"- With {span} rows **{best}**: {on} its error is within {above} % of the lowest.")
+        lines.append(f"- With {span} rows **{best}**: {on} its error is within {above} % of the lowest measured.")
     return [
         "If nothing is known of the data, take the estimator whose error is near the lowest on every problem, and of",
         "several that are about as near (within a tenth of the nearest) the fastest:",
