@@ -481,14 +481,19 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
+def at(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """What was measured of a problem with so many rows, by estimator."""
+    return {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
+
+
 def n_measured(problem: str, size: int, found: dict[Any, dict[str, str]]) -> int:
     """How many estimators were fitted to as many rows."""
-    return sum(1 for (p, _, n), one in found.items() if p == problem and n == size and one["error"])
+    return len(at(problem, size, found))
 
 
 def near_best(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict[str, dict[str, str]]:
     """Those whose error is within a tenth of the lowest, or within what counting errors allows, the best first."""
-    here = {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
+    here = at(problem, size, found)
     errors = {estimator: float(one["error"]) for estimator, one in here.items()}
     if not here:
         return {}
@@ -504,24 +509,20 @@ def summary(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
     """A sentence for each range of rows: the fastest of those that come near the lowest error on every problem."""
     ranges: list[tuple[str, int, list[int], list[float]]] = []
     for size in sizes:
-        problems = [problem for problem in PROBLEMS if n_measured(problem, size, found) > 1]
-        here = [
-            {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
-            for problem in problems
-        ]
+        here = [measured for problem in PROBLEMS if len(measured := at(problem, size, found)) > 1]
         lowest = [min(float(one["error"]) for one in of.values()) for of in here]
         ratios = {
             estimator: max(float(of[estimator]["error"]) / least for of, least in zip(here, lowest, strict=True))
             for estimator in ESTIMATORS
             if all(estimator in of for of in here)
         }
-        if len(problems) < 2 or not ratios:
+        if len(here) < 2 or not ratios:
             continue
         near = [estimator for estimator, ratio in ratios.items() if ratio <= 1.1 * min(ratios.values())]
         seconds = {estimator: sum(float(of[estimator]["fit_seconds"]) for of in here) for estimator in near}
         best = min(near, key=seconds.__getitem__)
-        if not (ranges and ranges[-1][:2] == (best, len(problems))):
-            ranges.append((best, len(problems), [], []))
+        if not (ranges and ranges[-1][:2] == (best, len(here))):
+            ranges.append((best, len(here), [], []))
         ranges[-1][2].append(size)
         ranges[-1][3].append(ratios[best])
     lines = []

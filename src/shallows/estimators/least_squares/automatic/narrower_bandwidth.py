@@ -114,40 +114,42 @@ def narrower(
     if distinct < 2 * p:
         return choice
     losses: dict[float, np.ndarray] = {}
+    errors: dict[float, float] = {}
 
     def error_of(tried: float) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             losses[tried] = _losses(kernel_of(tried), *rows, p, choice.regularisation, own if of_classes else None)
-        return float(losses[tried].mean())
+        errors[tried] = float(losses[tried].mean())
+        if not math.isfinite(errors[tried]):
+            raise ShallowsError("The values of the kernel are too large.")
+        return errors[tried]
 
     try:
-        least = error_of(start)
-        while width > start * 0.5**MOST_HALVINGS and (error := error_of(width / 2)) < least:
-            width, least = width / 2, error
+        error_of(start)
+        while width > start * 0.5**MOST_HALVINGS and error_of(width / 2) < errors[width]:
+            width /= 2
         if width == start:
-            if error > FAR * least:
+            if errors[start / 2] > FAR * errors[start]:
                 return choice
             error_of(2 * start)
-        if not all(np.isfinite(each).all() for each in losses.values()):  # Values of a kernel without a bound
-            return choice
-        width = _lowest({tried: float(each.mean()) for tried, each in losses.items()}, width)
+        width = _lowest(errors, width)
         if width >= start:
             return choice
-        if width not in losses:
+        if width not in errors:
             error_of(width)
-    except ShallowsError:  # The kernel matrix of the centres is singular to rounding.
+    except ShallowsError:  # A kernel without a bound, or its matrix of the centres is singular to rounding.
         return choice
-    width = min((tried for tried in losses if tried < start), key=lambda tried: losses[tried].mean())
+    width = min((tried for tried in errors if tried < start), key=errors.__getitem__)
     gain = losses[start] - losses[width]
     by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
-    if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * losses[start].mean()):
+    if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * errors[start]):
         return choice
-    errors = {tried: float(losses[tried].mean()) for tried in sorted(losses)}
     n_rows = distinct - distinct // ASIDE
     power = math.log(width / _lowest(choice.bandwidths, start)) / math.log(n_rows / choice.n_rows)
     width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
     # Rounded, so that it is the same however many threads have added up the errors.
-    return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing={"rows": n_rows, "errors": errors})
+    told = {"rows": n_rows, "errors": dict(sorted(errors.items()))}
+    return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing=told)
 
 
 def are_classes(estimator: Any) -> bool:
