@@ -1,13 +1,14 @@
-"""A budget of memory that cannot be kept is refused with the least that can be, and that one is kept."""
+"""A budget of memory that cannot be kept is refused, or warned of, with the least that can be, and that one is kept."""
 
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
-from shallows import EigenProClassifier, arrays
+from shallows import EigenProCentresClassifier, EigenProClassifier, arrays
 from shallows.errors import ShallowsError
 
 PROGRAM = """
@@ -49,3 +50,17 @@ def test_the_least_that_is_named_is_kept_when_the_process_has_grown_a_little_sin
     least = re.search(r'memory="(\d+MB)"', str(refusal.value))[1]
     monkeypatch.setattr(arrays, "resident_memory", lambda: held + 2**21)
     EigenProClassifier(memory=least, max_epochs=1, random_state=0).fit(X, y)
+
+
+def test_what_fits_into_any_budget_warns_of_one_that_the_process_exceeds_already(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    y = (X[:, 0] > 0).astype(int)
+    held = arrays.resident_memory()
+    monkeypatch.setattr(arrays, "resident_memory", lambda: held)
+    with pytest.warns(UserWarning, match="memory='1MB' cannot be kept") as warned:
+        EigenProCentresClassifier(memory="1MB", max_epochs=1, random_state=0).fit(X, y)
+    least = re.search(r'memory="(\d+MB)"', str(warned[0].message))[1]
+    monkeypatch.setattr(arrays, "resident_memory", lambda: held + 2**21)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        EigenProCentresClassifier(memory=least, random_state=0).fit(X, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import numbers
 import sys
 import warnings
@@ -29,6 +30,9 @@ from .parameter_checks import check_kinds
 
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
+
+WANDER = 2**22
+"""Bytes that a process may gain until the next call; a message names a budget with room for them."""
 
 
 def native(X: Any) -> Any:
@@ -224,6 +228,19 @@ class Estimator(BaseEstimator):
         if self.memory is not None and device.kind == "cpu":
             budget -= arrays.resident_memory() + 2**26
         return max(budget, self._least_memory)
+
+    def _warn_of_too_little_memory(self, device: arrays.Device) -> None:
+        """Warn where the process holds so much already that `_working_budget` exceeds what the user gave."""
+        if self.memory is None or device.kind != "cpu":
+            return
+        held = arrays.resident_memory()
+        least = held + 2**26 + self._least_memory
+        if arrays.memory_budget(self.memory, device) < least:
+            warn_user(
+                f"memory={self.memory!r} cannot be kept: the process holds {math.ceil(held / 1e6)} MB already. The "
+                f'least that can be kept is memory="{math.ceil((least + WANDER) / 1e6)}MB".',
+                UserWarning,
+            )
 
     def _progress_observers(self) -> list[training.Observer]:
         return [training.Progress(type(self).__name__)] if self.verbose else []

@@ -187,6 +187,10 @@ class TrainedEstimator(Estimator):
         """What the model is a function of: the rows that are trained on, or what is made of them."""
         return fit.data.X
 
+    def _check_memory(self, fit: Fit) -> None:
+        """Warn of, or refuse, a budget that cannot be kept, before anything large is made."""
+        self._warn_of_too_little_memory(fit.device)
+
     def _precision(self, fit: Fit) -> str:
         """Return the dtype that dtype="auto" means."""
         return "float64" if fit.n <= SMALL else "float32"
@@ -249,6 +253,7 @@ class TrainedEstimator(Estimator):
         fit.dtype = np.dtype(self._precision(fit) if self.dtype == "auto" else self.dtype)
         if fit.data.weights is not None:
             fit.weight_unit = float(self._unit_of_weights(fit.data.weights))
+        self._check_memory(fit)
         fit.inputs = self._inputs_of(fit)
         with fit.device.active():
             self._prepare(fit)

@@ -95,6 +95,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         self._check_parameters()
         X = self._validated_training_set(X, None, None).X
         device, seed = self._fit_device(), self._seed()
+        self._warn_of_too_little_memory(device)
         self._dtype = np.dtype(X.dtype if self.dtype == "auto" else self.dtype)
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])

@@ -180,7 +180,8 @@ class EigenProCentresMethod:
         return isinstance(self.centres, numbers.Integral) or self._counts_centres
 
     def _check_memory(self, fit: EigenProCentresFit) -> None:
-        """Do nothing: data that do not fit are read batch by batch, and `_prepare_points` refuses too many centres."""
+        """Warn alone: data that do not fit are read batch by batch, and `_prepare_points` sees to the centres."""
+        self._warn_of_too_little_memory(fit.device)
 
     def _prepare_points(self, fit: EigenProCentresFit) -> Array:
         kind = kernels.kind(self.kernel)

@@ -16,7 +16,7 @@ from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from .. import early_stopping, precomputed, principal_components
-from ..base import reports_progress, warn_user
+from ..base import WANDER, reports_progress, warn_user
 from ..centring import Centring
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -36,9 +36,6 @@ BLOCKS_BYTES = 2**28
 
 BESIDE = 9 * 2**24
 """Bytes that a fit takes beside its arrays: blocks of the data, the choice of parameters, a small preconditioner."""
-
-WANDER = 2**22
-"""Bytes that a process may gain until the next call; the error names a budget with room for them."""
 
 
 @dataclass
@@ -204,7 +201,6 @@ class KernelLeastSquares(TrainedEstimator):
         return weights.max()
 
     def _inputs_of(self, fit: LeastSquaresFit) -> Any:
-        self._check_memory(fit)
         self._components = None
         if hasattr(self, "n_components") and fit.data.matrix is None:
             # A preconditioner that is handed in was made of the inputs.
