@@ -91,7 +91,7 @@ def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
     assert looked_at(X, codes, few=few, of_classes=True)[1] is few
 
 
-@pytest.mark.parametrize("changed", [{"n": 9_000}, {"budget": 10**7}, {"n_units": 500}])
+@pytest.mark.parametrize("changed", [{"n": 1_900}, {"budget": 10**7}, {"n_units": 500}])
 def test_few_rows_little_memory_or_few_centres_keep_it(changed):
     few, more = looked_at(*rough(N), **changed)
     assert more is few

@@ -205,7 +205,7 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
         the bandwidth is chosen, the points are dense and have enough inputs. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
-        by the leave-one-out errors on up to 1,000 rows in closed form; with 10,000 rows and 1,250 features of
+        by the leave-one-out errors on up to 1,000 rows in closed form; with 2,000 rows and 560 features of
         a kernel, or more, the bandwidth is narrower where half of the rows (at most 30,000) show it to be better.
     solver : {"direct", "block_coordinate_descent"}, default="direct"
         How the equations of the coefficients are solved.
@@ -307,7 +307,7 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
         the bandwidth is chosen, the points are dense and have enough inputs. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
-        by the leave-one-out errors on up to 1,000 rows in closed form; with 10,000 rows and 1,250 features of
+        by the leave-one-out errors on up to 1,000 rows in closed form; with 2,000 rows and 560 features of
         a kernel, or more, the bandwidth is narrower where half of the rows (at most 30,000) show it to be better.
     solver : {"direct", "block_coordinate_descent"}, default="direct"
         How the equations of the coefficients are solved.

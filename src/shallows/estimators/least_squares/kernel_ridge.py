@@ -224,7 +224,7 @@ class KernelRidgeClassifier(_KernelRidge, LeastSquaresClassifier):
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows, and from 10,000 rows (and 1,250 centres or features) on a narrower one where half of
+        to 1,000 training rows, and from 2,000 rows (and 560 centres or features) on a narrower one where half of
         the rows (at most 30,000) show that it is better; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
@@ -337,7 +337,7 @@ class KernelRidgeRegressor(_KernelRidge, LeastSquaresRegressor):
     bandwidth : float, "auto", "median" or None, default="auto"
         σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
         points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows, and from 10,000 rows (and 1,250 centres or features) on a narrower one where half of
+        to 1,000 training rows, and from 2,000 rows (and 560 centres or features) on a narrower one where half of
         the rows (at most 30,000) show that it is better; "median" and None take the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.

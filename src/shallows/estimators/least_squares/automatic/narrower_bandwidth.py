@@ -22,11 +22,11 @@ from ....spectrum.copies import join_copies
 from ....spectrum.leave_one_out import RidgeChoice
 from .calibration import MOST_CLASSES, calibrate
 
-SHARE, LEAST_ROWS, MOST_ROWS = 2, 5000, 30_000
+SHARE, LEAST_ROWS, MOST_ROWS = 2, 1000, 30_000
 """One in so many rows is looked at, where these are at least the second, and at most the third."""
 
 CENTRES_SHARE, LEAST_CENTRES, MOST_CENTRES = 4, 1250, 2500
-"""One in so many of these is a centre, between these."""
+"""One in so many of these is a centre, between these; but at most half of them."""
 
 ASIDE = 3
 """One in so many of the rows is kept aside to tell the errors."""
@@ -102,7 +102,7 @@ def narrower(
     """
     n = int(min(n, (n_units / UNITS_PER_ROOT) ** 2))
     m = min(MOST_ROWS, n // SHARE)
-    p = int(min(max(LEAST_CENTRES, m // CENTRES_SHARE), MOST_CENTRES, n_units))
+    p = int(min(max(LEAST_CENTRES, m // CENTRES_SHARE), m // 2, MOST_CENTRES, n_units))
     # The matrix with the centres, their own and its factors, and the points beside copies, in double precision at most.
     if m < LEAST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
         return choice
@@ -111,8 +111,9 @@ def narrower(
         return choice
     *rows, own = _distinct(*first_rows(m))
     distinct = len(own)
-    if distinct < 2 * p:
+    if distinct < LEAST_ROWS // 2:
         return choice
+    p = min(p, distinct // 2)
     losses: dict[float, np.ndarray] = {}
     errors: dict[float, float] = {}
 
