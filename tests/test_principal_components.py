@@ -7,13 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 import shallows
 from engine_example import sample
 from shallows import kernels, spectrum, streams, training
 from shallows.errors import ShallowsError
-from shallows.estimators.principal_components import Components, components_for, principal_components
+from shallows.estimators.principal_components import (
+    Components,
+    components_are_surely_no_worse,
+    components_for,
+    principal_components,
+)
 
 NAMES = ["EigenPro", "EigenProCentres", "FeatureEigenPro", "KernelRidge", "FeatureRidge"]
 each = pytest.mark.parametrize("name", NAMES)
@@ -25,7 +33,7 @@ def table(n=500, d=100, *, tail=False, seed=0):
     rng = np.random.default_rng(seed)
     hidden = sample(n + 100, d, seed) * np.where(np.arange(d) < 10, 3.0, 1.0 if tail else 0.8)
     turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    y = np.sign(hidden[:, -1]) * 2.0 if tail else np.sin(hidden[:, 0]) + hidden[:, 1]
+    y = np.sign(hidden[:, -1]) * 2.0 if tail else np.abs(hidden[:, :2]).sum(axis=1)
     x = hidden @ turn
     return x[:n], y[:n], x[n:]
 
@@ -72,6 +80,23 @@ def test_they_are_chosen_where_the_tail_is_noise(name):
 def test_inputs_stay_where_the_target_is_in_the_tail(name):
     X, y, _ = table(tail=True)
     assert made(name).fit(X, y).effective_params_["n_components"] is None
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_inputs_stay_where_components_are_better_by_chance(seed):
+    X, y = make_classification(2150, 400, n_informative=20, n_classes=3, random_state=seed)
+    X, _, y, _ = train_test_split(X, y, train_size=150, random_state=seed, stratify=y)
+    model = shallows.EigenProClassifier(random_state=seed).fit(StandardScaler().fit_transform(X), y)
+    assert model.effective_params_["n_components"] is None
+
+
+def test_components_are_taken_for_a_sure_gain_or_a_sure_equality_alone():
+    rng = np.random.default_rng(0)
+    losses, noise = 1.0 + rng.random(400), rng.normal(size=400)
+    assert components_are_surely_no_worse(losses, losses - 0.1 + 0.3 * noise)
+    assert components_are_surely_no_worse(losses, losses - 0.001 + 0.01 * noise)
+    assert not components_are_surely_no_worse(losses, losses - 0.02 + 0.3 * noise)
+    assert not components_are_surely_no_worse(losses, losses[:-1])
 
 
 @each_fit

@@ -21,6 +21,11 @@ CANDIDATES = (200, 100, 50)
 
 MOST_OF = 0.7
 
+CHANCE, EQUAL = 3.0, 0.01
+"""Components are taken where their loss is lower by more than so many standard errors, or no higher where so many are
+less than this share of it: components are cheaper then. Three numbers are tried, and directions that the row left out
+helped to make favour them, so that two standard errors would not do."""
+
 ROWS, WIDE, ROWS_IF_WIDE = 5000, 2000, 1000
 """Training rows that the components are made of; fewer with more inputs than `WIDE`."""
 
@@ -98,22 +103,33 @@ def components_for(
     rows = streams.permutation(seed, "rows to choose with", 0, n)[:LEAST_ROWS]
     x, of_rows = X[rows], (targets[rows], None if weights is None else weights[rows])
 
-    def error_of(project: Callable[[np.ndarray], np.ndarray]) -> float:
+    def losses_of(project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
         points = kernels.augmented(np.asarray(project(x), dtype=np.float64))
         choice = choose_kernel_ridge(kernel, AUTO, kernel_params, lambda some: points[some], *of_rows, seed)
-        return np.inf if choice is None else choice.error
+        return None if choice is None else choice.path.squares(choice.regularisation)
 
-    best, error = None, np.inf
+    best = None
     with arrays.one_blas_thread():
         found = principal_components(X, known[0], seed)
-        if found is not None:
-            error = error_of(lambda points: points)
-            known = [k for k in known if k <= found.directions.shape[1]]
-        for k in known if np.isfinite(error) else ():
-            tried = error_of(found.first(k))
-            if tried <= error:
-                best, error = found.first(k), tried
+        if found is None:
+            return None
+        of_inputs = losses_of(lambda points: points)
+        least = np.inf if of_inputs is None else of_inputs.mean()
+        for k in known if np.isfinite(least) else ():
+            if k <= found.directions.shape[1]:
+                tried = losses_of(found.first(k))
+                if tried is not None and tried.mean() <= least and components_are_surely_no_worse(of_inputs, tried):
+                    best, least = found.first(k), tried.mean()
     return best
+
+
+def components_are_surely_no_worse(of_inputs: np.ndarray, of_components: np.ndarray) -> bool:
+    """Whether the losses of rows are lower with components by more than chance, or known to differ by very little."""
+    if of_inputs.shape != of_components.shape:  # Copies are joined, and components may make more of them.
+        return False
+    gain = of_inputs - of_components
+    uncertainty = CHANCE * gain.std() / np.sqrt(len(gain))
+    return gain.mean() > uncertainty or uncertainty < EQUAL * of_inputs.mean()
 
 
 def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:
