@@ -97,6 +97,23 @@ def test_few_rows_little_memory_or_few_centres_keep_it(changed):
     assert more is few
 
 
+def test_rows_that_know_no_more_than_those_that_chose_keep_it():
+    X, y = rough(3000)
+    few, more = looked_at(X, y)
+    assert more.bandwidth < few.bandwidth
+    many = replace(few, n_rows=1000)  # As many as the look would fit to
+    assert looked_at(X, y, few=many)[1] is many
+
+
+def test_too_few_rows_to_calibrate_many_classes_keep_it():
+    X, y = rough(3000)
+    labels = np.digitize(y, np.quantile(y, np.arange(1, 20) / 20))
+    codes = np.where(labels[:, None] == np.arange(20), 1.0, -1.0)
+    few, more = looked_at(X, codes, of_classes=True)
+    assert more is few
+    assert looked_at(X, codes)[1].bandwidth < few.bandwidth
+
+
 @pytest.mark.parametrize("of_classes", [False, True])
 def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times(of_classes):
     X, y = rough(4000)

@@ -96,7 +96,16 @@ def test_components_are_taken_for_a_sure_gain_or_a_sure_equality_alone():
     assert components_are_surely_no_worse(losses, losses - 0.1 + 0.3 * noise)
     assert components_are_surely_no_worse(losses, losses - 0.001 + 0.01 * noise)
     assert not components_are_surely_no_worse(losses, losses - 0.02 + 0.3 * noise)
+    assert not components_are_surely_no_worse(losses, losses + 0.1)
     assert not components_are_surely_no_worse(losses, losses[:-1])
+
+
+def test_copies_of_rows_change_nothing_of_the_choice():
+    X, y, _ = table(n=300)
+    for repeats in (1, 2):
+        rows = np.repeat(np.arange(200), repeats)
+        found = components_for("auto", "gaussian", None, X[rows], y[rows, None], None, 0, 2**33)
+        assert found.directions.shape == (100, 50)
 
 
 @each_fit

@@ -230,15 +230,16 @@ class Estimator(BaseEstimator):
         return max(budget, self._least_memory)
 
     def _warn_of_too_little_memory(self, device: arrays.Device) -> None:
-        """Warn where the process holds so much already that `_working_budget` exceeds what the user gave."""
+        """Warn where the user gave less than the process holds and `_working_budget` takes all the same."""
         if self.memory is None or device.kind != "cpu":
             return
-        held = arrays.resident_memory()
-        least = held + 2**26 + self._least_memory
+        least = arrays.resident_memory() + 2**26 + self._least_memory
         if arrays.memory_budget(self.memory, device) < least:
+            # In steps, so that Python shows the same words of several fits once.
+            least = 100 * math.ceil((least + WANDER) / 1e8)
             warn_user(
-                f"memory={self.memory!r} cannot be kept: the process holds {math.ceil(held / 1e6)} MB already. The "
-                f'least that can be kept is memory="{math.ceil((least + WANDER) / 1e6)}MB".',
+                f"memory={self.memory!r} cannot be kept, since the process holds as much already or nearly so. "
+                f'What can be kept is memory="{least}MB".',
                 UserWarning,
             )
 

@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
 from ..kernels.radial import RadialKernel
+from ..spectrum.copies import join_copies
 from .leave_one_out_choice import AUTO, LEAST_ROWS, choose_kernel_ridge
 from .parameter_checks import MOST, is_whole
 
@@ -101,7 +102,10 @@ def components_for(
     if not known or scipy.sparse.issparse(X) or not _is_radial(kernel, kernel_params):
         return None
     rows = streams.permutation(seed, "rows to choose with", 0, n)[:LEAST_ROWS]
-    x, of_rows = X[rows], (targets[rows], None if weights is None else weights[rows])
+    x = X[rows]
+    # Copies are made one here, so that losses stand in the same order for inputs and components.
+    joined = join_copies(x, targets[rows], None if weights is None else weights[rows])
+    x, of_rows = x[joined.first], (joined.targets, joined.weights)
 
     def losses_of(project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
         points = kernels.augmented(np.asarray(project(x), dtype=np.float64))
@@ -124,12 +128,12 @@ def components_for(
 
 
 def components_are_surely_no_worse(of_inputs: np.ndarray, of_components: np.ndarray) -> bool:
-    """Whether the losses of rows are lower with components by more than chance, or known to differ by very little."""
-    if of_inputs.shape != of_components.shape:  # Copies are joined, and components may make more of them.
+    """Whether the losses of rows are lower with components by more than chance, or no higher and known to be close."""
+    if of_inputs.shape != of_components.shape:  # Rounding has made points equal.
         return False
     gain = of_inputs - of_components
     uncertainty = CHANCE * gain.std() / np.sqrt(len(gain))
-    return gain.mean() > uncertainty or uncertainty < EQUAL * of_inputs.mean()
+    return gain.mean() > uncertainty or (gain.mean() >= 0 and uncertainty < EQUAL * of_inputs.mean())
 
 
 def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:

@@ -202,8 +202,8 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     n_components : int, "auto" or None, default="auto"
         Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
         compares all inputs with 200, 100 and 50 components by leave-one-out errors of kernel ridge regression, where
-        the bandwidth is chosen, the points are dense and have enough inputs, and takes components that are better or
-        as good beyond chance. None takes the inputs.
+        the bandwidth is chosen, the points are dense and have enough inputs, and takes components that are better,
+        or surely as good. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
         by the leave-one-out errors on up to 1,000 rows in closed form; with 2,000 rows and 560 features of
@@ -305,8 +305,8 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     n_components : int, "auto" or None, default="auto"
         Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
         compares all inputs with 200, 100 and 50 components by leave-one-out errors of kernel ridge regression, where
-        the bandwidth is chosen, the points are dense and have enough inputs, and takes components that are better or
-        as good beyond chance. None takes the inputs.
+        the bandwidth is chosen, the points are dense and have enough inputs, and takes components that are better,
+        or surely as good. None takes the inputs.
     regularisation : float or "auto", default="auto"
         λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
         by the leave-one-out errors on up to 1,000 rows in closed form; with 2,000 rows and 560 features of

@@ -180,7 +180,7 @@ class EigenProCentresMethod:
         return isinstance(self.centres, numbers.Integral) or self._counts_centres
 
     def _check_memory(self, fit: EigenProCentresFit) -> None:
-        """Warn alone: data that do not fit are read batch by batch, and `_prepare_points` sees to the centres."""
+        """Only warn: data that do not fit are read batch by batch, and `_prepare_points` sees to the centres."""
         self._warn_of_too_little_memory(fit.device)
 
     def _prepare_points(self, fit: EigenProCentresFit) -> Array:
@@ -509,8 +509,8 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     n_components : int, "auto" or None, default="auto"
         Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
         compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
-        the points are dense and have enough inputs, and takes components that are better or as good beyond chance. None
-        takes the inputs.
+        the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
+        the inputs.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
@@ -648,8 +648,8 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     n_components : int, "auto" or None, default="auto"
         Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
         compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
-        the points are dense and have enough inputs, and takes components that are better or as good beyond chance. None
-        takes the inputs.
+        the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
+        the inputs.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but

@@ -272,8 +272,8 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
     n_components : int, "auto" or None, default="auto"
         Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
         compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
-        the points are dense and have enough inputs, and takes components that are better or as good beyond chance. None
-        takes the inputs.
+        the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
+        the inputs.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
@@ -413,8 +413,8 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
     n_components : int, "auto" or None, default="auto"
         Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
         compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
-        the points are dense and have enough inputs, and takes components that are better or as good beyond chance. None
-        takes the inputs.
+        the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
+        the inputs.
     regularisation : float or "auto", default="auto"
         λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
         the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but

@@ -31,6 +31,12 @@ CENTRES_SHARE, LEAST_CENTRES, MOST_CENTRES = 4, 1250, 2500
 ASIDE = 3
 """One in so many of the rows is kept aside to tell the errors."""
 
+MORE = 1.5
+"""A function is fitted to at least so many times the rows that chose the bandwidth: else they know no more."""
+
+ROWS_PER_NUMBER = 5
+"""So many rows kept aside for each number of the calibration, which has the square of the number of classes."""
+
 PASSES = 8
 """Conjugate gradients for a bandwidth, at most; more change little of its error."""
 
@@ -111,7 +117,10 @@ def narrower(
         return choice
     *rows, own = _distinct(*first_rows(m))
     distinct = len(own)
-    if distinct < LEAST_ROWS // 2:
+    n_rows = distinct - distinct // ASIDE
+    if distinct < LEAST_ROWS // 2 or n_rows < MORE * choice.n_rows:
+        return choice
+    if of_classes and own.shape[1] <= MOST_CLASSES and distinct // ASIDE < ROWS_PER_NUMBER * own.shape[1] ** 2:
         return choice
     p = min(p, distinct // 2)
     losses: dict[float, np.ndarray] = {}
@@ -145,7 +154,6 @@ def narrower(
     by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
     if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * errors[start]):
         return choice
-    n_rows = distinct - distinct // ASIDE
     power = math.log(width / _lowest(choice.bandwidths, start)) / math.log(n_rows / choice.n_rows)
     width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
     # Rounded, so that it is the same however many threads have added up the errors.
