@@ -486,11 +486,6 @@ def at(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict[str, d
     return {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
 
 
-def n_measured(problem: str, size: int, found: dict[Any, dict[str, str]]) -> int:
-    """How many estimators were fitted to as many rows."""
-    return len(at(problem, size, found))
-
-
 def near_best(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict[str, dict[str, str]]:
     """Those whose error is within a tenth of the lowest, or within what counting errors allows, the best first."""
     here = at(problem, size, found)
@@ -541,7 +536,7 @@ def summary(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
 
 def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
     """The most accurate one, and the fastest that is near it."""
-    measured = n_measured(problem, size, found)
+    measured = len(at(problem, size, found))
     near = near_best(problem, size, found)
     if measured < 2:
         return f"{size:,} rows: {f'only {next(iter(near))}' if near else 'nothing'} was measured"

@@ -31,8 +31,8 @@ from .parameter_checks import check_kinds
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
 
-WANDER = 2**22
-"""Bytes that a process may gain until the next call; a message names a budget with room for them."""
+GROWTH = 2**22
+"""Bytes that the process may gain before the user tries again; the budget that a message names has room for them."""
 
 
 def native(X: Any) -> Any:
@@ -230,13 +230,13 @@ class Estimator(BaseEstimator):
         return max(budget, self._least_memory)
 
     def _warn_of_too_little_memory(self, device: arrays.Device) -> None:
-        """Warn where the user gave less than the process holds and `_working_budget` takes all the same."""
+        """Warn where the user's budget is less than what the process holds already and the least that a fit takes."""
         if self.memory is None or device.kind != "cpu":
             return
         least = arrays.resident_memory() + 2**26 + self._least_memory
         if arrays.memory_budget(self.memory, device) < least:
             # In steps, so that Python shows the same words of several fits once.
-            least = 100 * math.ceil((least + WANDER) / 1e8)
+            least = 100 * math.ceil((least + GROWTH) / 1e8)
             warn_user(
                 f"memory={self.memory!r} cannot be kept, since the process holds as much already or nearly so. "
                 f'What can be kept is memory="{least}MB".',

@@ -16,7 +16,7 @@ from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner
 from .. import early_stopping, precomputed, principal_components
-from ..base import WANDER, reports_progress, warn_user
+from ..base import GROWTH, reports_progress, warn_user
 from ..centring import Centring
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -390,7 +390,7 @@ class KernelLeastSquares(TrainedEstimator):
         raise ShallowsError(
             f"memory={self.memory!r} cannot be kept: the process holds {_megabytes(held)} already, and the fit takes "
             f"at least {_megabytes(least - held)}, of which {_megabytes(points)} are the points in {fit.dtype.name}. "
-            f'The least that can be kept is memory="{_megabytes(least + WANDER).replace(" ", "")}". To need less, read '
+            f'The least that can be kept is memory="{_megabytes(least + GROWTH).replace(" ", "")}". To need less, read '
             f"X as a memory map (numpy.load with mmap_mode) or hand over fewer rows"
             f"{', take dtype=' + repr('float32') if half else ''}, or use EigenProCentresClassifier or "
             "EigenProCentresRegressor, which read the data batch by batch."
