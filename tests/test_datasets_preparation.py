@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from datasets_example import MIRROR, dataset, needs_mirror, prepared, three_classes, write_table
-from shallows import datasets
+from shallows import EigenProClassifier, datasets
 from shallows.datasets import DatasetError
 from shallows.datasets.preparation import pipeline, working_table
 from shallows.datasets.preparation.row_store import Allowance, RowStore
 from shallows.datasets.prepared import ARRAYS
 from shallows.datasets.sources import ArrayPart, Source
 from shallows.errors import UnknownNameError
+from shallows.spectrum import principal_components
 from workflow_runs import PROJECT
 
 BENCHMARK = PROJECT / "benchmarks" / "preparation.py"
@@ -95,6 +96,29 @@ def test_steps_are_done_in_their_order(tmp_path, numbers):
     data = prepared(tmp_path, numbers, [{"zscore": {}}, {"pca": {"n_components": 2}}, {"unit": {}}])
     assert data.x_train.shape == (60, 2)
     np.testing.assert_allclose([data.x_train.min(axis=0), data.x_train.max(axis=0)], [[0, 0], [1, 1]])
+
+
+def test_components_are_chosen_as_the_estimators_choose_them(tmp_path):
+    stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=PROJECT / "data" / "embedded", progress=False)
+    digits = [{"subset": {"n_train": 1000, "n_test": 20}}, {"unit": {}}]
+    datasets.prepare("mnist_demo", stamp, tmp_path / "pixels", digits)
+    datasets.prepare("mnist_demo", stamp, tmp_path / "components", [*digits, {"choose_components": {}}])
+    pixels, found = (datasets.load(tmp_path / name) for name in ("pixels", "components"))
+    fitted = EigenProClassifier(random_state=0, max_epochs=1, tol=0.0).fit(pixels.x_train, pixels.y_train)
+    k = found.info["statistics"][-1]["choose_components"]["n_components"]
+    assert found.x_train.shape[1] == found.x_test.shape[1] == k == fitted.effective_params_["n_components"] == 50
+
+
+@pytest.mark.parametrize("steps", [[], [{"signs": {"positive": [1]}}], [{"indicators": {}}]])
+def test_features_stay_where_no_components_are_better(tmp_path, numbers, steps, monkeypatch):
+    asked = []
+    monkeypatch.setattr(principal_components, "components_for", lambda *values: asked.append(values))
+    plain, chosen = (
+        prepared(tmp_path, numbers, steps + more, name=str(len(more))) for more in ([], [{"choose_components": {}}])
+    )
+    np.testing.assert_array_equal(chosen.x_train, plain.x_train)
+    assert chosen.info["statistics"][-1]["choose_components"] == {"n_components": None}
+    np.testing.assert_allclose(np.abs(asked[0][4]), 1)  # Classes are coded as the estimators code them.
 
 
 def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):

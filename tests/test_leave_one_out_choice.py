@@ -8,7 +8,7 @@ import shallows
 import solved_by
 from shallows import kernels
 from shallows.errors import ShallowsError
-from shallows.estimators.leave_one_out_choice import choose_kernel_ridge
+from shallows.spectrum.kernel_ridge_choice import choose_kernel_ridge
 
 DUAL = ["KernelSVMClassifier", "decomposition: KernelSVMClassifier", "LASVMClassifier", "CoreVectorMachineClassifier"]
 BUDGETED = ["BudgetedSVMClassifier", "LowRankLinearizedSVMClassifier"]

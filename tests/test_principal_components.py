@@ -16,7 +16,7 @@ import shallows
 from engine_example import sample
 from shallows import kernels, spectrum, streams, training
 from shallows.errors import ShallowsError
-from shallows.estimators.principal_components import (
+from shallows.spectrum.principal_components import (
     Components,
     components_are_surely_no_worse,
     components_for,

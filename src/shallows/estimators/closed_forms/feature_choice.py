@@ -12,9 +12,9 @@ import scipy.sparse
 from ... import arrays, kernels, streams
 from ...kernels import Kernel
 from ...spectrum.copies import join_copies
+from ...spectrum.kernel_ridge_choice import with_enough_rows
 from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
 from ..least_squares.automatic.narrower_bandwidth import narrower
-from ..leave_one_out_choice import with_enough_rows
 
 
 def choose_on_features(

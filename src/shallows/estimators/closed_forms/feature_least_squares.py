@@ -13,10 +13,10 @@ import scipy.sparse
 from ... import arrays, training
 from ...errors import ShallowsError
 from ...solvers.solver_parameters import DeclaresParameters, Parameter, choice
+from ...spectrum.principal_components import Components
 from .. import leave_one_out_choice
 from ..base import Estimator
 from ..predictions import ValuePredictions
-from ..principal_components import Components
 from ..square_loss_classes import SquareLossClassifier
 from .feature_choice import choose_on_features
 from .normal_equations import DIRECT_ROWS, FORMS, solve_by_features, solve_by_rows, solve_sparse

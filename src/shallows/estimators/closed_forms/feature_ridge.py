@@ -13,8 +13,9 @@ from ... import arrays, kernels, training
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.solver_parameters import complete
+from ...spectrum import principal_components
 from ...utils.lazy_tables import LazyTable
-from .. import leave_one_out_choice, principal_components
+from .. import leave_one_out_choice
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
 from ..least_squares.automatic.narrower_bandwidth import are_classes
@@ -118,7 +119,7 @@ class _FeatureRidge:
     def _check_parameters(self) -> None:
         super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        principal_components.check(self)
+        leave_one_out_choice.check_components(self)
         if self.tol is not None:
             check_not_negative(self, "tol")
         check_whole(self, "max_iterations", optional=True)

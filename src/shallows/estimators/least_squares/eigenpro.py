@@ -24,11 +24,11 @@ from ...solvers.least_squares.lifted_eigenpro import LiftedEigenPro
 from ...solvers.least_squares.selection import solver_for
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
+from ...spectrum.kernel_ridge_choice import AUTO
 from ...spectrum.randomised_rows import check_eigensystem
 from .. import precomputed
 from ..base import SMALL
 from ..constructors import stores_parameters, with_parameters
-from ..leave_one_out_choice import AUTO
 from ..parameter_checks import check_choice, is_whole
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan, subsample_first
 from .preconditioning import (

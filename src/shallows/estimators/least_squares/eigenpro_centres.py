@@ -20,12 +20,12 @@ from ...kernels import Kernel
 from ...solvers.least_squares import nystrom_conjugate_gradients, projection
 from ...solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
+from ...spectrum.kernel_ridge_choice import AUTO, number_of_rows
 from .. import precomputed
 from ..base import SMALL, native
 from ..centring import Centring, TrainingRows
 from ..constructors import stores_parameters, with_parameters
 from ..kernel_checks import check_scale, chosen_kernel
-from ..leave_one_out_choice import AUTO, number_of_rows
 from ..parameter_checks import MOST, check_choice, is_whole
 from ..rows_ahead import RowsAhead
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan

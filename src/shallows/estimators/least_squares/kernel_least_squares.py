@@ -14,13 +14,13 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
-from ...spectrum import Preconditioner
-from .. import early_stopping, precomputed, principal_components
+from ...spectrum import Preconditioner, principal_components
+from ...spectrum.kernel_ridge_choice import is_automatic
+from .. import early_stopping, leave_one_out_choice, precomputed
 from ..base import GROWTH, reports_progress, warn_user
 from ..centring import Centring
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..leave_one_out_choice import is_automatic
 from ..parameter_checks import check_positive, check_whole, is_whole
 from ..predictions import ValuePredictions
 from ..scores import kernel_scores
@@ -361,7 +361,7 @@ class KernelLeastSquares(TrainedEstimator):
         check_whole(self, "max_epochs")
         early_stopping.check_parameters(self)
         if hasattr(self, "n_components"):
-            principal_components.check(self)
+            leave_one_out_choice.check_components(self)
             if is_whole(self.n_components) and precomputed.is_asked_for(self):
                 warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
 

@@ -12,8 +12,8 @@ from .... import arrays, kernels
 from ....errors import ShallowsError
 from ....kernels import Kernel
 from ....spectrum.copies import Joined, join_copies
+from ....spectrum.kernel_ridge_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
-from ...leave_one_out_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
 from ...parameter_checks import is_number, is_positive
 from .narrower_bandwidth import are_classes, narrower
 

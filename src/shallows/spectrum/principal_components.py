@@ -13,9 +13,8 @@ from sklearn.decomposition import PCA
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
 from ..kernels.radial import RadialKernel
-from ..spectrum.copies import join_copies
-from .leave_one_out_choice import AUTO, LEAST_ROWS, choose_kernel_ridge
-from .parameter_checks import MOST, is_whole
+from .copies import join_copies
+from .kernel_ridge_choice import AUTO, LEAST_ROWS, choose_kernel_ridge
 
 CANDIDATES = (200, 100, 50)
 """Numbers of components that "auto" compares with all inputs, where they are at most `MOST_OF` of these."""
@@ -34,13 +33,6 @@ LARGEST = 1e100
 """Larger numbers, whose squares may overflow, are left to the fit to report."""
 
 BLOCK_BYTES = 2**25
-
-
-def check(estimator: Any) -> None:
-    """Refuse an ``n_components`` that is no number, "auto" or None."""
-    value = estimator.n_components
-    if value is not None and not (isinstance(value, str) and value == AUTO) and not is_whole(value):
-        raise ShallowsError(f"n_components must be a whole number from 1 to {MOST:,}, 'auto' or None, got {value!r}.")
 
 
 @dataclass(frozen=True)
