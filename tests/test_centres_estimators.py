@@ -269,6 +269,8 @@ def test_steps_are_taken_where_the_time_ends_before_some_conjugate_gradients(mon
     X, y, _ = table(EigenProCentresRegressor, rows)
     model = EigenProCentresRegressor(centres=30, random_state=0, max_epochs=2, **given).fit(X, y)
     assert model.effective_params_["solver"] == solver
+    timed = given == {"max_seconds": 50} and rows >= 1500
+    assert model.effective_params_.get("predicted_seconds") == (seconds if timed else None)
 
 
 @pytest.mark.parametrize("given", [{"kernel": "precomputed"}, {"bandwidth": 2.0}])

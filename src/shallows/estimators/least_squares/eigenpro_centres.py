@@ -75,10 +75,13 @@ class EigenProCentresFit(LeastSquaresFit):
         Which rows the points after the centres are.
     projection
         Onto the functions of the centres.
+    predicted_seconds : float or None
+        Of the conjugate gradients that ``max_seconds`` must suffice for, where they were timed.
     """
 
     n_centres: int = 0
     takes_steps: bool = False
+    predicted_seconds: float | None = None
     rows: Any = None
     fresh: Any = None
     projection: Any = None
@@ -196,7 +199,8 @@ class EigenProCentresMethod:
         may_change = self.solver == AUTO and not fit.takes_steps and fit.n >= ROWS_PER_CENTRE * fit.n_centres
         if self.max_seconds is None or not may_change or fit.data.matrix is not None:
             return points
-        if self._iteration_seconds(fit, points) > self.max_seconds:
+        fit.predicted_seconds = self._iteration_seconds(fit, points)
+        if fit.predicted_seconds > self.max_seconds:
             fit.takes_steps = True
             points = self._centres_and_fresh_points(fit)
         return points
@@ -402,9 +406,10 @@ class EigenProCentresMethod:
         return ProjectedEigenPro(float(fit.plan.step_size), average=fit.plan.batch_size < fit.n)
 
     def _report_of_steps(self, fit: EigenProCentresFit) -> dict[str, Any]:
+        timed = {} if fit.predicted_seconds is None else {"predicted_seconds": fit.predicted_seconds}
         if fit.takes_steps:
-            return super()._report_of_steps(fit) | {"solver": EIGENPRO}
-        return {"batch_size": fit.plan.batch_size, "solver": CONJUGATE_GRADIENTS}
+            return super()._report_of_steps(fit) | {"solver": EIGENPRO} | timed
+        return {"batch_size": fit.plan.batch_size, "solver": CONJUGATE_GRADIENTS} | timed
 
     def _store_model(self, fit: EigenProCentresFit, state: Any) -> None:
         self.dual_coef_ = arrays.to_numpy(state.coefficients[:, : fit.n_outputs])
@@ -599,7 +604,8 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
-        error; ``calibration`` the log-loss on the rows that it was learnt on.
+        error; ``calibration`` the log-loss on the rows that it was learnt on. ``predicted_seconds`` are those of five
+        conjugate gradients, by products with some rows that were timed, where ``max_seconds`` could change the solver.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -736,7 +742,8 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
-        error; ``calibration`` the log-loss on the rows that it was learnt on.
+        error; ``calibration`` the log-loss on the rows that it was learnt on. ``predicted_seconds`` are those of five
+        conjugate gradients, by products with some rows that were timed, where ``max_seconds`` could change the solver.
     timings_ : dict
         Seconds of each phase of the fit.
 
