@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import NEUTRAL, results, sample
 from shallows import arrays
-from shallows.arrays import Device
+from shallows.arrays import Device, linear_systems
 from shallows.errors import MissingExtraError, ShallowsError
 
 
@@ -320,6 +320,34 @@ def test_a_thin_product_of_another_library_is_its_own():
     block, a = sample(50, 30), sample(30, 4)
     made = arrays.thin_product(array_api_strict.asarray(block), array_api_strict.asarray(a))
     assert np.abs(np.asarray(made) - block @ a).max() < 1e-13
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("p", [512, 1300])
+def test_factors_are_the_same_by_any_number_of_threads(monkeypatch, n_threads, p, dtype):
+    monkeypatch.setattr(linear_systems, "workers_for", lambda x: n_threads)
+    L = np.tril(np.random.default_rng(0).normal(size=(p, p)) / np.sqrt(p)) + np.eye(p)
+    matrix, b = (L @ L.T).astype(dtype), sample(p, 3)
+    eps = np.finfo(dtype).eps
+    factor = arrays.cholesky_in_place(matrix.copy())
+    assert factor.dtype == dtype
+    assert np.abs(np.tril(factor) - np.linalg.cholesky(L @ L.T)).max() < 100 * eps
+    garbage = factor + np.triu(np.full((p, p), 7, dtype=dtype), 1)
+    found, expected = arrays.triangular_gram(garbage), L.T @ L
+    assert np.abs(np.tril(found - expected)).max() < 100 * eps
+    solved = arrays.solve_positive_definite(matrix.copy(), b)
+    assert np.abs(L @ L.T @ solved - b).max() < 1000 * eps
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("place", [0, 599])
+def test_a_matrix_that_is_not_positive_definite_has_no_factor(monkeypatch, n_threads, place):
+    monkeypatch.setattr(linear_systems, "workers_for", lambda x: n_threads)
+    matrix = np.eye(600)
+    matrix[place, place] = -1.0
+    with pytest.raises(np.linalg.LinAlgError):
+        arrays.cholesky_in_place(matrix)
 
 
 @pytest.mark.parametrize("xp", [np, array_api_strict], ids=["numpy", "strict"])

@@ -17,6 +17,7 @@ from shallows import (
     FeatureEigenProRegressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
+    arrays,
     kernels,
 )
 from shallows.errors import ShallowsError
@@ -91,6 +92,26 @@ def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_
     assert told["bandwidths_as_good"][0] <= found.bandwidth <= told["bandwidths_as_good"][1]
     assert told["regularisations_as_good"][0] <= found.regularisation <= told["regularisations_as_good"][1]
     assert 0 < told["standard_error"] < told["error"] < 1
+
+
+@pytest.mark.parametrize("frequency", [0.05, 2.0, 20.0])  # The best bandwidth is wide, near the start, narrow.
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_evaluate_bandwidths_ahead_and_change_nothing(monkeypatch, frequency, threads):
+    x = np.random.default_rng(0).uniform(-1, 1, (150, 1))
+    y = np.sin(frequency * x) - np.sin(frequency * x).mean()
+    at_once = []
+
+    def chosen(n_threads):
+        monkeypatch.setattr(arrays, "n_threads", lambda: n_threads)
+        monkeypatch.setattr(arrays, "in_threads", lambda work, n: at_once.append(n) or [work(k) for k in range(n)])
+        return choose_ridge(lambda width: matrix_of(x, width), y, median=1.0)
+
+    alone, found = chosen(1), chosen(threads)
+    assert found.summary() == alone.summary() and found.bandwidths == alone.bandwidths
+    assert found.bandwidth == alone.bandwidth and found.regularisation == alone.regularisation
+    of_one, of_several = at_once[: len(alone.bandwidths)], at_once[len(alone.bandwidths) :]
+    assert set(of_one) == {1} and set(of_several) <= {threads, threads - 1}
+    assert len(of_several) <= -(-len(alone.bandwidths) // threads) + 1  # Hardly any was evaluated in vain.
 
 
 @pytest.mark.parametrize("unit", [1.0, 4.0])

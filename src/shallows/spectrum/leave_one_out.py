@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ START = int(np.flatnonzero(FACTORS == 1.0)[0])
 
 MARGIN = 0.01
 """A larger λ is preferred where its error is above the least by no more than this share: that much is chance."""
+
+MOST_THREADS = 3
+"""Bandwidths that are evaluated at the same time, of which the search may need only the first."""
 
 
 class RidgePath:
@@ -103,6 +106,17 @@ class RidgeChoice:
         return told | ({} if self.narrowing is None else {"narrowing": self.narrowing})
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A bandwidth that was tried, with its best λ: the error, that of each point, and those of the other λ."""
+
+    error: float
+    regularisation: float = math.nan
+    squares: np.ndarray = field(default_factory=lambda: np.full(1, math.inf))
+    errors: dict[float, float] = field(default_factory=dict)
+    path: RidgePath | None = None
+
+
 def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """The λ that are tried for a kernel matrix: `REGULARISATIONS` times its mean diagonal and the mean weight."""
     return REGULARISATIONS * float(np.mean(np.diagonal(matrix))) * (1.0 if weights is None else float(weights.mean()))
@@ -130,53 +144,68 @@ def choose_ridge(
     """
     constant = np.average((targets**2).sum(axis=1), weights=weights)
     constant = constant if constant > 0 else 1.0
-    found: dict[float | None, tuple[float, float, np.ndarray, dict[float, float]]] = {}
-    paths: dict[float | None, RidgePath] = {}
+    found: dict[float | None, Tried] = {}
+    ahead: dict[float | None, Tried] = {}  # Evaluated before the search asked for them
+    n_threads = min(MOST_THREADS, arrays.n_threads())
 
-    def look_at(width: float | None) -> float:
-        if width not in found:
-            with np.errstate(over="ignore"):
-                matrix = matrix_of(width)
+    def evaluate(width: float | None) -> Tried:
+        with np.errstate(over="ignore"), arrays.one_blas_thread():
+            matrix = matrix_of(width)
             if not np.isfinite(matrix).all():  # Values of a kernel without a bound; a larger bandwidth may have some.
-                found[width] = math.inf, math.nan, np.full(1, math.inf), {}
-                return math.inf
+                return Tried(math.inf)
             path = RidgePath(matrix, targets, weights)
             candidates = candidates_of(matrix, weights) if regularisation is None else np.array([regularisation])
             value, squares = path.best(candidates)
-            errors = {tried: float(s.mean()) / constant for tried, s in squares.items()}
-            found[width] = (errors[value], value, squares[value] / constant, errors)
-            if errors[value] <= min(tried[0] for tried in found.values()):
-                paths.clear()  # Only that of the best is kept: each holds two matrices.
-                paths[width] = path
-        return found[width][0]
+        errors = {tried: float(s.mean()) / constant for tried, s in squares.items()}
+        return Tried(errors[value], value, squares[value] / constant, errors, path)
+
+    def error_of(width: float | None, likely: Sequence[float] = ()) -> float:
+        """The error of a bandwidth; further threads evaluate those that the search is likely to ask for next."""
+        if width not in found:
+            if width not in ahead:
+                asked = [width, *(other for other in likely if other not in ahead)][:n_threads]
+                ahead.update(zip(asked, arrays.in_threads(lambda k: evaluate(asked[k]), len(asked)), strict=True))
+            found[width] = ahead.pop(width)
+            # Only the path of the best is kept: each holds two matrices.
+            least = min(tried.error for tried in found.values())
+            found.update({other: replace(tried, path=None) for other, tried in found.items() if tried.error > least})
+        return found[width].error
 
     if median is None or bandwidth is not None:
         best: float | None = bandwidth
-        look_at(best)
+        error_of(best)
     else:
+        widths = [median * float(factor) for factor in FACTORS]
         k = START
-        while True:
-            near = [j for j in (k, k - 1, k + 1) if 0 <= j < len(FACTORS)]
+
+        def error_at(j: int) -> float:
+            least = min(
+                (i for i in range(len(widths)) if widths[i] in found), key=lambda i: found[widths[i]].error, default=j
+            )
+            unknown = [i for i in range(len(widths)) if widths[i] not in found and i != j]
+            nearest = sorted(unknown, key=lambda i: (abs(i - least), abs(i - j)))
             # Errors that differ by rounding are equal, and then the search stays.
-            following = min(near, key=lambda j: round(look_at(median * float(FACTORS[j])), 9))
+            return round(error_of(widths[j], [widths[i] for i in nearest]), 9)
+
+        while True:
+            following = min((j for j in (k, k - 1, k + 1) if 0 <= j < len(widths)), key=error_at)
             if following == k:
                 break
             k = following
-        best = median * float(FACTORS[k])
-    error, value, squares, errors = found[best]
-    if error == math.inf:
+        best = widths[k]
+    chosen = found[best]
+    if chosen.error == math.inf:
         raise ShallowsError(
             "The kernel overflows on the training points. Bring X to a usual scale about the origin, or take other "
             "parameters of the kernel."
         )
-    path = paths[best] if best in paths else RidgePath(matrix_of(best), targets, weights)
     return RidgeChoice(
         bandwidth=best,
-        regularisation=value,
-        error=float(error),
-        standard_error=float(squares.std() / np.sqrt(len(squares))),
-        bandwidths={width: tried[0] for width, tried in sorted(found.items())} if best is not None else {},
-        regularisations=errors,
+        regularisation=chosen.regularisation,
+        error=chosen.error,
+        standard_error=float(chosen.squares.std() / np.sqrt(len(chosen.squares))),
+        bandwidths={width: tried.error for width, tried in sorted(found.items())} if best is not None else {},
+        regularisations=chosen.errors,
         n_rows=len(targets),
-        path=path,
+        path=RidgePath(matrix_of(best), targets, weights) if chosen.path is None else chosen.path,
     )

@@ -104,18 +104,17 @@ def components_for(
         choice = choose_kernel_ridge(kernel, AUTO, kernel_params, lambda some: points[some], *of_rows, seed)
         return None if choice is None else choice.path.squares(choice.regularisation)
 
-    best = None
     with arrays.one_blas_thread():
         found = principal_components(X, known[0], seed)
-        if found is None:
-            return None
-        of_inputs = losses_of(lambda points: points)
-        least = np.inf if of_inputs is None else of_inputs.mean()
-        for k in known if np.isfinite(least) else ():
-            if k <= found.directions.shape[1]:
-                tried = losses_of(found.first(k))
-                if tried is not None and tried.mean() <= least and components_are_surely_no_worse(of_inputs, tried):
-                    best, least = found.first(k), tried.mean()
+    if found is None:
+        return None
+    best, of_inputs = None, losses_of(lambda points: points)
+    least = np.inf if of_inputs is None else of_inputs.mean()
+    for k in known if np.isfinite(least) else ():
+        if k <= found.directions.shape[1]:
+            tried = losses_of(found.first(k))
+            if tried is not None and tried.mean() <= least and components_are_surely_no_worse(of_inputs, tried):
+                best, least = found.first(k), tried.mean()
     return best
 
 

@@ -73,11 +73,10 @@ def _solved(matrix: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
     n = len(matrix)
     matrix[np.diag_indices(n)] += ridge
     try:
-        factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
-    except scipy.linalg.LinAlgError:
+        return arrays.solve_positive_definite(matrix.copy(), right)
+    except np.linalg.LinAlgError:
         # Singular to rounding: the solution of least norm, whose products are the same.
         return scipy.linalg.lstsq(matrix, right, cond=n * np.finfo(np.float64).eps, check_finite=False)[0]
-    return scipy.linalg.cho_solve(factor, right, check_finite=False)
 
 
 def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations: int) -> tuple[np.ndarray, int]:

@@ -214,8 +214,7 @@ class KernelLeastSquares(TrainedEstimator):
     def _build(self, fit: LeastSquaresFit) -> None:
         fit.end_phase("preparation")
         rows = self._choice_rows(fit)
-        with arrays.one_blas_thread():
-            fit.choices = choices = Choices.begin(self, fit, *rows)
+        fit.choices = choices = Choices.begin(self, fit, *rows)
         choices.narrow(self, fit)
         with arrays.one_blas_thread():
             fit.kernel = self._make_kernel(fit)

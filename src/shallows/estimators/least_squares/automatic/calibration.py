@@ -9,6 +9,8 @@ import numpy as np
 import scipy.optimize
 from scipy.special import expit, log_softmax
 
+from .... import arrays
+
 SPREAD = 3.0
 """Variance of the Gaussian prior that keeps the matrix of several classes near a multiple of the identity."""
 
@@ -80,7 +82,8 @@ def calibrate(
         here = np.average(own, axis=0, weights=weights)
         weights = weights * (wanted / np.where(here > 0, here, 1.0))[own.argmax(axis=1)]
     fit = _two_classes if scores.shape[1] == 1 else _several_classes
-    matrix, shift, loss = fit(scores, codes > 0, weights)
+    with arrays.one_blas_thread():
+        matrix, shift, loss = fit(scores, codes > 0, weights)
     return Calibration(matrix, shift, float(loss / weights.sum()), n)
 
 
