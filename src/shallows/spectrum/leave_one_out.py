@@ -207,5 +207,5 @@ def choose_ridge(
         bandwidths={width: tried.error for width, tried in sorted(found.items())} if best is not None else {},
         regularisations=chosen.errors,
         n_rows=len(targets),
-        path=RidgePath(matrix_of(best), targets, weights) if chosen.path is None else chosen.path,
+        path=chosen.path or evaluate(best).path,
     )
