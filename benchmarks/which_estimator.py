@@ -53,6 +53,8 @@ COLUMNS = (
 )
 SIZES = (1_000, 4_000, 16_000, 64_000, 250_000, 1_000_000)
 N_TEST = 10_000
+#: Of fewer estimators none is called the best.
+LEAST_MEASURED = 3
 #: The share of the machine that other programs may have during a fit.
 MOST_OTHERS = 0.1
 
@@ -519,14 +521,16 @@ def summary(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
     """A sentence for each range of rows: the fastest of those that come near the lowest error on every problem."""
     ranges: list[tuple[str, int, list[int], list[float]]] = []
     for size in sizes:
-        here = [measured for problem in PROBLEMS if len(measured := at(problem, size, found)) > 1]
+        here = [measured for problem in PROBLEMS if len(measured := at(problem, size, found)) >= LEAST_MEASURED]
+        if len(here) < 2:
+            continue
         lowest = [min(float(one["error"]) for one in of.values()) for of in here]
         ratios = {
             estimator: max(float(of[estimator]["error"]) / least for of, least in zip(here, lowest, strict=True))
             for estimator in ESTIMATORS
             if all(estimator in of for of in here)
         }
-        if len(here) < 2 or not ratios:
+        if not ratios:
             continue
         near = [estimator for estimator, ratio in ratios.items() if ratio <= 1.1 * min(ratios.values())]
         seconds = {estimator: sum(float(of[estimator]["fit_seconds"]) for of in here) for estimator in near}
