@@ -12,6 +12,7 @@ rule growth:
         ENVIRONMENT
     threads: os.cpu_count()
     params:
-        share=0.05 if SCALE == "demo" else 1.0,
+        share=0.02 if SCALE == "demo" else 1.0,
+        seeds=2 if SCALE == "demo" else 3,
     script:
         "../scripts/measure_growth.py"
