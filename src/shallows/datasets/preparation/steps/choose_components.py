@@ -46,6 +46,7 @@ class ChooseComponents(FeatureStep):
 
     def _number(self, table: Table) -> int | None:
         from shallows.datasets.preparation.row_draws import draw_rows
+        from shallows.losses.margins import Hinge
         from shallows.spectrum import principal_components
 
         n = table.n_rows("train")
@@ -57,14 +58,9 @@ class ChooseComponents(FeatureStep):
             start += len(block)
         y = np.concatenate(list(table.target_blocks("train")))[rows]
         if table.target_coding == "class indices":
-            targets = np.where(y[:, None] == np.arange(len(table.classes)), 1.0, -1.0)
+            targets = Hinge().encode(y, len(table.classes))
         else:
             targets = y.reshape(len(y), -1).astype(np.float64)
-            if table.target_coding == "indicators":
-                targets = 2 * targets - 1
-            elif table.target_coding == "values":
-                targets -= targets.mean(axis=0)
-        found = principal_components.components_for(
-            "auto", "gaussian", None, x, targets, None, self.seed, 2 * x.nbytes + 2**30
-        )
+        budget = 2 * x.nbytes + 2**30  # Of which components take a quarter at most; the rows are few.
+        found = principal_components.components_for("auto", "gaussian", None, x, targets, None, self.seed, budget)
         return None if found is None else found.directions.shape[1]
