@@ -10,12 +10,14 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from datasets_example import MIRROR, dataset, needs_mirror, prepared, three_classes, write_table
 from shallows import EigenProClassifier, datasets
 from shallows.datasets import DatasetError
 from shallows.datasets.preparation import pipeline, working_table
 from shallows.datasets.preparation.row_store import Allowance, RowStore
+from shallows.datasets.preparation.steps import check_steps
 from shallows.datasets.prepared import ARRAYS
 from shallows.datasets.sources import ArrayPart, Source
 from shallows.errors import UnknownNameError
@@ -120,6 +122,14 @@ def test_features_stay_where_no_components_are_better(tmp_path, numbers, steps, 
     assert chosen.info["statistics"][-1]["choose_components"] == {"n_components": None}
     # The numbers of classes are no values: each column tells one class from the others.
     assert all(len(np.unique(column)) == 2 for column in asked[0][4].T)
+
+
+def test_components_of_sparse_features_are_not_chosen(tmp_path):
+    x, y = scipy.sparse.random(80, 300, 0.01, "csr", random_state=0, dtype=np.float64), np.arange(80) % 2
+    entry = dataset(n_train=60, n_test=20, n_features=300, files=())
+    source = Source(ArrayPart(x[:60], y[:60]), ArrayPart(x[60:], y[60:]))
+    with pytest.raises(DatasetError, match=r"'toy' are sparse. Give a number of components"):
+        pipeline.prepare_source(entry, source, [], tmp_path / "out", check_steps([{"choose_components": {}}]))
 
 
 def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):
