@@ -16,7 +16,7 @@ from shallows.solvers.least_squares.nystrom_conjugate_gradients import NystromCo
 N, P, RIDGE = 600, 60, 0.3
 
 
-def problem(*, p=P, n=N, weights=False, kept=None, xp=np, dtype=np.float64, outputs=2):
+def problem(*, p=P, n=N, weights=False, kept=None, xp=np, dtype=np.float64, outputs=2, first=(0, 0)):
     x, y = sample(n).astype(dtype), sample(n, outputs, seed=1000).astype(dtype)
     w = np.random.default_rng(0).uniform(0.2, 1.0, size=(n, 1)).astype(dtype) if weights else None
     kernel, points = kernels.make("gaussian", 1.5), kernels.augmented(xp.asarray(x))
@@ -24,7 +24,8 @@ def problem(*, p=P, n=N, weights=False, kept=None, xp=np, dtype=np.float64, outp
     of_centres = None if own is None else own[:p, 0]
     made = nystrom.make_preconditioner(kernel, centres, n, RIDGE, of_centres, of_all_points=p == n)
     strips = None if kept is None else KeptStrips(n, centres, kept)
-    return NystromProblem(kernel, centres, lambda b: points[b, :], xp.asarray(y), made, own, RIDGE, kept=strips)
+    given = kernel, centres, lambda b: points[b, :], xp.asarray(y), made, own, RIDGE
+    return NystromProblem(*given, kept=strips, n_first=first[0], batch_size=first[1])
 
 
 def minimiser(held):
@@ -43,15 +44,29 @@ def trained(held, batch=N, epochs=60, settled=0.0):
     return training.train(solver, held, training.Batches(n, batch, 0), training.Stopping(epochs))
 
 
-@pytest.mark.parametrize(("weights", "batch", "kept"), [(False, N, None), (True, 77, 10**8), (True, N, 10**5)])
-def test_it_finds_the_minimiser_and_knows_its_loss(weights, batch, kept):
-    held = problem(weights=weights, kept=kept)
+@pytest.mark.parametrize(
+    ("weights", "batch", "kept", "first"),
+    [(False, N, None, 0), (True, 77, 10**8, 0), (True, N, 10**5, 0), (False, 90, None, 180), (True, 70, 10**5, 140)],
+)
+def test_it_finds_the_minimiser_and_knows_its_loss(weights, batch, kept, first):
+    held = problem(weights=weights, kept=kept, first=(first, batch))
     run, (best, K) = trained(held, batch), minimiser(held)
     assert np.abs(K @ (run.state.coefficients - best)).max() < 1e-6
     w = 1.0 if held.weights is None else held.weights
     loss = (w * (K @ run.state.coefficients - held.targets) ** 2).sum() / (w * held.targets**2).sum()
     assert run.losses[-1] == pytest.approx(loss, rel=1e-9)
-    assert run.losses[0] == 1.0
+    assert (run.losses[0] > loss) if first else (run.losses[0] == 1.0)
+
+
+def test_where_values_are_not_kept_it_begins_at_the_solution_of_some_rows():
+    room, (X, y) = f"{arrays.resident_memory() // 10**6 + 60}MB", table(20_000)
+    options = {"centres": 400, "bandwidth": 1.5, "regularisation": 1.0, "tol": 0.0, "random_state": 0}
+    fits = [EigenProCentresRegressor(**options, memory=memory).fit(X, y) for memory in (room, None)]
+    made_anew, kept = (fit.effective_params_ for fit in fits)
+    assert made_anew["kept_fraction"] < 0.5 < kept["kept_fraction"]
+    assert made_anew["n_epochs"] < 0.6 * kept["n_epochs"]  # 6 and 13
+    losses = [((fit.predict(X) - y) ** 2).sum() for fit in fits]
+    assert losses[0] == pytest.approx(losses[1], rel=0.03)
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -61,15 +61,17 @@ class DistributedNystromConjugateGradients(NystromConjugateGradients):
     """`NystromConjugateGradients` with the rows of a batch divided among processes; each takes every iteration."""
 
     @staticmethod
-    def _product(problem: DistributedNystromProblem, a: Array | None, batch: slice) -> tuple[Array, Any]:
-        ranks, mine, targets = problem.ranks, problem.ranks.piece(batch), problem.targets
-        xp, shape = arrays.namespace(targets), (problem.centres.shape[0], targets.shape[1])
-        image, squares = xp.zeros(shape, dtype=xp.float64), 0.0
+    def _product(
+        problem: DistributedNystromProblem, a: Array, batch: slice, *, subtracts_targets: bool
+    ) -> tuple[Array, Array, Array]:
+        ranks, mine, xp = problem.ranks, problem.ranks.piece(batch), arrays.namespace(a)
+        p, c = a.shape
+        parts = [xp.zeros((rows, c), dtype=xp.float64) for rows in (p, 1, 1)]
         if mine.start < mine.stop:
-            image, squares = NystromConjugateGradients._product(problem, a, mine)
-            ranks.count((mine.stop - mine.start) * shape[0])
-        summed = ranks.sum(xp.concat([image, xp.zeros((1, shape[1]), dtype=xp.float64) + squares]))
-        return arrays.contiguous(summed[:-1, :]), summed[-1:, :] if a is None else 0.0
+            parts = NystromConjugateGradients._product(problem, a, mine, subtracts_targets=subtracts_targets)
+            ranks.count((mine.stop - mine.start) * p)
+        summed = ranks.sum(xp.concat(list(parts)))
+        return arrays.contiguous(summed[:p, :]), summed[p : p + 1, :], summed[p + 1 :, :]
 
 
 class DistributedCentresMatrix(CentresMatrix):
@@ -97,6 +99,9 @@ class DistributedEigenProCentresFit(DistributedLeastSquaresFit):
 
     def _make_problem(self, fit: EigenProCentresFit, budget: int) -> CentresProblem | NystromProblem:
         made = super()._make_problem(fit, budget)
+        if not fit.takes_steps:
+            fit.plan.batch_size = self._ranks.from_first(fit.plan.batch_size)
+            made = replace(made, n_first=self._ranks.from_first(made.n_first), batch_size=fit.plan.batch_size)
         fit.gram = DistributedCentresMatrix(
             self._ranks, fit.plan.kernel, made.centres, fit.rows, made.budget, made.kept
         )

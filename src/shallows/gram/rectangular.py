@@ -42,6 +42,11 @@ class KeptStrips:
         self._n, self._lock = n, threading.Lock()
 
     @property
+    def n_rows(self) -> int:
+        """Rows whose values can be kept, in batches that are much higher than a strip."""
+        return min(self._n, self._n_slots * self._height)
+
+    @property
     def kept_fraction(self) -> float:
         """Share of the rows whose values are kept now."""
         return sum(stop - start for start, stop in self._made) / self._n
@@ -84,24 +89,24 @@ def forward_and_back(
     points: Array,
     centres: Array,
     a: Array,
-    respond: Callable[[Array, slice], tuple[Array, float]],
+    respond: Callable[[Array, slice], tuple[Array, Any]],
     *,
     budget: int,
     kept: KeptStrips | None = None,
     first: int = 0,
     sums: Any = None,
-) -> tuple[Array, float]:
+) -> tuple[Array, Any]:
     """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, of which a strip of rows is held, or what is kept.
 
     Values of the kernel cost several times what the products with few columns do, so each is made once and serves both;
     but where `shallows.gram.fused` applies, to make it twice costs less than to write it down.
 
     ``points`` (m, d + 2): augmented. ``centres`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: given ``K[rows] @
-    a`` and the rows, returns an array of the same shape and a number. It is called from several threads. ``budget``:
-    Bytes that the strips may take; at the least 16 rows a worker are held. ``kept``: strips that later calls find
-    again; ``first`` is then the number of the first of the points among all of its rows. ``sums``: dtype that the
-    products of strips are added up in; none is that of ``a``. Returns ``product`` (p, c); ``total``: the sum of the
-    numbers.
+    a`` and the rows, returns an array of the same shape and a number, or an array, to add up. It is called from several
+    threads. ``budget``: Bytes that the strips may take; at the least 16 rows a worker are held. ``kept``: strips that
+    later calls find again; ``first`` is then the number of the first of the points among all of its rows. ``sums``:
+    dtype that the products of strips are added up in; none is that of ``a``. Returns ``product`` (p, c); ``total``: the
+    sum of what ``respond`` gave beside.
     """
     xp = arrays.namespace(points)
     m, p = points.shape[0], centres.shape[0]
@@ -118,7 +123,7 @@ def forward_and_back(
     height = -(-m // n_strips)
     strips, spans = list(arrays.blocks(m, height)), _spans(centres)
 
-    def work(worker: int) -> tuple[Array, float]:
+    def work(worker: int) -> tuple[Array, Any]:
         total, out = 0.0, xp.zeros((p, a.shape[1]), dtype=sums)
         scratch: list[Array] = []
         for rows in strips[worker::n_workers]:
@@ -138,13 +143,13 @@ def forward_and_back(
             if keeps and not made:
                 kept.finish(here)
             response, number = respond(values, rows)
-            total += number
+            total = total + number
             for span, block in zip(spans, blocks, strict=True):
                 out[span, :] += arrays.astype(arrays.thin_product(block.T, response), sums)
         return out, total
 
     products, totals = zip(*arrays.in_threads(work, n_workers), strict=True)
-    return arrays.sum_in_order(list(products)), float(sum(totals))
+    return arrays.sum_in_order(list(products)), sum(totals)
 
 
 def _fused(
@@ -152,13 +157,13 @@ def _fused(
     points: Array,
     centres: Array,
     a: Array,
-    respond: Callable[[Array, slice], tuple[Array, float]],
-) -> tuple[Array, float]:
+    respond: Callable[[Array, slice], tuple[Array, Any]],
+) -> tuple[Array, Any]:
     total, out = 0.0, arrays.namespace(points).zeros_like(a)
     for rows in arrays.blocks(points.shape[0], cross.FUSED_ROWS):
         here = points[rows, :]
         response, number = respond(fused.product(kernel, here, centres, a), rows)
-        total += number
+        total = total + number
         # The kernel is symmetric, so the transposed product is that of centres and points.
         out += fused.product(kernel, centres, here, response)
-    return out, float(total)
+    return out, total

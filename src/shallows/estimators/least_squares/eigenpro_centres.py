@@ -49,13 +49,17 @@ CENTRES_PER_ROOT, MOST_CENTRES = 40.0, 12_500
 CENTRES_PER_DIMENSION, LEAST_CENTRES = 10.0, 1000
 """And no more than so many times the effective dimension of the problem, but at least so many."""
 
-FEWEST_ITERATIONS, TIMED_ROWS = 5, 2048
-"""solver="auto" takes EigenPro's steps where ``max_seconds`` end before so many conjugate gradients, as products with
-so many rows tell."""
+FEWEST_PASSES, TIMED_ROWS = 3, 2048
+"""solver="auto" takes EigenPro's steps where ``max_seconds`` end before so many passes of conjugate gradients over the
+rows, as products with so many rows tell. After three passes these err no more than after three epochs of the steps."""
 
 ROWS_PER_CENTRE = 50
 """And only where there are so many rows for each centre. With fewer, an epoch has few batches, and the decomposition
 for the steps takes as long as some epochs."""
+
+LEAST_FIRST, MOST_KEPT = 0.1, 0.7
+"""Before all rows conjugate gradients learn those whose kernel values are kept, and at least this share of the rows;
+not where more are kept than `MOST_KEPT`. They then need 7 to 10 passes over all rows in the place of 15 to 18."""
 
 EIGENPRO, CONJUGATE_GRADIENTS = "eigenpro", "conjugate_gradients"
 
@@ -76,7 +80,7 @@ class EigenProCentresFit(LeastSquaresFit):
     projection
         Onto the functions of the centres.
     predicted_seconds : float or None
-        Of the conjugate gradients that ``max_seconds`` must suffice for, where they were timed.
+        Of the passes over the rows that ``max_seconds`` must suffice for, where some rows were timed.
     """
 
     n_centres: int = 0
@@ -206,7 +210,7 @@ class EigenProCentresMethod:
         return points
 
     def _iteration_seconds(self, fit: EigenProCentresFit, points: Array) -> float:
-        """Seconds of `FEWEST_ITERATIONS` of conjugate gradients, by a product with some rows, which are read anew."""
+        """Seconds of `FEWEST_PASSES` over all rows, by a product with some rows, which are read anew."""
         n, centres = fit.n, points[: fit.n_centres, :]
         given = self.kernel, None if isinstance(self.bandwidth, str) else self.bandwidth, self.kernel_params
         kernel = chosen_kernel(*given, centres[:TIMED_ROWS, :], fit.seed, all_equal=False)
@@ -220,7 +224,7 @@ class EigenProCentresMethod:
             arrays.synchronise(product)
             seconds = (time.perf_counter() - began) * n / (rows.stop - rows.start)
         kept = min(1.0, fit.budget / (2.0 * n * fit.n_centres * centres.dtype.itemsize))
-        return seconds * (1.0 + (FEWEST_ITERATIONS - 1) * (1.0 - kept))
+        return seconds * (1.0 + (FEWEST_PASSES - 1) * (1.0 - kept))
 
     def _centres_and_fresh_points(self, fit: EigenProCentresFit) -> Array:
         """The centres, whose number is chosen here, and after them points on which the step is measured."""
@@ -383,7 +387,18 @@ class EigenProCentresMethod:
             of_centres,
             of_all_points=self._samples_centres and fit.n_centres == fit.n,
         )
-        return NystromProblem(*given, made, *last)
+        n_first = self._first_rows_to_learn(fit)
+        return NystromProblem(*given, made, *last, n_first=n_first, batch_size=fit.plan.batch_size)
+
+    @staticmethod
+    def _first_rows_to_learn(fit: EigenProCentresFit) -> int:
+        """How many rows, some batches, conjugate gradients learn before all of them; 0 if that saves nothing."""
+        n, kept = fit.n, fit.gram.kept.n_rows
+        first = max(kept, int(LEAST_FIRST * n))
+        if kept > MOST_KEPT * n or first < fit.n_centres:
+            return 0
+        fit.plan.batch_size = min(fit.plan.batch_size, first)
+        return first // fit.plan.batch_size * fit.plan.batch_size
 
     def _batches(self, fit: EigenProCentresFit) -> Any:
         batches, rows = super()._batches(fit), fit.problem.points
@@ -527,11 +542,12 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
         How the objective is minimised.
 
-        - "auto": "eigenpro" where one of its parameters is set, λ is 0, or ``max_seconds`` end before five conjugate
-          gradients and there are fifty rows for each centre; else "conjugate_gradients".
+        - "auto": "eigenpro" where one of its parameters is set, λ is 0, or ``max_seconds`` end before three passes of
+          conjugate gradients over the rows and there are fifty rows for each centre; else "conjugate_gradients".
         - "conjugate_gradients": on the equations of the centres, preconditioned with what the centres alone would give,
           as in Falkon. An epoch is one iteration with all rows; training ends with an iteration that lowers the
-          objective by less than a thousandth. Memory holds 2 p² numbers.
+          objective by less than a thousandth. Where memory keeps less than 0.7 of the kernel matrix, it begins at the
+          solution for the rows that are kept, or a tenth of all, in the first epoch. Memory holds 2 p² numbers.
         - "eigenpro": preconditioned gradients of batches, each projected onto the span of the centres, and the average
           of the iterates. Memory holds p² numbers. ``rank``, ``n_subsample``, ``batch_size``, ``step_size`` and
           ``damping`` are its parameters.
@@ -604,8 +620,8 @@ class EigenProCentresClassifier(EigenProCentresMethod, LeastSquaresClassifier):
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
-        error; ``calibration`` the log-loss on the rows that it was learnt on. ``predicted_seconds`` are those of five
-        conjugate gradients, by products with some rows that were timed, where ``max_seconds`` could change the solver.
+        error; ``calibration`` the log-loss on the rows that it was learnt on. ``predicted_seconds`` are those of three
+        passes over the rows, by products with some rows that were timed, where ``max_seconds`` could change the solver.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -667,11 +683,12 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
         How the objective is minimised.
 
-        - "auto": "eigenpro" where one of its parameters is set, λ is 0, or ``max_seconds`` end before five conjugate
-          gradients and there are fifty rows for each centre; else "conjugate_gradients".
+        - "auto": "eigenpro" where one of its parameters is set, λ is 0, or ``max_seconds`` end before three passes of
+          conjugate gradients over the rows and there are fifty rows for each centre; else "conjugate_gradients".
         - "conjugate_gradients": on the equations of the centres, preconditioned with what the centres alone would give,
           as in Falkon. An epoch is one iteration with all rows; training ends with an iteration that lowers the
-          objective by less than a thousandth. Memory holds 2 p² numbers.
+          objective by less than a thousandth. Where memory keeps less than 0.7 of the kernel matrix, it begins at the
+          solution for the rows that are kept, or a tenth of all, in the first epoch. Memory holds 2 p² numbers.
         - "eigenpro": preconditioned gradients of batches, each projected onto the span of the centres, and the average
           of the iterates. Memory holds p² numbers. ``rank``, ``n_subsample``, ``batch_size``, ``step_size`` and
           ``damping`` are its parameters.
@@ -742,8 +759,8 @@ class EigenProCentresRegressor(EigenProCentresMethod, LeastSquaresRegressor):
     effective_params_ : dict
         What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
         device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
-        error; ``calibration`` the log-loss on the rows that it was learnt on. ``predicted_seconds`` are those of five
-        conjugate gradients, by products with some rows that were timed, where ``max_seconds`` could change the solver.
+        error; ``calibration`` the log-loss on the rows that it was learnt on. ``predicted_seconds`` are those of three
+        passes over the rows, by products with some rows that were timed, where ``max_seconds`` could change the solver.
     timings_ : dict
         Seconds of each phase of the fit.
 
