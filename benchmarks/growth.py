@@ -33,6 +33,10 @@ QUANTITIES: dict[str, tuple[tuple[int, ...], dict[str, int]]] = {
     "centres or features": ((1_000, 2_000, 4_000, 8_000), {"rows": 50_000}),
 }
 USUAL = {"rows": 20_000, "inputs": 10, "outputs": 1}
+FEW_ROWS = (
+    "With {:g} of the rows of the full measurement, what a fit costs at any size counts for much, and of more centres "
+    "than rows as many as rows are taken: powers for large data need all rows.\n\n"
+)
 #: Where every point is a centre, time is the square of the rows, and fewer of them show it.
 ROWS_OF_SQUARES = (50_000, 100_000)
 
@@ -61,7 +65,9 @@ def main() -> None:
     table = "\n".join(lines)
     print(table)
     if asked.out:
-        asked.out.write_text(f"# {__doc__.splitlines()[0]}\n\n{table}\n", encoding="utf-8")
+        title = __doc__.splitlines()[0].rstrip(".")
+        few = "" if asked.share == 1 else FEW_ROWS.format(asked.share)
+        asked.out.write_text(f"# {title}\n\n{few}{table}\n", encoding="utf-8")
 
 
 def one_line(name: str, quantity: str, seeds: int, share: float) -> str:
