@@ -91,6 +91,13 @@ def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
     assert looked_at(X, codes, few=few, of_classes=True)[1] is few
 
 
+def test_features_are_looked_at_themselves_and_their_bandwidth_falls_no_further():
+    X, y = rough(N)
+    model = FeatureRidgeRegressor(features_params={"n_features": 1500}, random_state=0).fit(X, y)
+    tried = model.effective_params_["selection"]["narrowing"]["errors"]
+    assert model.effective_params_["bandwidth"] == pytest.approx(min(tried, key=tried.get), rel=1e-2)
+
+
 @pytest.mark.parametrize("changed", [{"n": 1_900}, {"budget": 10**7}, {"n_units": 500}])
 def test_few_rows_little_memory_or_few_centres_keep_it(changed):
     few, more = looked_at(*rough(N), **changed)
@@ -124,7 +131,8 @@ def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times(of_class
     def error(*rows) -> float:
         *distinct, own = narrower_bandwidth._distinct(*rows)
         codes = own if of_classes else None
-        return narrower_bandwidth._losses(kernels.make("gaussian", 0.13), *distinct, 1000, 1.0, codes).mean()
+        scores = narrower_bandwidth._scores_of_centres(kernels.make("gaussian", 0.13), *distinct, 1000, 1.0)
+        return narrower_bandwidth._losses(scores, *distinct[1:], codes).mean()
 
     weighted = error(points, targets, weights)
     assert error(points[copied], targets[copied], None) == pytest.approx(weighted, rel=1e-3)
@@ -164,8 +172,13 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
     y = y > y.mean() if has_classes else y
     seen = {}
 
-    def asked(choice, kernel_of, first_rows, n, d, budget, units, *, of_classes):
-        seen.update(rows=first_rows(1200), sizes=(n, d, units), kernel=kernel_of(0.3), of_classes=of_classes)
+    def asked(choice, kernel_of, first_rows, n, d, budget, units, *, of_classes, scores_of_features=None):
+        seen.update(rows=first_rows(1200), sizes=(n, d, units), of_classes=of_classes)
+        if scores_of_features is None:
+            assert kernel_of(0.3).bandwidth == 0.3
+        else:
+            points, targets, _ = first_rows(1200)
+            assert scores_of_features(0.3, points[:, :-2], targets[:800], None, 60, 1.0).shape == (400, 1)
         return replace(choice, bandwidth=0.3, narrowing={"rows": 7})
 
     monkeypatch.setattr(where, "narrower", asked)
@@ -177,5 +190,5 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
     assert np.abs(points[:, :2].mean(axis=0)).max() < 0.05
     assert seen["sizes"] == (1500, 2, n_units)
     assert seen["of_classes"] == has_classes
-    assert seen["kernel"].bandwidth == told["bandwidth"] == 0.3
+    assert told["bandwidth"] == 0.3
     assert told["selection"]["narrowing"] == {"rows": 7}

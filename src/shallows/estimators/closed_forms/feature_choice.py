@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,11 +11,11 @@ import numpy as np
 import scipy.sparse
 
 from ... import arrays, kernels, streams
-from ...kernels import Kernel
 from ...spectrum.copies import join_copies
 from ...spectrum.kernel_ridge_choice import with_enough_rows
 from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
 from ..least_squares.automatic.narrower_bandwidth import narrower
+from .normal_equations import solve_by_features
 
 
 def choose_on_features(
@@ -26,7 +27,6 @@ def choose_on_features(
     *,
     searches: bool,
     ridge: float | None,
-    kernel_of: Callable[[float], Kernel] | None = None,
     n_features: int = 0,
     budget: int = 0,
     of_classes: bool = False,
@@ -50,10 +50,8 @@ def choose_on_features(
         Whether the bandwidth is to be chosen, where the features have one.
     ridge : float, optional
         λ, where it is given.
-    kernel_of : callable, optional
-        The kernel of a bandwidth that the features are of, with which a narrower one is looked for as in `narrower`.
     n_features : int
-        How many features the model has.
+        How many features of a kernel the model has; a narrower bandwidth is then looked for as in `narrower`. Or 0.
     budget : int
         Bytes for that.
     of_classes : bool
@@ -96,6 +94,24 @@ def choose_on_features(
         return kernels.augmented(points - points.mean(axis=0)), *of_rows
 
     choice = with_enough_rows(n, chosen)
-    if choice is None or choice.bandwidth is None or kernel_of is None:
+    if choice is None or choice.bandwidth is None or not n_features:
         return choice
-    return narrower(choice, kernel_of, augmented, *X.shape, budget, n_features, of_classes=of_classes)
+    scores_of = functools.partial(_scores, make)
+    sizes = *X.shape, budget, n_features
+    return narrower(choice, None, augmented, *sizes, of_classes=of_classes, scores_of_features=scores_of)
+
+
+def _scores(
+    make: Callable[[float | None], Any],
+    bandwidth: float,
+    points: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+    n_features: int,
+    ridge: float,
+) -> np.ndarray:
+    """Outputs at the last points of ridge regression on features, which is fitted to the first ones' targets."""
+    n, points = len(targets), points.astype(np.float32)
+    features = make(bandwidth).set_params(n_features=n_features).fit(points).transform(points)
+    root = 1.0 if weights is None else np.sqrt(weights).astype(np.float32)
+    return features[n:] @ solve_by_features(iter([(root * features[:n], root * targets)]), ridge)

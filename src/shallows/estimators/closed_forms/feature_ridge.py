@@ -160,9 +160,7 @@ class _FeatureRidge:
         made = self._for_rows(self._make_transformer(self._seed()), X.shape[0]).get_params()
         if not self._searches() or "n_features" not in made or "kernel" not in made:
             return {}
-        name, _, parameters = kernels.translated(made["kernel"], None, made.get("kernel_params"))
         return {
-            "kernel_of": lambda width: kernels.make(name, width, **parameters),
             "n_features": made["n_features"],
             "budget": self._working_budget(arrays.Device("cpu")),
             "of_classes": are_classes(self),
