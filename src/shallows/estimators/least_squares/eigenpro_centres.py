@@ -14,7 +14,7 @@ import numpy as np
 from ... import arrays, gram, kernels, spectrum, streams
 from ...arrays import Array
 from ...errors import ShallowsError
-from ...gram import rectangular
+from ...gram import fused, rectangular
 from ...gram.rectangular import KeptStrips
 from ...kernels import Kernel
 from ...solvers.least_squares import nystrom_conjugate_gradients, projection
@@ -367,8 +367,9 @@ class EigenProCentresMethod:
         centres = arrays.contiguous(fit.points[: fit.n_centres, :])
         strips = min(STRIP_BYTES if arrays.device_of(fit.points).kind == "cpu" else 2**32, max(2**20, budget))
         fit.gram = CentresMatrix(fit.plan.kernel, centres, fit.rows, strips)
-        # A single epoch would not find again what it has kept.
-        fit.gram.kept = KeptStrips(fit.n, centres, 3 * (budget - strips) // 4 if self.max_epochs > 1 else 0)
+        # A single epoch would not find again what it has kept, and fused products make no block that could be kept.
+        keeps = self.max_epochs > 1 and not fused.applies(fit.plan.kernel, centres, fit.targets)
+        fit.gram.kept = KeptStrips(fit.n, centres, 3 * (budget - strips) // 4 if keeps else 0)
         points = fit.rows if fit.rows.held_bytes else RowsAhead(fit.rows, arrays.device_of(fit.points))
         given = fit.plan.kernel, centres, points, fit.targets
         last = fit.weights, fit.choices.regularisation, strips, fit.gram.kept
