@@ -25,6 +25,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import textwrap
 import time
 import warnings
 from collections.abc import Iterable
@@ -409,7 +410,13 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
                 ax.scatter(seconds, errors, s=[mark**2 for mark in marks], color=look["color"], zorder=3, linewidths=0)
                 if any(found.get((problem, estimator, n), {}).get("note") for n in sizes):
                     ax.scatter(seconds[-1:], errors[-1:], s=24, color="white", marker="x", zorder=4, linewidths=1.2)
-            ax.set(xscale="log", yscale="log", title=title, xlabel=f"seconds of a fit, {CORES} cores", ylabel=unit)
+            ax.set(
+                xscale="log",
+                yscale="log",
+                title=textwrap.fill(title, 40),
+                xlabel=f"seconds of a fit, {CORES} cores",
+                ylabel=unit,
+            )
             ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -443,7 +450,8 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "estimator, its marks grow with the rows:",
         f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster; dashed",
         "lines are those of other packages, for reference. A white cross ends a line whose estimator was not fitted",
-        "to more rows: it took, or would have taken, longer than a fit was given. One fit each, on an idle machine",
+        "to more rows: it took, or would have taken, longer than a fit was given, or more memory than there is.",
+        "One fit each, on an idle machine",
         f"with {CORES} cores, a thread for each; seconds are those of the clock, and small differences say nothing.",
         f"scikit-learn's pipelines have {N_FEATURES['RBFSampler']:,} random features, or {N_FEATURES['Nystroem']:,} of "
         "the Nyström method, and the bandwidth",
