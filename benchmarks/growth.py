@@ -33,6 +33,7 @@ QUANTITIES: dict[str, tuple[tuple[int, ...], dict[str, int]]] = {
     "centres or features": ((1_000, 2_000, 4_000, 8_000), {"rows": 50_000}),
 }
 USUAL = {"rows": 20_000, "inputs": 10, "outputs": 1}
+#: What stands above a table of fewer rows.
 FEW_ROWS = (
     "With {:g} of the rows of the full measurement, what a fit costs at any size counts for much, and of more centres "
     "than rows as many as rows are taken: powers for large data need all rows.\n\n"

@@ -1,5 +1,6 @@
 """The bandwidth of many rows: narrower than that of a few where more of them show it, and only there."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from shallows import (
 )
 from shallows.estimators.closed_forms import feature_choice
 from shallows.estimators.least_squares.automatic import choices, narrower_bandwidth
-from shallows.estimators.least_squares.automatic.narrower_bandwidth import narrower
+from shallows.estimators.least_squares.automatic.narrower_bandwidth import narrower, scores_of_centres
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3
@@ -49,7 +50,7 @@ def looked_at(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, f
     )
     first_rows = lambda m: (points[:m], targets[:m], None if weights is None else weights[:m])  # noqa: E731
     given = {"n": len(X), "d": X.shape[1], "budget": 2**33} | changed
-    return few, narrower(few, kernel_of, first_rows, **given)
+    return few, narrower(few, functools.partial(scores_of_centres, kernel_of), first_rows, **given)
 
 
 def test_a_fine_structure_is_found_by_more_rows_and_the_trend_goes_on_to_all():
@@ -98,6 +99,15 @@ def test_features_are_looked_at_themselves_and_their_bandwidth_falls_no_further(
     assert model.effective_params_["bandwidth"] == pytest.approx(min(tried, key=tried.get), rel=1e-2)
 
 
+def test_landmarks_are_looked_at_as_the_centres_that_they_are():
+    # Ridge regression on as many landmarks as half of the rows fits noise, and a useless bandwidth errs less.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3)).astype(np.float32)
+    y = np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=6000)
+    model = FeatureRidgeRegressor("nystrom", features_params={"n_features": 600}, random_state=0)
+    assert model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:]) > 0.2
+
+
 @pytest.mark.parametrize("changed", [{"n": 1_900}, {"budget": 10**7}, {"n_units": 500}])
 def test_few_rows_little_memory_or_few_centres_keep_it(changed):
     few, more = looked_at(*rough(N), **changed)
@@ -131,7 +141,11 @@ def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times(of_class
     def error(*rows) -> float:
         *distinct, own = narrower_bandwidth._distinct(*rows)
         codes = own if of_classes else None
-        scores = narrower_bandwidth._scores_of_centres(kernels.make("gaussian", 0.13), *distinct, 1000, 1.0)
+        points, *of_rows = distinct
+        n = len(points) - len(points) // narrower_bandwidth.ASIDE
+        fitted = (None if one is None else one[:n] for one in of_rows)
+        kernel_of = lambda width: kernels.make("gaussian", width)  # noqa: E731
+        scores = scores_of_centres(kernel_of, 0.13, points, *fitted, 1000, 1.0)
         return narrower_bandwidth._losses(scores, *distinct[1:], codes).mean()
 
     weighted = error(points, targets, weights)
@@ -172,13 +186,10 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
     y = y > y.mean() if has_classes else y
     seen = {}
 
-    def asked(choice, kernel_of, first_rows, n, d, budget, units, *, of_classes, scores_of_features=None):
+    def asked(choice, scores_of, first_rows, n, d, budget, units, *, of_classes, falls_on=True):
         seen.update(rows=first_rows(1200), sizes=(n, d, units), of_classes=of_classes)
-        if scores_of_features is None:
-            assert kernel_of(0.3).bandwidth == 0.3
-        else:
-            points, targets, _ = first_rows(1200)
-            assert scores_of_features(0.3, points[:, :-2], targets[:800], None, 60, 1.0).shape == (400, 1)
+        points, targets, _ = first_rows(1200)
+        seen["scores"] = scores_of(0.3, points, targets[:800], None, 60, 1.0)
         return replace(choice, bandwidth=0.3, narrowing={"rows": 7})
 
     monkeypatch.setattr(where, "narrower", asked)
@@ -190,5 +201,6 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
     assert np.abs(points[:, :2].mean(axis=0)).max() < 0.05
     assert seen["sizes"] == (1500, 2, n_units)
     assert seen["of_classes"] == has_classes
+    assert seen["scores"].shape == (400, 1)
     assert told["bandwidth"] == 0.3
     assert told["selection"]["narrowing"] == {"rows": 7}

@@ -63,15 +63,16 @@ class DistributedNystromConjugateGradients(NystromConjugateGradients):
     @staticmethod
     def _product(
         problem: DistributedNystromProblem, a: Array, batch: slice, *, subtracts_targets: bool
-    ) -> tuple[Array, Array, Array]:
+    ) -> tuple[Array, Array]:
         ranks, mine, xp = problem.ranks, problem.ranks.piece(batch), arrays.namespace(a)
         p, c = a.shape
-        parts = [xp.zeros((rows, c), dtype=xp.float64) for rows in (p, 1, 1)]
+        image, squares = (xp.zeros((rows, c), dtype=xp.float64) for rows in (p, 1))
         if mine.start < mine.stop:
-            parts = NystromConjugateGradients._product(problem, a, mine, subtracts_targets=subtracts_targets)
+            image, of_rows = NystromConjugateGradients._product(problem, a, mine, subtracts_targets=subtracts_targets)
+            squares = squares + of_rows
             ranks.count((mine.stop - mine.start) * p)
-        summed = ranks.sum(xp.concat(list(parts)))
-        return arrays.contiguous(summed[:p, :]), summed[p : p + 1, :], summed[p + 1 :, :]
+        summed = ranks.sum(xp.concat([image, squares]))
+        return arrays.contiguous(summed[:p, :]), summed[p:, :]
 
 
 class DistributedCentresMatrix(CentresMatrix):

@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse
 
 from ... import arrays, kernels, streams
+from ...kernels import Kernel
 from ...spectrum.copies import join_copies
 from ...spectrum.kernel_ridge_choice import with_enough_rows
 from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
-from ..least_squares.automatic.narrower_bandwidth import narrower
+from ..least_squares.automatic.narrower_bandwidth import narrower, scores_of_centres
 from .normal_equations import solve_by_features
 
 
@@ -27,6 +28,7 @@ def choose_on_features(
     *,
     searches: bool,
     ridge: float | None,
+    kernel_of: Callable[[float], Kernel] | None = None,
     n_features: int = 0,
     budget: int = 0,
     of_classes: bool = False,
@@ -50,6 +52,8 @@ def choose_on_features(
         Whether the bandwidth is to be chosen, where the features have one.
     ridge : float, optional
         λ, where it is given.
+    kernel_of : callable, optional
+        The kernel of a bandwidth, where the features are those of Nyström's method or others that centres stand for.
     n_features : int
         How many features of a kernel the model has; a narrower bandwidth is then looked for as in `narrower`. Or 0.
     budget : int
@@ -96,12 +100,12 @@ def choose_on_features(
     choice = with_enough_rows(n, chosen)
     if choice is None or choice.bandwidth is None or not n_features:
         return choice
-    scores_of = functools.partial(_scores, make)
-    sizes = *X.shape, budget, n_features
-    return narrower(choice, None, augmented, *sizes, of_classes=of_classes, scores_of_features=scores_of)
+    centres, sizes = kernel_of is not None, (*X.shape, budget, n_features)
+    scores_of = functools.partial(*((scores_of_centres, kernel_of) if centres else (_scores_of_features, make)))
+    return narrower(choice, scores_of, augmented, *sizes, of_classes=of_classes, falls_on=centres)
 
 
-def _scores(
+def _scores_of_features(
     make: Callable[[float | None], Any],
     bandwidth: float,
     points: np.ndarray,
@@ -110,8 +114,8 @@ def _scores(
     n_features: int,
     ridge: float,
 ) -> np.ndarray:
-    """Outputs at the last points of ridge regression on features, which is fitted to the first ones' targets."""
-    n, points = len(targets), points.astype(np.float32)
+    """Outputs at the last points of ridge regression on features, fitted to the targets of the first ones."""
+    n, points = len(targets), points[:, :-2].astype(np.float32)
     features = make(bandwidth).set_params(n_features=n_features).fit(points).transform(points)
     root = 1.0 if weights is None else np.sqrt(weights).astype(np.float32)
     return features[n:] @ solve_by_features(iter([(root * features[:n], root * targets)]), ridge)

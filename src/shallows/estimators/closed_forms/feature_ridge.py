@@ -55,6 +55,9 @@ SOLVERS = LazyTable(
 GROWING = ("fourier", "quasi_monte_carlo")
 """Maps of which more rows are given more features, where their number is left open."""
 
+RANDOM = (*GROWING, "fastfood")
+"""Maps whose features are drawn and do not depend on the points."""
+
 FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
 """So many features times √n, and the most: beyond 62,500 rows the time of a fit grows like n."""
 
@@ -160,7 +163,10 @@ class _FeatureRidge:
         made = self._for_rows(self._make_transformer(self._seed()), X.shape[0]).get_params()
         if not self._searches() or "n_features" not in made or "kernel" not in made:
             return {}
+        name, _, parameters = kernels.translated(made["kernel"], None, made.get("kernel_params"))
+        of_points = self.features not in RANDOM
         return {
+            "kernel_of": (lambda width: kernels.make(name, width, **parameters)) if of_points else None,
             "n_features": made["n_features"],
             "budget": self._working_budget(arrays.Device("cpu")),
             "of_classes": are_classes(self),

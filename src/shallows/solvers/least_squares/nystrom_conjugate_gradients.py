@@ -246,6 +246,7 @@ class NystromConjugateGradients:
             rows = 1 if name in _OF_OUTPUTS else problem.centres.shape[0]
             dtype = targets.dtype if name in ("coefficients", "along") else xp.float64
             made[name] = xp.zeros((rows, targets.shape[1]), dtype=dtype)
+        made["squares"] = _dots(targets if problem.weights is None else problem.weights * targets, targets)
         return NystromState(**made)
 
     def step(self, problem: NystromProblem, state: NystromState, batch: slice) -> NystromState:
@@ -253,11 +254,9 @@ class NystromConjugateGradients:
         p, first = problem.preconditioner, state.n_passes == 0
         if problem.n_first and first and state.n_seen == 0:
             self._learn_first_rows(problem, state)
-        image, squares, squares_at_start = self._product(problem, state.along, batch, subtracts_targets=first)
+        image, squares = self._product(problem, state.along, batch, subtracts_targets=first)
         state.image += image
-        if first:
-            state.squares += squares
-            state.squares_at_start += squares_at_start
+        state.squares_at_start += squares if first else 0.0
         state.n_seen += batch.stop - batch.start
         if state.n_seen < problem.targets.shape[0]:
             return state
@@ -314,15 +313,9 @@ class NystromConjugateGradients:
         state.along = problem.preconditioner.coefficients(state.direction)
 
     @staticmethod
-    def _product(
-        problem: NystromProblem, a: Array, batch: slice, *, subtracts_targets: bool
-    ) -> tuple[Array, Array, Array]:
-        """K_ZS W K_SZ a for the rows S of a batch, or K_ZS W (K_SZ a − y).
-
-        Beside it, for each output, Σ wᵢ yᵢ² and Σ wᵢ (f(xᵢ) − yᵢ)², or without the targets zeros.
-        """
+    def _product(problem: NystromProblem, a: Array, batch: slice, *, subtracts_targets: bool) -> tuple[Array, Any]:
+        """K_ZS W K_SZ a for the rows S of a batch; or K_ZS W (K_SZ a − y), and Σ wᵢ (f(xᵢ) − yᵢ)² of each output."""
         xp, targets, weights = arrays.namespace(problem.targets), problem.targets, problem.weights
-        squares, squares_here = (xp.zeros((1, targets.shape[1]), dtype=xp.float64) for _ in range(2))
 
         def respond(values: Array, rows: slice) -> tuple[Array, Any]:
             here = slice(batch.start + rows.start, batch.start + rows.stop)
@@ -330,7 +323,7 @@ class NystromConjugateGradients:
             weighted = values if weights is None else weights[here, :] * values
             return weighted, _dots(weighted, values) if subtracts_targets else 0.0
 
-        image, of_values = rectangular.forward_and_back(
+        return rectangular.forward_and_back(
             problem.kernel,
             problem.points(batch),
             problem.centres,
@@ -341,10 +334,6 @@ class NystromConjugateGradients:
             first=batch.start,
             sums=xp.float64,
         )
-        if subtracts_targets:
-            of_batch = targets[batch, :] if weights is None else weights[batch, :] * targets[batch, :]
-            squares, squares_here = _dots(of_batch, targets[batch, :]), squares_here + of_values
-        return image, squares, squares_here
 
 
 def _dots(a: Array, b: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +16,7 @@ from ....spectrum.copies import Joined, join_copies
 from ....spectrum.kernel_ridge_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
 from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ...parameter_checks import is_number, is_positive
-from .narrower_bandwidth import are_classes, narrower
+from .narrower_bandwidth import are_classes, narrower, scores_of_centres
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
 """Rows that a further set of outputs of a larger fit is not trained on: a fifth of the data between these."""
@@ -191,9 +192,8 @@ class Choices:
         if self.found is not None and self.found.bandwidth is not None:
             first_rows = lambda m: estimator._first_rows(fit, m)  # noqa: E731
             sizes = fit.n, fit.inputs.shape[1], fit.room, estimator._n_units(fit)
-            self.found = narrower(
-                self.found, kernels_of(estimator), first_rows, *sizes, of_classes=are_classes(estimator)
-            )
+            scores_of = functools.partial(scores_of_centres, kernels_of(estimator))
+            self.found = narrower(self.found, scores_of, first_rows, *sizes, of_classes=are_classes(estimator))
             self.bandwidth = self.found.bandwidth
 
     def choose_regularisation(self, estimator: Any, matrix_of: Callable[[np.ndarray], np.ndarray], fit: Any) -> None:

@@ -64,7 +64,7 @@ UNITS_PER_ROOT = 12.5
 
 def narrower(
     choice: RidgeChoice,
-    kernel_of: Callable[[float], Kernel] | None,
+    scores_of: Callable[..., Any],
     first_rows: Callable[[int], tuple[Any, Any, Any]],
     n: int,
     d: int,
@@ -72,7 +72,7 @@ def narrower(
     n_units: float = math.inf,
     *,
     of_classes: bool = False,
-    scores_of_features: Callable[..., np.ndarray] | None = None,
+    falls_on: bool = True,
 ) -> RidgeChoice:
     """Narrow a bandwidth that few rows chose where half of the rows have a smaller error then, by more than chance.
 
@@ -83,16 +83,17 @@ def narrower(
     classes the cross-entropy of outputs that are calibrated at these rows. Squares also fall where a function comes
     nearer to the step from −1 to +1 between two classes, though no label changes.
 
-    A function of random features is looked for by ridge regression on such features, which need a wider bandwidth than
-    centres do, and its bandwidth does not fall on: with a given number of features the best one is nearly the same for
-    20,000 and for 160,000 rows (5,000 features: on digits 6.2 and 5.2, on Covertype 1.6 both times).
+    Random features need a wider bandwidth than centres, and theirs does not fall on: with a given number of features
+    the best one is nearly the same for 20,000 and for 160,000 rows (5,000 features: on digits 6.2 and 5.2, on Covertype
+    1.6 both times).
 
     Parameters
     ----------
     choice : RidgeChoice
         By few rows, with the errors of the bandwidths beside its own.
-    kernel_of : callable
-        The kernel of a bandwidth; None with ``scores_of_features``.
+    scores_of : callable
+        Given a bandwidth, augmented points, targets and weights of the first of these, a number of centres or features
+        and λ: outputs at the other points of a function fitted to the first, such as `scores_of_centres`.
     first_rows : callable
         Augmented points, shape (m, d + 2), targets, shape (m, c), and weights, shape (m,), or None, of the first m rows
         in random order.
@@ -104,9 +105,8 @@ def narrower(
         Centres or features of the function that is to be fitted.
     of_classes : bool
         Whether targets are codes of classes, positive for a row's own, as `SquareLossClassifier` has them.
-    scores_of_features : callable, optional
-        Where the function is one of random features. Given a bandwidth, points, shape (m, d), targets and weights of
-        the first rows, a number of features and λ: outputs at the other points of ridge regression on so many features.
+    falls_on : bool
+        Whether the bandwidth is taken to fall on to all n rows.
 
     Returns
     -------
@@ -136,12 +136,9 @@ def narrower(
 
     def error_of(tried: float) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            if scores_of_features is None:
-                scores = _scores_of_centres(kernel_of(tried), *rows, p, choice.regularisation)
-            else:
-                points, *of_rows = rows
-                fitted = (None if one is None else one[:n_rows] for one in of_rows)
-                scores = scores_of_features(tried, points[:, :-2], *fitted, p, choice.regularisation)
+            points, *of_rows = rows
+            fitted = (None if one is None else one[:n_rows, :] for one in of_rows)
+            scores = scores_of(tried, points, *fitted, p, choice.regularisation)
             losses[tried] = _losses(scores, *rows[1:], own if of_classes else None)
         errors[tried] = float(losses[tried].mean())
         if not math.isfinite(errors[tried]):
@@ -168,12 +165,11 @@ def narrower(
     by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
     if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * errors[start]):
         return choice
-    told = {"rows": n_rows, "errors": dict(sorted(errors.items()))}
-    if scores_of_features is not None:
-        return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing=told)
-    power = math.log(width / _lowest(choice.bandwidths, start)) / math.log(n_rows / choice.n_rows)
-    width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
+    if falls_on:
+        power = math.log(width / _lowest(choice.bandwidths, start)) / math.log(n_rows / choice.n_rows)
+        width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
     # Rounded, so that it is the same however many threads have added up the errors.
+    told = {"rows": n_rows, "errors": dict(sorted(errors.items()))}
     return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing=told)
 
 
@@ -197,16 +193,22 @@ def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Arr
     return arrays.take_rows(points, first), *of_rows, arrays.take_rows(targets, first)
 
 
-def _scores_of_centres(
-    kernel: Kernel, points: Array, targets: Array, weights: Array | None, p: int, regularisation: float
+def scores_of_centres(
+    kernel_of: Callable[[float], Kernel],
+    bandwidth: float,
+    points: Array,
+    targets: Array,
+    weights: Array | None,
+    p: int,
+    regularisation: float,
 ) -> Array:
-    """Outputs at the last rows of a function of p centres that was fitted to the others."""
-    n = points.shape[0] - points.shape[0] // ASIDE
+    """Outputs at the last points of kernel ridge regression on p centres, fitted to the targets of the first ones."""
+    n, kernel = targets.shape[0], kernel_of(bandwidth)
     centres = arrays.contiguous(points[:p, :])
     of_centres = None if weights is None else weights[:p, 0]
     made = nystrom_conjugate_gradients.make_preconditioner(kernel, centres, n, regularisation, of_centres)
     kept = KeptStrips(n, centres, 2 * n * p * arrays.itemsize(centres))
-    of_rows = targets[:n, :], made, None if weights is None else weights[:n, :]
+    of_rows = targets, made, weights
     problem = NystromProblem(kernel, centres, lambda rows: points[rows, :], *of_rows, regularisation, kept=kept)
     solver = NystromConjugateGradients()
     state = solver.init(problem)
