@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.datasets import make_blobs
@@ -19,6 +22,7 @@ from estimators_example import (
     published,
     table,
 )
+from promises_example import EVERY, unfitted
 from shallows import EigenProClassifier
 
 pytestmark = brief
@@ -112,6 +116,38 @@ def test_a_constant_target_whose_mean_is_rounded_is_not_learnt(Estimator):
 
 
 # --------------------------------------------------------------------------------------------- weights
+
+
+ROWS = sample(30)
+# Targets as Python objects, one of which is spoilt, and what is said of it.
+SPOILT_TARGETS = [
+    (None, r"Input y contains NaN: y\[5\] is None"),
+    (pd.NA, r"Input y contains NaN: y\[5\] is <NA>"),
+    (float("nan"), r"Input y contains NaN"),
+    (float("inf"), r"Input y contains infinity"),
+    ("five", r"y\[5\] is 'five', which is no number"),
+    (10**400, r"y\[5\] is 1000.*which is no number that float64"),
+]
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name.endswith("Regressor")])
+@pytest.mark.parametrize(("value", "says"), SPOILT_TARGETS, ids=[str(value)[:5] for value, _ in SPOILT_TARGETS])
+def test_a_regression_names_the_target_that_is_no_number(name, value, says):
+    y = ROWS[:, 0].tolist()
+    y[5] = value
+    several = np.array([y, y], dtype=object).T
+    for given in (y, np.array(y, dtype=object), pd.Series(y, dtype=object), several):
+        if given is several and name.startswith("CoreVector"):  # One output only.
+            continue
+        with pytest.raises(ValueError, match=says):
+            unfitted(name).fit(ROWS, given)
+
+
+def test_targets_as_objects_are_the_numbers_that_they_stand_for():
+    numbers = ROWS[:, 0]
+    expected = unfitted("KernelRidgeRegressor").fit(ROWS, numbers).predict(ROWS)
+    for y in (numbers.astype(object), pd.Series(numbers, dtype=object), [Fraction(number) for number in numbers]):
+        assert np.array_equal(unfitted("KernelRidgeRegressor").fit(ROWS, y).predict(ROWS), expected)
 
 
 @each_eigenpro

@@ -22,6 +22,7 @@ from .. import arrays, training
 from ..gpu import gpu_checks
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from ..utils import progress
+from ..utils.plain_numbers import numeric_targets
 from . import class_weights, precomputed
 from .array_inputs import canonical_rows, on_host
 from .label_checks import refuse_missing_labels
@@ -171,8 +172,11 @@ class Estimator(BaseEstimator):
         ``first`` is False for further data of a model, which must have the features that the model knows.
         """
         X, y, sample_weight = native(X), on_host(y), on_host(sample_weight)
-        if self._takes_targets and not self._y_is_numeric:
-            refuse_missing_labels(y)
+        if self._takes_targets:
+            if self._y_is_numeric:
+                y = numeric_targets(y)
+            else:
+                refuse_missing_labels(y)
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": first}
         if not self._takes_targets:
             X, y = validate_data(self, X, **options), None

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import arrays, streams, training
 from ..errors import ShallowsError
+from ..utils.plain_numbers import numeric_targets
 from ..utils.stored_parameters import stores_parameters
 from . import backend, layers
 from .architectures import find, shape_of_examples
@@ -166,6 +167,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         vars(self).pop("weights_", None)
         architecture = find(self.architecture)
         self._check_parameters()
+        y = numeric_targets(y) if self._y_is_numeric else y
         X, y = validate_data(
             self, X, y, dtype=[np.float64, np.float32], multi_output=self._y_is_numeric, y_numeric=self._y_is_numeric
         )
