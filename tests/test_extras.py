@@ -67,20 +67,22 @@ except ImportError as error:
     assert f"pip install 'shallows[{extra}]'" in run_without([package], code)
 
 
+OTHERS = ["numba", "pandas", "yaml", "requests", "matplotlib", "seaborn", "snakemake", "jsonschema", "tqdm", "skops"]
+
+
 def test_every_public_estimator_can_be_imported_without_an_extra():
-    others = [
-        "numba",
-        "pandas",
-        "yaml",
-        "requests",
-        "matplotlib",
-        "seaborn",
-        "snakemake",
-        "jsonschema",
-        "tqdm",
-        "skops",
-    ]
-    assert run_without(others, "from shallows import *; print(EigenProClassifier.__name__)") == "EigenProClassifier"
+    assert run_without(OTHERS, "from shallows import *; print(EigenProClassifier.__name__)") == "EigenProClassifier"
+
+
+def test_help_and_tools_can_look_at_the_package_without_an_extra():
+    code = """
+import inspect, pydoc, shallows
+for name, room in inspect.getmembers(shallows, inspect.ismodule):
+    inspect.getmembers(room)
+    pydoc.render_doc(room)
+print("class EigenProClassifier" in pydoc.plain(pydoc.render_doc(shallows)), "report" in dir(shallows))
+"""
+    assert run_without([*OTHERS, "jinja2", "docutils", "mpi4py"], code) == "True False"
 
 
 def test_the_command_line_names_the_extra():

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import shallows
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -20,6 +22,14 @@ def test_every_link_of_a_page_leads_to_a_file(page):
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     links = [link for link in re.findall(r"\]\(([^)\s#]+)", text) if "://" not in link]
     assert not [link for link in links if not (path.parent / link).exists()]
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+def test_a_page_names_no_class_that_does_not_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    begins = {name.removesuffix(end) for name in shallows.__all__ for end in ("Classifier", "Regressor", "Features")}
+    of_others = {"KernelRidge", "Nystroem"} if "coming_from" in page else set()  # of scikit-learn
+    assert not set(re.findall(r"`([A-Za-z]+)`", text)) & (begins - {*shallows.__all__}) - of_others
 
 
 def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():

@@ -59,6 +59,32 @@ def test_a_name_that_is_in_no_table_is_refused_with_the_nearest():
     assert kernels.KERNELS.get("gausian") is None
 
 
+@pytest.mark.parametrize(
+    ("asked", "suggested"),
+    [
+        ("shallows.EigenPro", "'EigenProClassifier'"),
+        ("shallows.EigenproClassifier", "Did you mean 'EigenProClassifier'?"),
+        ("shallows.KernelPCA", "'FeatureKernelPCA' or 'DoublyStochasticKernelPCA'"),
+        ("shallows.TwoSampleTest", "'two_sample_test'"),
+        ("shallows.estimators.KernelRidgeClasifier", "'KernelRidgeClassifier'"),
+        ("shallows.kernels.Gausian", "'Gaussian'"),
+    ],
+)
+def test_an_attribute_that_does_not_exist_is_answered_with_the_nearest(asked, suggested):
+    module, _, name = asked.rpartition(".")
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'.*{re.escape(suggested)}"):
+        getattr(importlib.import_module(module), name)
+    assert not hasattr(importlib.import_module(module), name)
+    with pytest.raises(ImportError, match=re.escape(suggested)):
+        exec(f"from {module} import {name}")
+
+
+@pytest.mark.parametrize("name", ["__wrapped__", "_EigenPro", "Zebra"])
+def test_a_name_without_a_similar_one_has_no_suggestion(name):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
+        getattr(shallows, name)
+
+
 def test_to_import_one_estimator_imports_no_other_method():
     program = (
         "import sys; from shallows import RegularisedRiskClassifier as R; "

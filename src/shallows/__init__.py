@@ -6,8 +6,10 @@ The names below are loaded when they are first used, so that ``import shallows``
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
+from .errors import unknown_attribute
 from .estimators import ESTIMATORS
 from .utils.lazy_tables import LazyTable
 
@@ -42,6 +44,8 @@ _ROOMS = (
     "streams",
     "training",
 )
+_ROOMS_OF_EXTRAS = ("datasets", "report")
+"""Rooms that cannot be imported in a plain installation."""
 
 __all__ = [*ESTIMATORS, *_PUBLIC, "__version__"]
 
@@ -51,8 +55,12 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     if name in ESTIMATORS:
         return ESTIMATORS[name]
-    return _PUBLIC.attribute(name)
+    if name in _PUBLIC:
+        return _PUBLIC[name]
+    raise unknown_attribute(__name__, name, [*__all__, *_ROOMS])
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS})
+    # help() and inspect.getmembers() import every name of this list, so it has only what can be imported.
+    left_out = {room for room in _ROOMS_OF_EXTRAS if f"{__name__}.{room}" not in sys.modules}
+    return sorted({*__all__, *_ROOMS} - left_out)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import dis
 import importlib.util
+import sys
 from collections.abc import Collection, Hashable, Iterable
 
 
@@ -86,3 +88,53 @@ class TrainingInterrupted(ShallowsError):
 
 class CheckpointError(ShallowsError):
     """A checkpoint that belongs to another run, or that cannot be read."""
+
+
+def unknown_attribute(module: str, name: str, known: Iterable[str]) -> Exception:
+    """The error about an attribute that a module does not have; the message suggests up to four similar names.
+
+    Parameters
+    ----------
+    module : str
+    name : str
+        What was asked for.
+    known : iterable of str
+        The public names of the module.
+
+    Returns
+    -------
+    AttributeError, or ImportError in the statement ``from module import name``
+        Python replaces the message of an AttributeError in that statement by its own, which has no suggestion.
+    """
+    message = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        return AttributeError(message, name=name)
+    near = [repr(one) for one in _similar_names(name, known)]
+    if near:
+        message += f". Did you mean {' or '.join(filter(None, [', '.join(near[:-1]), near[-1]]))}?"
+    if _is_imported_by_name():
+        return ImportError(f"cannot import {name!r}: {message}", name=module)
+    return AttributeError(message, name=name)
+
+
+def _similar_names(name: str, known: Iterable[str]) -> list[str]:
+    """Names that contain the given one, whatever the case, else the most similar ones; at most four."""
+    folded = {one.replace("_", "").casefold(): one for one in sorted(known)}
+    wanted = name.replace("_", "").casefold()
+    if wanted in folded:
+        return [folded[wanted]]
+    containing = [key for key in folded if wanted in key] if len(wanted) > 2 else []
+    containing.sort(key=lambda key: (key.find(wanted), len(key)))
+    near = containing or difflib.get_close_matches(wanted, folded, n=2, cutoff=0.6)
+    return [folded[key] for key in near[:4]]
+
+
+def _is_imported_by_name() -> bool:
+    """Whether the caller of a module's ``__getattr__`` is the statement ``from module import name``."""
+    frame = sys._getframe()
+    while frame.f_code.co_name != "__getattr__":
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+    caller = frame.f_back
+    return caller is not None and caller.f_code.co_code[caller.f_lasti] == dis.opmap["IMPORT_FROM"]

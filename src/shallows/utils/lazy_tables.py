@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
-from ..errors import UnknownNameError
+from ..errors import UnknownNameError, unknown_attribute
 
 
 class LazyTable(MutableMapping[str, Any]):
@@ -65,7 +65,7 @@ class LazyTable(MutableMapping[str, Any]):
 
     def attribute(self, name: str) -> Any:
         """The entry that a module has under this name, for the ``__getattr__`` of the package that exports entries."""
-        for key, entry in self._entries.items():
-            if isinstance(entry, str) and name == (entry.partition(":")[2] or key):
-                return self[key]
-        raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
+        names = {entry.partition(":")[2] or key: key for key, entry in self._entries.items() if isinstance(entry, str)}
+        if name not in names:
+            raise unknown_attribute(self.package, name, names)
+        return self[names[name]]
