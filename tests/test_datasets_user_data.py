@@ -141,6 +141,50 @@ def test_libsvm_indices_count_from_zero_where_some_row_has_one(tmp_path):
     assert rows(opened.train)[0][1].tolist() == [1.5, 0, 0, 2]
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2020-01-{d:02d} {h:02d}:30:00",
+        "01/{d}/2020 {h}:05",
+        '"2020-01-{d:02d} {h:02d}:30:00"',
+        "2020-01-{d:02d} {h:02d}:30:00+02:00",
+        "{d} {h}:05",
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_table_with_times_is_no_libsvm_file(tmp_path, separator, time, place):
+    lines = []
+    for i in range(40):
+        cells = [f"{i * 0.3:.1f}", str(i * 7 % 11), str(i % 2)]
+        cells.insert(place, time.format(d=i % 28 + 1, h=i % 24))
+        lines.append(separator.join(cells))
+    entry = described(write(tmp_path / "times.csv", "\n".join(lines)), target=2 if place == 3 else 3)["entry"]
+    assert (entry["options"]["form"], entry["n_train"], entry["n_features"]) == ("table", 40, 2)
+
+
+@pytest.mark.parametrize("cell", ["3:2", "10:30", "chr1:12345", "::1", "5: high"])
+def test_other_cells_with_colons_stay_text(tmp_path, cell):
+    lines = [f"{i % 2} {cell if i % 3 else '04:10'} {i}.5" for i in range(40)]
+    lines = [line.replace(" high", "high") for line in lines]
+    description = described(write(tmp_path / "cells.txt", "\n".join(lines)), target=0)
+    assert description["entry"]["options"]["features"][0]["values"] == sorted({"04:10", cell.replace(" ", "")})
+
+
+@pytest.mark.parametrize("label", ["+1", "-1.5", "1e3", "1 qid:7", "nan"])
+def test_a_libsvm_file_with_the_ending_of_a_table_is_recognised(tmp_path, label):
+    lines = [f"{label}  1:.5\t7:-2e-05 12:nan  # a note" for i in range(40)]
+    path = write(tmp_path / "my.txt", "# a comment\n" + "\n".join(lines))
+    assert describe._form_of_text(path) == "libsvm"
+
+
+def test_a_wrong_line_of_a_libsvm_file_is_no_reason_to_take_it_for_a_table(tmp_path):
+    lines = [f"{i % 2} 1:{i}\n" for i in range(30)]
+    lines[3] = "1 3:x\n"
+    with pytest.raises(DatasetError, match="is not in LIBSVM form"):
+        described(write(tmp_path / "bad.txt", "".join(lines)))
+
+
 @pytest.mark.parametrize(
     "cells",
     [range(1, 31), [*range(12), None, *range(12)], ["u", "v", None, 3.5, "v"] * 5, [True, False] * 9, [-7, 2**62, 1e3]],

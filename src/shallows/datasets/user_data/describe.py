@@ -35,6 +35,11 @@ LEAST_ROWS = 20
 # Whole numbers of at most so many different values, each of them on several rows, are taken for classes.
 _MOST_CLASSES = 30
 _ROWS_PER_CLASS = 8
+_NUMBER = rb"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:nan|inf)"
+# A label (a word has an error of its own), and pairs of an index and a value. Numbers have no leading zeros, times do.
+_LIBSVM_ROW = re.compile(
+    rb"(?:%b|[A-Za-z]\w*)(\s+qid:\d+)?((?:\s+(?:0|[1-9]\d*):(?:%b))*)\s*(?:#.*)?" % (_NUMBER, _NUMBER)
+)
 
 
 def describe(request: Request) -> dict[str, Any]:
@@ -141,12 +146,14 @@ def dataset_of(description: Mapping[str, Any]) -> Dataset:
 def _form_of_text(path: Path) -> str:
     """Return the form of a text file by its first lines: LIBSVM and ARFF files often have the ending .txt, or none."""
     with open_binary(path) as file:
-        lines = [line.strip() for line in file.readlines(1 << 14)[:50]]
-    lines = [line for line in lines if line and not line.startswith((b"#", b"%"))][:5]
+        lines = [line.strip() for line in file.readlines(1 << 14)[:200]]
+    lines = [line for line in lines if line and not line.startswith((b"#", b"%"))]
     if lines and re.match(rb"(?i)@(relation|attribute)\b", lines[0]):
         return "arff"
-    pairs = [re.fullmatch(rb"\S+(\s+qid:\d+)?((\s+\d+:\S+)*)\s*(#.*)?", line) for line in lines]
-    return "libsvm" if all(pairs) and any(pair[2] for pair in pairs) else "table"
+    rows = [_LIBSVM_ROW.fullmatch(line) for line in lines]
+    # A few wrong lines do not make a table of a LIBSVM file; a wrong first line may be the header of a table.
+    is_libsvm = rows and rows[0] and sum(map(bool, rows)) > 0.9 * len(rows) and any(row and row[2] for row in rows)
+    return "libsvm" if is_libsvm else "table"
 
 
 def _guess_task(request: Request, summary: Summary) -> str:
