@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import array_api_strict
 import numpy as np
@@ -14,12 +15,20 @@ import shallows
 from doubly_stochastic_example import ALL, moons
 from engine_example import sample
 from pretended_gpu import pretended_gpu
-from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor, kernels
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticNoveltyDetector,
+    DoublyStochasticRegressor,
+    EigenProClassifier,
+    KernelSGDClassifier,
+    kernels,
+)
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures, block_sums
 from shallows.features.base import FeatureStream
 from shallows.features.random_features import RandomFeatures, stream_of
 from shallows.gpu import cuda
+from shallows.kernels.radial import RadialKernel
 
 SERIES = [
     kernels.Polynomial(3, 1.0, 0.5),
@@ -255,7 +264,7 @@ def test_the_origin_of_the_data_is_kept():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "heat_circle"}, r"'heat_circle' draws no random features.*'arc_cosine'\. KernelSGD.*'nystrom'"),
+        ({"kernel": "heat_circle"}, r"'heat_circle' draws no random features.*'arc_cosine'.*\. KernelSGD.*'nystrom'"),
         ({"kernel": rbf_kernel}, "'rbf_kernel' draws no random features"),
         ({"kernel": kernels.HeatCircle()}, "'heat_circle' draws no random features"),
         ({"kernel": "polynomial", "method": "cdsg"}, "'polynomial' have none. Take method='dsg' or 'udsg'"),
@@ -270,6 +279,52 @@ def test_the_origin_of_the_data_is_kept():
 def test_what_cannot_be_is_told(options, message):
     with pytest.raises(ShallowsError, match=message):
         DoublyStochasticClassifier(**options).fit(*moons())
+
+
+class OnlyFeatures(kernels.Kernel):
+    def random_features(self, seed, counter, n, x, mean_square, kept):
+        return x[:, :1] * np.ones(n, dtype=x.dtype)
+
+
+class ValuesToo(OnlyFeatures):
+    name = "mine"
+
+    def fill(self, left, others, out):
+        out[...] = np.outer(left[:, 0], others[:, 0])
+        return out
+
+    def diagonal(self, x):
+        return x[:, 0] ** 2
+
+
+@dataclass(frozen=True)
+class OnlyFactor(RadialKernel):
+    factor = 1.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (
+            OnlyFeatures(),
+            r"OnlyFeatures must also define name, diagonal, fill\..*\(shallows\.kernels\.Kernel\)",
+        ),
+        (ValuesToo(), "ValuesToo must also define relative_moment"),
+        (OnlyFactor(1.0), r"OnlyFactor must also define name, apply_in_place\..*kernels\.radial\.RadialKernel\)"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("Estimator", [DoublyStochasticClassifier, DoublyStochasticRegressor])
+def test_the_users_kernel_class_that_lacks_methods_is_refused_with_their_names(Estimator, kernel, message):
+    with pytest.raises(ShallowsError, match=message):
+        Estimator(kernel=kernel).fit(*moons())
+
+
+def test_other_estimators_refuse_it_too_and_take_a_kernel_without_random_features():
+    for Estimator in (EigenProClassifier, KernelSGDClassifier):
+        with pytest.raises(ShallowsError, match="OnlyFeatures must also define"):
+            Estimator(kernel=OnlyFeatures()).fit(*moons(100))
+        assert Estimator(kernel=ValuesToo()).fit(*moons(100)).predict(moons(5)[0]).shape == (5,)
 
 
 def test_features_that_vary_much_are_told_with_the_number():

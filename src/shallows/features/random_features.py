@@ -84,6 +84,8 @@ def check_draws_features(kernel: Any) -> None:
             f"made. Kernels that do: {kernels.names_that_define(*ways)}. KernelSGD and EigenPro take every kernel, and "
             "so does FeatureEigenPro with features='nystrom'."
         )
+    if isinstance(kernel, Kernel) and not kernel.has_frequencies:
+        kernel.check_complete("relative_moment")
 
 
 def stream_of(

@@ -105,8 +105,11 @@ def kind(name: Any) -> type[Kernel] | Kernel:
     ------
     UnknownNameError
         If there is no kernel of that name; the message has the nearest one.
+    ShallowsError
+        If a kernel's class lacks a method that every kernel needs; the message names it.
     """
     if isinstance(name, Kernel):
+        name.check_complete()
         return name
     if isinstance(name, type) and issubclass(name, Kernel):
         raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 from .. import arrays
@@ -45,17 +46,32 @@ class Kernel:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters but for the bandwidth: with name and bandwidth they make the kernel again."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "bandwidth"}
+        return {name: getattr(self, name) for name in self.parameter_names()}
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
         """Names of the parameters that the constructor takes beside the bandwidth."""
-        return tuple(f.name for f in fields(cls) if f.name != "bandwidth")
+        # A user's class that is not a dataclass has parameters that are not known here.
+        return tuple(f.name for f in fields(cls) if f.name != "bandwidth") if is_dataclass(cls) else ()
 
     @classmethod
     def defines(cls, *methods: str) -> bool:
         """Whether the kernel has one of some methods that not every kernel has, such as "frequencies"."""
         return any(getattr(cls, name) is not getattr(Kernel, name) for name in methods)
+
+    def check_complete(self, *more: str) -> None:
+        """Raise a `ShallowsError` if the class lacks a method that its kind of kernel needs, or one of ``more``."""
+        cls = type(self)
+        abstract = [name for name in dir(cls) if getattr(getattr(cls, name), "__isabstractmethod__", False)]
+        missing = [] if hasattr(self, "name") else ["name"]
+        missing += [*abstract, *(name for name in more if not cls.defines(name))]
+        if missing:
+            base = next(one for one in cls.__mro__[1:] if one.__module__.partition(".")[0] == "shallows")
+            place = f"{'shallows.kernels' if base is Kernel else base.__module__}.{base.__name__}"
+            raise ShallowsError(
+                f"The kernel class {cls.__name__} must also define {', '.join(missing)}. "
+                f"help({place}) describes each of them."
+            )
 
     @property
     def has_frequencies(self) -> bool:
@@ -70,10 +86,12 @@ class Kernel:
         """What `fill` takes of the left points, one row for each; the augmented points themselves if nothing else."""
         return points
 
+    @abstractmethod
     def fill(self, left: Array, others: Array, out: Array) -> Array:
         """Write the values of left points (as `left_factor` made them) and augmented points into ``out``."""
         raise NotImplementedError
 
+    @abstractmethod
     def diagonal(self, x: Array) -> Array:
         """k(xᵢ, xᵢ) for points, shape (n, d); shape (n,)."""
         raise NotImplementedError

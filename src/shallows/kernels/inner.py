@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,10 +32,12 @@ class PowerSeries(Kernel):
     P. Kar and H. Karnick (2012), "Random feature maps for dot product kernels", AISTATS 15.
     """
 
+    @abstractmethod
     def log_value(self, t: float) -> float:
         """The logarithm of f(t), for t > 0."""
         raise NotImplementedError
 
+    @abstractmethod
     def log_coefficients(self, t: float) -> np.ndarray:
         """The logarithms of aₙ for n = 0, 1, ..., up to where aₙ tⁿ/f(t) is zero to rounding."""
         raise NotImplementedError

@@ -7,6 +7,7 @@ block costs a pass for each feature.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -49,6 +50,7 @@ class ProductKernel(Kernel):
 
         return in_strips(out, work)
 
+    @abstractmethod
     def _write(self, part: Array, differences: Iterator[Array]) -> None:
         """Write the kernel's values, from (xⱼ − zⱼ)/σ feature by feature, each of the shape of ``part``."""
         raise NotImplementedError

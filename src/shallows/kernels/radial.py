@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,10 +36,12 @@ class RadialKernel(Kernel):
         check_positive("bandwidth", self.bandwidth)
 
     @property
+    @abstractmethod
     def factor(self) -> float:
         """What the squared distance is multiplied with before `apply_in_place` sees it (folded into the product)."""
         raise NotImplementedError
 
+    @abstractmethod
     def apply_in_place(self, scaled: Array) -> Array:
         """Kernel values from ``factor * ‖x − z‖²``, written over them.
 
