@@ -1,7 +1,9 @@
 import csv
 import json
 import os
+import re
 import signal
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -12,7 +14,7 @@ import pytest
 from estimators_example import published
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import datasets
+from shallows import cli, datasets
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.experiments.comparing import evaluations
 from shallows.experiments.planning import configuration, explain
@@ -20,6 +22,7 @@ from shallows.experiments.planning.runs import digest
 from shallows.experiments.running import record, run, single_fit
 from shallows.experiments.running.job import Conditions, Job, key_of
 from shallows.experiments.running.measures import predictions
+from shallows.reference import __main__ as reference
 from workflow_runs import PROJECT
 
 METHODS = own_configuration().methods
@@ -225,7 +228,38 @@ def test_every_target_can_be_explained_at_every_scale():
         for scale in configuration.SCALES:
             text = "\n".join(explain.explain(plan, target, scale))
             assert target in text and "about" in text
+            runs = re.findall(r"^  (\S.* on .* \[.*\]), seeds .*\n(.*)$", text, re.MULTILINE)
+            assert len(runs) == len({*runs}), (target, scale)
             assert "training" in text or not plan.series(target, scale)  # all its data may be missing
+
+
+def test_runs_that_differ_in_seed_and_marks_alone_are_explained_once():
+    plan = own_plan()
+    # Table 6 goes on to 80 and 160 epochs with one of its two seeds.
+    text = "\n".join(explain.explain(plan, "eigenpro_table6", "laptop"))
+    assert text.count("EigenPro on MNIST [kernel=Gaussian], seeds 0, 1: 0 of 2 done") == 1
+    assert re.search(r"40, 80, 160 epochs \(of seeds 0\)\n.* 20, 40 epochs \(of seeds 1\)", text)
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        lambda: explain.main([]),
+        lambda: explain.main(["eigenpro_table6", "--scale", "laptop"]),
+        lambda: reference.main(["list"]),
+        lambda: cli.main(["data", "list"]),
+    ],
+    ids=["explain", "explain a target", "reference", "shallows"],
+)
+def test_a_reader_that_leaves_early_ends_a_command_without_a_word(main, monkeypatch, capfd):
+    """As ``make explain | head`` does; Python flushes the output once more when it ends."""
+    monkeypatch.chdir(PROJECT)
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        main()
+    assert capfd.readouterr().err == ""
 
 
 def test_explaining_an_unknown_target_names_the_nearest(monkeypatch, capsys):

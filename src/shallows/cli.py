@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from shallows import __version__
 from shallows.errors import ShallowsError
+from shallows.utils.output import reader_may_leave
 
 if TYPE_CHECKING:
     from shallows.datasets.catalogue import Dataset
@@ -37,12 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: print(f"note: {message}", file=sys.stderr)
-            return chosen.run(chosen)
+            with reader_may_leave():
+                return chosen.run(chosen)
     except ShallowsError as error:
         print(f"shallows: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        sys.stderr.close()
     except OSError as error:
         print(f"shallows: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
         return 2

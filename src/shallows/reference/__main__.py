@@ -9,6 +9,7 @@ from pathlib import Path
 
 from shallows.errors import ShallowsError
 from shallows.experiments.planning.configuration import SCALES, load
+from shallows.utils.output import reader_may_leave
 
 #: Where the repository keeps them, below the folder of the project.
 REFERENCE = Path("results/reference")
@@ -27,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--agent", help="who ran the workflow, as a crate is to say it")
     options = parser.parse_intermixed_args(arguments)
     try:
-        return _run(options)
+        with reader_may_leave():
+            return _run(options)
+        return 0
     except ShallowsError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1

@@ -14,6 +14,7 @@ from typing import Any
 
 from shallows.datasets.listing.description import size_of
 from shallows.errors import ShallowsError
+from shallows.utils.output import reader_may_leave
 from shallows.utils.progress import duration
 
 from ..setting_text import format_setting
@@ -21,7 +22,7 @@ from . import costs, gpu_costs, target_entry
 from .configuration import SCALES
 from .costs import Cost
 from .plan import Plan
-from .runs import Run
+from .runs import Run, Series
 
 
 def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None = None) -> Iterator[str]:
@@ -39,8 +40,7 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
         yield f"  {word}: " + (f"not run: {absent[word]}" if word in absent else _data(plan, data))
     yield ""
     yield "Runs"
-    for series in plan.series(target, scale):
-        members = [plan.runs(scale)[run] for run in series.run_ids]
+    for series, members in _distinct(plan, target, scale):
         first = members[0]
         finished = [run for run in members if (results / run.folder / "record.json").exists()]
         state = f"{len(finished)} of {len(members)} done"
@@ -54,8 +54,13 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
                 name: f"{one:.4g}" if isinstance(one, float) else one for name, one in record["effective"].items()
             }
             yield f"    effective: {', '.join(f'{name}={one}' for name, one in chosen.items())}"
-        if first.marks:
-            yield f"    evaluated after {', '.join(map(str, first.marks))} {first.unit or spec['mark']}"
+        at: dict[tuple[float, ...], list[int]] = {}
+        for run in members:
+            at.setdefault(run.marks, []).append(run.seed)
+        for marks, seeds_there in at.items():
+            if marks:
+                which = "" if len(at) == 1 else f" (of seeds {', '.join(map(str, dict.fromkeys(seeds_there)))})"
+                yield f"    evaluated after {', '.join(map(str, marks))} {first.unit or spec['mark']}{which}"
         each = f"{_about(first.cost)} each"
         if card:
             there = _cost_on(plan, first, card)
@@ -81,6 +86,16 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
     if target in plan.figures:
         yield f"  {results}/figures/{target}.svg (and .png)"
     yield f"  Run it: snakemake --cores all {results}/tables/{target}.csv"
+
+
+def _distinct(plan: Plan, target: str, scale: str) -> Iterator[tuple[Series, list[Run]]]:
+    """The series of a target with their runs, each run once: series that differ in seeds and marks alone are joined."""
+    joined: dict[str, tuple[Series, dict[str, Run]]] = {}
+    for series in plan.series(target, scale):
+        runs = {run: plan.runs(scale)[run] for run in series.run_ids}
+        same = json.dumps([series.data, series.method, series.setting, series.parameters], default=str)
+        joined.setdefault(same, (series, {}))[1].update(runs)
+    return ((series, [*runs.values()]) for series, runs in joined.values())
 
 
 def _about(cost: Cost) -> str:
@@ -139,18 +154,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", help=f"estimate times on a GPU: {', '.join(gpu_costs.DEVICES)}")
     options = parser.parse_args(arguments)
     try:
-        plan = Plan.load(".")
-        scale = options.scale or plan.configuration.settings["scale"]
-        if not options.target:
-            for name, spec in plan.targets.items():
-                print(f"{name}: {spec['title']} ({spec['source']})")
-            return 0
-        card = gpu_costs.find(options.device) if options.device else None
-        print("\n".join(explain(plan, options.target, scale, card)))
+        with reader_may_leave():
+            _print(options)
     except ShallowsError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _print(options: argparse.Namespace) -> None:
+    plan = Plan.load(".")
+    scale = options.scale or plan.configuration.settings["scale"]
+    if not options.target:
+        for name, spec in plan.targets.items():
+            print(f"{name}: {spec['title']} ({spec['source']})")
+        return
+    card = gpu_costs.find(options.device) if options.device else None
+    print("\n".join(explain(plan, options.target, scale, card)))
 
 
 if __name__ == "__main__":
