@@ -30,7 +30,10 @@ with command_line.one_sentence():
     include: "workflow/Snakefile"
 
     command_line.check_command_line(
-        PLAN, COMPARISON, [one.name for one in workflow.rules]
+        PLAN,
+        COMPARISON,
+        [one.name for one in workflow.rules],
+        workflow.resource_settings,
     )
 
 

@@ -3,9 +3,13 @@
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from shallows import cli
-from shallows.experiments import watching
+from shallows.errors import ShallowsError
+from shallows.experiments import command_line, watching
 from shallows.reference import drawing
 from shallows.utils import project
 from workflow_runs import PROJECT
@@ -74,6 +78,25 @@ def test_a_comparison_needs_a_file_and_settings_with_values(tmp_path, capsys):
     assert cli.main(["compare", str(tmp_path / "my.csv"), "price"]) == 2
     said = capsys.readouterr().err
     assert "There is no file" in said and "NAME=VALUE, not 'price'" in said
+
+
+@pytest.mark.parametrize("cores", ["0", "-1", "2.5", "two", ""])
+def test_a_number_of_cores_below_one_is_refused_before_snakemake_starts(cores, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(watching, "watch", None)
+    (tmp_path / "my.csv").write_text("a,y\n1,2\n")
+    assert cli.main(["compare", str(tmp_path / "my.csv"), f"--cores={cores}"]) == 2
+    assert cli.main(["reproduce", "eigenpro_table6", f"--cores={cores}"]) == 2
+    with pytest.raises(SystemExit):
+        watching.main([f"--cores={cores}"])
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3 and all(f"at least 1, or all, but got {cores!r}. Write --cores 2" in one for one in said)
+
+
+@pytest.mark.parametrize("name", ["cores", "nodes", "local_cores"])
+def test_snakemakes_own_options_of_cores_are_checked(name):
+    command_line.check_cores_and_jobs(SimpleNamespace(cores=1, nodes=None, local_cores=2))
+    with pytest.raises(ShallowsError, match="at least 1, but got 0"):
+        command_line.check_cores_and_jobs(SimpleNamespace(**{name: 0}))
 
 
 def test_an_installed_package_has_the_project_within_it_and_leaves_a_clone_its_own(tmp_path, monkeypatch):

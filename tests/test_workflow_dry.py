@@ -108,6 +108,7 @@ def test_a_target_asks_for_its_own_runs_and_no_others(project):
     [
         (["eigenpro_tabel6"], "There is no target 'eigenpro_tabel6'. Did you mean 'eigenpro_table6'?"),
         (["hamster"], "There is no target 'hamster'."),
+        (["--cores", "0"], "--cores (or --jobs) needs a whole number of at least 1, but got 0."),
         (["--config", "sclae=demo"], "Did you mean 'scale'?"),
         (["--config", "dataset=my.csv", "compare"], "'compare' stands after --config"),
         (["compare", "dataset=my.csv"], "'dataset=my.csv' is a setting and stands after --config"),

@@ -313,17 +313,19 @@ def _compare(chosen: argparse.Namespace) -> int:
         raise ShallowsError(
             f"A setting is given as NAME=VALUE, not {wrong[0]!r}." if wrong else f"There is no file {chosen.file}."
         )
-    words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", chosen.cores, "compare"]
-    words += ["--config", f"dataset={chosen.file}", *chosen.settings]
+    words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
+    words += ["compare", "--config", f"dataset={chosen.file}", *chosen.settings]
     return watching.watch(words, Path("results", "own", "compare.log"))
 
 
 def _reproduce(chosen: argparse.Namespace) -> int:
     from shallows.experiments import watching
 
-    words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", chosen.cores, *chosen.targets]
+    words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
     results = Path("results", chosen.scale)
-    status = watching.watch([*words, "--config", f"scale={chosen.scale}"], results / "logs" / "make.log")
+    status = watching.watch(
+        [*words, *chosen.targets, "--config", f"scale={chosen.scale}"], results / "logs" / "make.log"
+    )
     for target in chosen.targets if status == 0 else ():
         if (table := results / "tables" / f"{target}.md").exists():
             print(table.read_text(encoding="utf-8"))

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from shallows.errors import ShallowsError, UnknownNameError
 
@@ -33,8 +34,12 @@ def one_sentence() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
-def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterable[str]) -> None:
-    """Check this program's own command line, and say where the report of a comparison will be."""
+def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterable[str], resources: Any = None) -> None:
+    """Check this program's own command line, and say where the report of a comparison will be.
+
+    ``resources`` are Snakemake's own settings of cores and jobs.
+    """
+    check_cores_and_jobs(resources)
     stages = [*stages]
     check_stages(sys.argv[1:], stages)
     check_storage(sys.argv[1:])
@@ -65,6 +70,15 @@ def _check_targets(words: list[str], known: list[str], folders: list[str], names
     for one in get_argument_parser().parse_known_args(words)[0].targets:
         if one in unknown:
             raise UnknownNameError("target", one, names)
+
+
+def check_cores_and_jobs(resources: Any) -> None:
+    """Refuse numbers of cores or jobs below 1, with which Snakemake waits forever."""
+    options = {"cores": "--cores (or --jobs)", "nodes": "--jobs", "local_cores": "--local-cores"}
+    for name, option in options.items():
+        number = getattr(resources, name, None)
+        if number is not None and number < 1:
+            raise ShallowsError(f"{option} needs a whole number of at least 1, but got {number}.")
 
 
 def check_stages(words: Iterable[str], stages: Iterable[str]) -> None:

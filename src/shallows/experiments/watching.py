@@ -25,6 +25,7 @@ from shallows.experiments.comparing.verdicts import Verdict
 from shallows.utils import project as own_project
 from shallows.utils.progress import duration
 
+from .command_line import one_sentence
 from .planning.configuration import SCALES
 
 #: What Snakemake says while all is well, and the line that each run ends with.
@@ -138,6 +139,19 @@ def watch(words: Sequence[str], log: Path) -> int:
     return child.returncode
 
 
+def check_cores(given: str) -> str:
+    """Return the value of ``--cores``; refuse all but whole numbers from 1 and "all", since with 0 Snakemake waits."""
+    try:
+        if given == "all" or int(given) >= 1:
+            return given
+    except ValueError:
+        pass
+    raise ShallowsError(
+        f"--cores needs a whole number of at least 1, or all, but got {given!r}. Write --cores 2 (CORES=2 with make), "
+        "or leave it out to use all cores."
+    )
+
+
 def project() -> Path:
     """The folder of the project: a clone that the present folder lies in, or what this package came with."""
     MissingExtraError.check("workflow", "The workflow", "snakemake")
@@ -156,9 +170,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--cores", default="all")
     options, more = parser.parse_known_args(words)
     results = Path("results", options.scale)
-    status = watch(
-        ["--cores", options.cores, *more, "--config", f"scale={options.scale}"], results / "logs" / "make.log"
-    )
+    with one_sentence():
+        cores = check_cores(options.cores)
+    status = watch(["--cores", cores, *more, "--config", f"scale={options.scale}"], results / "logs" / "make.log")
     if status == 0:
         print(*outcome(results), sep="\n")
         if (page := results / "report" / "index.html").exists():
