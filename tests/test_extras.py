@@ -1,7 +1,10 @@
 """The core alone: what needs an extra that is not installed says which one, in one sentence."""
 
+import importlib
+import os
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -44,6 +47,50 @@ from shallows import KernelSVMClassifier
 print(KernelSVMClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.0], [3.0]]))
 """
     assert run_without([], code) == "[0 1]"
+
+
+LOOP = """
+from shallows.utils.compilation import njit
+
+@njit(cache=True)
+def double(x):
+    return 2 * x
+"""
+
+
+def double_in(path, monkeypatch):
+    """The compiled loop of a module, as a new process loads it."""
+    path.write_text(LOOP)
+    os.utime(path, (1, 1))  # numba's index is for a file of one time
+    monkeypatch.syspath_prepend(path.parent)
+    sys.modules.pop(path.stem, None)
+    return importlib.import_module(path.stem).double
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    "damage", [lambda held: b"", lambda held: held[: len(held) // 2], lambda held: bytes(len(held))]
+)
+def test_a_loop_is_compiled_again_where_a_file_of_the_cache_is_damaged(ending, damage, tmp_path, monkeypatch):
+    pytest.importorskip("numba")
+    path = tmp_path / "a_loop.py"
+    assert double_in(path, monkeypatch)(2) == 4
+    (kept,) = tmp_path.rglob(f"*.{ending}")
+    kept.write_bytes(damage(kept.read_bytes()))
+    assert double_in(path, monkeypatch)(2) == 4
+    repaired = double_in(path, monkeypatch)
+    assert repaired(2) == 4
+    assert sum(repaired.stats.cache_hits.values()) == 1
+
+
+def test_a_loop_is_compiled_where_the_cache_can_be_neither_read_nor_written(tmp_path, monkeypatch):
+    caching = pytest.importorskip("numba.core.caching")
+    path = tmp_path / "a_loop.py"
+    assert double_in(path, monkeypatch)(2) == 4
+    next(tmp_path.rglob("*.nbi")).write_bytes(b"")
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", mock.Mock(side_effect=PermissionError))
+    with pytest.warns(UserWarning, match=f"{tmp_path}.*Delete this folder"):
+        assert double_in(path, monkeypatch)(2) == 4
 
 
 @pytest.mark.parametrize(
