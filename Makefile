@@ -94,6 +94,7 @@ $(READY): requirements.txt pyproject.toml
 	@case "$(VENV)" in /*) ;; *) case "$$PWD" in *" "*) echo "The path of this folder holds a space, with which Snakemake cannot start jobs. \
 	Move the folder, or make the environment elsewhere: make VENV=/a/path/without/spaces"; exit 1;; esac;; esac
 	@rm -f $@
+	@echo "Building the environment in $(VENV), which takes one to three minutes the first time ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
 		test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); \
@@ -108,6 +109,7 @@ $(READY): requirements.txt pyproject.toml
 
 # What writes a crate is not in requirements.txt either.
 $(VENV)/.crate: $(READY)
+	@echo "Adding the extra \"crate\" to the environment in $(VENV) ..."
 	@if command -v uv >/dev/null 2>&1; then \
 		uv pip install --quiet --python $(BIN)/python --no-build-isolation --editable ".[crate]"; \
 	else \
@@ -118,6 +120,7 @@ $(VENV)/.crate: $(READY)
 # What builds the book is not in requirements.txt: nothing else needs it.
 $(BOOK)/.ready: pyproject.toml
 	@rm -f $@
+	@echo "Building the environment of the book in $(BOOK), which takes a minute the first time ..."
 	@if command -v uv >/dev/null 2>&1; then \
 		test -x $(BOOK)/bin/python || uv venv --quiet --python $(PYTHON) $(BOOK); \
 		uv pip install --quiet --python $(BOOK)/bin/python --editable ".[docs]"; \

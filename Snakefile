@@ -1,6 +1,7 @@
 """Every table and figure of the papers, from the data to the report.
 
-snakemake --cores 2                                                       everything, at the demo scale
+snakemake                                                                 everything, at the demo scale, on all cores
+snakemake --cores 2                                                       the same on two cores; --cores all names all of them
 snakemake --cores 2 --config scale=laptop                                 at another scale: demo, laptop, paper
 snakemake --cores 1 results/laptop/tables/<target>.csv                    one file, at the scale that its path names
 snakemake <paper> --cores 2   or   snakemake <target> --cores 2           one paper, one target

@@ -67,9 +67,11 @@ def test_the_lock_satisfies_the_project(requirement):
     assert requirement.specifier.contains(locked()[canonicalize_name(requirement.name)])
 
 
-def test_the_environment_has_the_bounds_of_the_project():
-    bounds = {canonicalize_name(one.name): str(one.specifier) for one in asked()}
-    assert conda_bounds("environment.yml") == {**bounds, "python": PROJECT["requires-python"], "pip": ""}
+@pytest.mark.parametrize(("path", "extras"), [("environment.yml", []), ("environment-gpu.yml", ["gpu"])])
+def test_the_environment_has_the_bounds_of_the_project(path, extras):
+    needed = [*asked(), *(one for extra in extras for one in needed_by(extra))]
+    bounds = {canonicalize_name(one.name): str(one.specifier) for one in needed}
+    assert conda_bounds(path) == {**bounds, "python": PROJECT["requires-python"], "pip": ""}
 
 
 #: Of each environment of jobs, the extras that it brings and what else of the workflow's packages its jobs import.
@@ -98,10 +100,26 @@ def test_every_environment_of_jobs_is_known():
     assert {path.stem for path in (ROOT / "workflow" / "envs").iterdir()} == set(ENVIRONMENTS)
 
 
-@pytest.mark.parametrize("path", ["environment.yml", *(f"workflow/envs/{name}.yaml" for name in ENVIRONMENTS)])
+@pytest.mark.parametrize(
+    "path", ["environment.yml", "environment-gpu.yml", *(f"workflow/envs/{name}.yaml" for name in ENVIRONMENTS)]
+)
 def test_an_environment_takes_packages_by_the_name_of_one_channel(path):
     channels = yaml.safe_load((ROOT / path).read_text())["channels"]
     assert set(channels) == {"conda-forge", "nodefaults"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize("target", [".venv/.ready", ".venv/.crate", ".venv-docs/.ready"])
+def test_make_says_at_once_that_it_builds_an_environment(target, tmp_path):
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy2(ROOT / name, tmp_path)
+    # Nothing is installed, since neither Python nor uv is found.
+    for name in ("sh", "rm"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    words = [shutil.which("make"), target, "PYTHON=false"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env={"PATH": str(tmp_path)}, timeout=60)
+    assert done.returncode != 0
+    assert done.stdout.startswith("Building the environment ")
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])

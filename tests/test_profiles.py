@@ -4,11 +4,13 @@ import base64
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 import yaml
 import yte
-from snakemake.cli import get_argument_parser
+from snakemake.cli import get_argument_parser, parse_args
+from snakemake.utils import available_cpu_count
 
 from workflow_runs import PROJECT, copy_project, snakemake
 
@@ -24,7 +26,7 @@ def read(name):
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in PROFILES.glob("*/config.yaml")))
 def test_every_key_of_a_profile_is_an_option_of_snakemake(name, monkeypatch):
-    monkeypatch.setattr("shallows.experiments.planning.slurm.require_plugin", lambda: None)
+    monkeypatch.setattr("shallows.experiments.planning.executors.require", lambda *_: None)
     options = get_argument_parser()._option_string_actions
     of_slurm = {"slurm-requeue", "slurm-status-command", "slurm-no-account", "slurm-init-seconds-before-status-checks"}
     for key in read(name):
@@ -32,13 +34,49 @@ def test_every_key_of_a_profile_is_an_option_of_snakemake(name, monkeypatch):
         assert f"--{key}" in options or of_generic or (key in of_slurm and name.startswith("slurm")), key
 
 
+@pytest.mark.parametrize(
+    ("words", "cores"),
+    [
+        ([], True),
+        (["-n", "eigenpro"], True),
+        (["--resources", "gpu=1"], True),
+        (["--jobs", "2"], False),
+        (["-j2"], False),
+        (["--executor=slurm"], False),
+        (["--profile", "profiles/slurm"], False),
+    ],
+)
+def test_snakemake_alone_uses_all_cores_of_the_machine(words, cores, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["snakemake", *words])
+    assert read("default").get("cores") == ("all" if cores else None)
+
+
+@pytest.mark.parametrize(("words", "cores"), [([], available_cpu_count()), (["--cores", "1"], 1), (["-c1"], 1)])
+def test_a_number_of_cores_comes_before_the_default_profile(words, cores, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(sys, "argv", ["snakemake", *words])
+    assert parse_args(words)[1].cores == cores
+
+
+@pytest.mark.parametrize("name", ["cluster-generic", "kubernetes", "slurm", "slurm-gpu"])
+def test_a_profile_without_its_plugin_says_in_one_line_what_to_install(name, monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        read(name)
+    told = capsys.readouterr().err
+    package = '".[cluster]"' if name.startswith("slurm") else "snakemake-executor-plugin-cluster-generic"
+    assert told.startswith("Error: this profile needs ") and told.count("\n") == 1
+    assert f"pip install {package}" in told.replace("-e ", "")
+
+
 @pytest.mark.workflow
 @pytest.mark.parametrize("name", ["cluster-generic", "kubernetes"])
 def test_an_example_profile_plans_the_workflow_in_batches(name, tmp_path):
     """Without the executor, whose plugin need not be installed; all else is as the profile says."""
     text = (PROFILES / name / "config.yaml").read_text()
-    kept = [line for line in text.splitlines() if not line.startswith(("executor:", "cluster-generic-"))]
-    assert len(kept) == len(text.splitlines()) - sum(map(text.count, ("\nexecutor:", "\ncluster-generic-")))
+    without = ("executor:", "cluster-generic-", "  - executors.require_generic()")
+    kept = [line for line in text.splitlines() if not line.startswith(without)]
+    assert len(kept) == len(text.splitlines()) - sum(text.count(f"\n{one}") for one in without)
     root = copy_project(tmp_path / "project")
     (root / "profiles" / name / "config.yaml").write_text("\n".join(kept) + "\n")
     done = snakemake(root, "-n", "--directory", ".test", "--profile", f"profiles/{name}")

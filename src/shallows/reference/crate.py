@@ -187,6 +187,7 @@ PARTS = {
     "pyproject.toml": "Description of the Python package",
     "requirements.txt": "Every package of the environment, with version and checksums",
     "environment.yml": "The environment for conda",
+    "environment-gpu.yml": "The environment for conda, with CuPy",
 }
 _LANGUAGE = {
     "@id": "https://w3id.org/workflowhub/workflow-ro-crate#snakemake",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 import re
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from shallows.errors import ShallowsError
 
+from . import executors
 from .requests import Requests
 
 #: Seconds that Slurm is given for an answer.
@@ -31,13 +31,7 @@ class Nodes:
 
 def require_plugin() -> None:
     """End the program with one sentence where Snakemake lacks its plugin for Slurm."""
-    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
-        print(
-            'Error: this profile needs the extra "cluster": .venv/bin/pip install -e ".[cluster]" '
-            '(or: uv pip install -e ".[cluster]").',
-            file=sys.stderr,
-        )
-        raise SystemExit(1)
+    executors.require("slurm", 'the extra "cluster"', '-e ".[cluster]"')
 
 
 def keeps_accounts() -> bool:

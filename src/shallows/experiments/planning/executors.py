@@ -1,0 +1,30 @@
+"""A check that Snakemake has the plugin of a profile; without it, Snakemake prints pages of usage."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+
+def require(plugin: str, needed: str, install: str) -> None:
+    """End the program with one sentence where Snakemake lacks an executor's plugin.
+
+    Parameters
+    ----------
+    plugin : str
+        The name of the executor, such as "cluster-generic".
+    needed, install : str
+        What the profile needs, in words, and what ``pip install`` is given for it.
+    """
+    if importlib.util.find_spec(f"snakemake_executor_plugin_{plugin.replace('-', '_')}") is None:
+        print(
+            f"Error: this profile needs {needed}: .venv/bin/pip install {install} (or: uv pip install {install}).",
+            file=sys.stderr,
+        )
+        raise SystemExit(1)
+
+
+def require_generic() -> None:
+    """End the program with one sentence where Snakemake lacks its plugin for any command that takes jobs."""
+    package = "snakemake-executor-plugin-cluster-generic"
+    require("cluster-generic", f"the package {package}", package)
