@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from own_plan import own_plan
+from shallows.spectrum.spectral_preconditioner import shrinkage
 
 SCALES = ("demo", "laptop", "paper")
 
@@ -70,6 +72,23 @@ def test_both_methods_are_judged_with_the_algorithm_and_the_step_of_the_authors_
     assert steps == ({"50": {4.0}, "25": {5.0}, "5": {50.0}} if target == "eigenpro_table8" else {"": {5.0}})
     ours = [one.parameters for one in plan.series(target, scale) if one.method in ("EigenPro (ours)", "Pegasos (ours)")]
     assert ours and not any({"step_size", "power"} & {*one} or "release2017" in str(one) for one in ours)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("target", ["eigenpro_table4", "eigenpro_table5"])
+def test_tables_4_and_5_shrink_directions_as_the_first_release(plan, target, scale):
+    # eigenpro_iterate.m of EigenPro-matlab, a406c0e: run_expr.m gives τ = 1 on kernels and τ = 1/4 on random features.
+    values = np.array([9.0, 4.0, 1.0, 0.5])  # eigenvalues on kernels; on features the release has their square roots
+    singular = np.sqrt(values)
+    released = {
+        "EigenPro": 1.0 - np.sqrt(1.0 * values[-1] / values[:-1]),
+        "EigenPro-RF": 1.0 - 0.25 * singular[-1] / singular[:-1],
+    }
+    runs = [one for one in plan.series(target, scale) if one.method in released]
+    assert {one.method for one in runs} == {*released}
+    for one in runs:
+        assert one.parameters["power"] == "sqrt"
+        assert shrinkage(values, one.parameters["damping"], 0.5) == pytest.approx(released[one.method], rel=1e-12)
 
 
 def test_choosing_never_sees_the_test_part(plan):

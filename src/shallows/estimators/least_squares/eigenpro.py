@@ -364,7 +364,7 @@ class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
         `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
         labels are noisy.
     damping : float, default=1.0
-        τ: the flattened eigenvalues become τ λ_{q+1}.
+        τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``.
     power : {"full", "sqrt"} or float in (0, 1], default="full"
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
         the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
@@ -518,7 +518,7 @@ class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
         `shallows.solvers.least_squares.step_rules.Certified`; with ``early_stopping`` that can predict better where
         labels are noisy.
     damping : float, default=1.0
-        τ: the flattened eigenvalues become τ λ_{q+1}.
+        τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``.
     power : {"full", "sqrt"} or float in (0, 1], default="full"
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "sqrt" is ½, the form of the authors' first release, which brings
         the top of the spectrum down to √(λ₁ λ_{q+1}) only and forgives a noisier eigensystem.
