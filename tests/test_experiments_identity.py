@@ -87,6 +87,7 @@ def test_a_closure_holds_what_is_imported_and_of_tables_what_is_named(closure):
     assert set(closure(named=[("shape", "circle")])) == PAINTER | CIRCLE
     assert set(closure(named=[("shape", "square")])) == PAINTER | {"small.shapes.square"}
     assert set(closure(named=[("colour", "square"), ("shape", "auto")])) == PAINTER
+    assert set(closure(named=[(source_code.ANY_TABLE, "circle"), (source_code.ANY_TABLE, "large")])) == PAINTER | CIRCLE
 
 
 def test_what_a_module_uses_of_a_package_that_imports_it_late_is_found(closure):
@@ -251,9 +252,12 @@ def test_names_of_entries_are_found_at_any_depth():
         "features": "tensor_sketch",
         "bandwidth": "auto",
         "models": [{"loss": ["hinge", "square"]}, ({"solver": "smo"}, {"fit": {"kernel": "laplace", "loss": None}})],
+        "map_name": "fourier",
+        "compared": {"with": ["matern", 3]},
     }
     expected = {("feature map", "tensor_sketch"), ("loss", "hinge"), ("loss", "square"), ("solver", "smo")}
-    assert set(code._named(given)) == expected | {("kernel", "laplace")}
+    elsewhere = {(source_code.ANY_TABLE, "fourier"), (source_code.ANY_TABLE, "matern")}
+    assert set(code._named(given)) == expected | {("kernel", "laplace")} | elsewhere
 
 
 def test_a_run_counts_what_it_measures_and_the_module_that_does_it_and_a_comparison_all_its_choices(monkeypatch):
@@ -289,7 +293,7 @@ def test_parameters_and_defaults_are_read_from_the_signature_that_a_call_leads_t
     """
     closure(**{"calls.py": calls})
     monkeypatch.setattr(source_code, "SHALLOWS", source_code.Sources(tmp_path / "small", tmp_path / "kept.json"))
-    assert signatures.parameters("small.calls:f") == {"a": None, "b": 1, "c": None, "d": "x", "e": None}
+    assert signatures.parameters("small.calls:f") == {"a": None, "b": 1, "c": None, "d": "x", "e": [1]}
     assert signatures.parameters("small.calls:any") is None
     assert signatures.parameters("small.calls:Heir") == {"kernel": None, "bandwidth": 2.0}
     assert signatures.parameters("small.calls:Made") == {"kernel": None, "bandwidth": 3, "loss": "hinge"}
@@ -381,11 +385,71 @@ def test_what_the_configuration_names_is_in_a_table():
     for places, named in codes_of_runs("estimator", "plain", "analysis"):
         if all(place.startswith("shallows") for place in places):
             tables = [source_code.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
-            for kind, name in named:
+            for kind, name in named - code._named_in_analysis(places):
                 known = {entry for table in tables for entry in table.get(kind, ())}
-                if kind == "solver" and not known:
-                    continue  # Elsewhere a solver is no entry of a table.
+                if kind == source_code.ANY_TABLE or (kind == "solver" and not known):
+                    continue  # Other texts need not name an entry, and elsewhere a solver is no entry of a table.
                 assert name in known | OTHER_WORDS, (places, kind, name)
+
+
+def words_of(given, key=None):
+    """All texts among parameters, at any depth, each as a pair with the parameter that it is the value of."""
+    if isinstance(given, dict):
+        return {pair for name, value in given.items() for pair in words_of(value, name)}
+    if isinstance(given, (list, tuple)):
+        return {pair for one in given for pair in words_of(one, key)}
+    return {(key, given)} if isinstance(given, str) and given != "auto" else set()
+
+
+def test_a_run_depends_on_every_entry_of_a_table_that_the_configuration_names():
+    plan, found_under = own_plan(), set()
+    runs = [run for scale in ("demo", "laptop", "paper") for run in plan.runs(scale).values()]
+    for run in {(run.method, frozenset(words_of(run.parameters))): run for run in runs}.values():
+        places, named = code.of_run(METHODS[run.method], run.parameters)
+        found = code.modules_of(*places, named=named)
+        tables = [
+            one for module in found if "/" not in module for one in source_code.SHALLOWS.read(module).tables.items()
+        ]
+        for key, word in words_of(run.parameters):
+            for kind, table in tables:
+                if word in table and kind == code.NAMING.get(key, kind):
+                    assert source_code.SHALLOWS.defined_in(*table[word].partition(":")[::2]) in found, (
+                        run.id,
+                        key,
+                        word,
+                    )
+                    found_under.add(key)
+    assert found_under >= {"kernel", "loss", "features", "solver", "map_name", "method"}
+
+
+@pytest.mark.parametrize(
+    ("target", "method", "modules_of_table"),
+    [
+        ("rff_error_rate", "feature_map_error", {"fourier"}),
+        ("rff_variants_order", "feature_map_error", {"fourier", "fastfood", "landmarks", "quasi_monte_carlo"}),
+        ("dsg_table_complexity", "order_of_cost", {"fourier", "landmarks"}),
+    ],
+)
+def test_an_analysis_depends_on_the_maps_that_it_names_under_any_key(target, method, modules_of_table):
+    found = set()
+    for run in own_plan().runs_of(target, "demo"):
+        if run.method == method:
+            places, named = code.of_run(METHODS[method], run.parameters)
+            found.update(code.modules_of(*places, named=named))
+    assert {f"shallows.features.{one}" for one in modules_of_table} <= found
+
+
+@pytest.mark.parametrize(
+    ("method", "module"),
+    [
+        ("block_averaging", "kernels.radial"),
+        ("latent_densities", "kernels.radial"),
+        ("svm_orders", "kernels.inner"),
+        ("order_of_cost", "losses.margins"),
+    ],
+)
+def test_an_analysis_depends_on_the_entries_of_its_own_code_and_of_what_it_calls_by_default(method, module):
+    assert f"shallows.{module}" in modules(method)
 
 
 def test_every_method_of_the_configuration_leads_to_a_module():

@@ -295,8 +295,8 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
     eigensystem : {"nsvd", "rsvd"}, default="nsvd"
         Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
     damping : float, default=0.25
-        τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``. The paper has τ = ¼ and a = ½ on
-        random features.
+        τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``. The paper has τ = ¼ and a = ½
+        on random features.
     power : {"full", "sqrt"} or float in (0, 1], default="full"
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
@@ -437,8 +437,8 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
     eigensystem : {"nsvd", "rsvd"}, default="nsvd"
         Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
     damping : float, default=0.25
-        τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``. The paper has τ = ¼ and a = ½ on
-        random features.
+        τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``. The paper has τ = ¼ and a = ½
+        on random features.
     power : {"full", "sqrt"} or float in (0, 1], default="full"
         a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
         singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.

@@ -25,12 +25,17 @@ KINDS_OF_RUN = {
 #: What is measured where a method does not say it, by what its estimator offers.
 DEFAULT_MEASURES = ("predictions", "correlations", "components")
 
+#: Where analyses stand, which may call estimators by settings of their own.
+_ANALYSES = "shallows.theory."
+
 _COMPARING = "shallows.experiments.user_data"
 #: The modules by which methods are compared on a user's own data; they count without their imports too.
 OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.prediction_scores")
 
-#: Parameters whose values name entries of tables, with the kind of the table.
+#: Parameters whose values name entries of one kind of table. Any other text may name an entry of every table.
 NAMING = {"kernel": "kernel", "loss": "loss", "features": "feature map", "solver": "solver"}
+#: A word that leaves the choice to the program.
+AUTOMATIC = "auto"
 
 
 def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
@@ -46,7 +51,9 @@ def of_run(
     """The places where the code of a run begins, and the table entries that it names, for `modules_of`."""
     places = tuple(sorted(definition["call"].values()))
     named = {*_named(parameters), *_named_by_default(places, parameters)}
-    if definition["runs"] != "analysis":
+    if definition["runs"] == "analysis":
+        named |= _named_in_analysis(places)
+    else:
         places += (f"{_RUNNING}.measures",)
         named |= {("measure", name) for name in listed(definition.get("measures", DEFAULT_MEASURES))}
     return places, frozenset(named)
@@ -91,23 +98,37 @@ def _digest(places: tuple[str, ...], named: frozenset[tuple[str, str]], alone: t
     return source_code.digest(modules_of(*places, named=named, alone=alone))
 
 
-def _named(parameters: Any) -> Iterator[tuple[str, str]]:
-    """The entries of tables that parameters name, as (kind, name), at any depth."""
-    if isinstance(parameters, Mapping):
-        for key, value in parameters.items():
-            if key in NAMING:
-                yield from ((NAMING[key], one) for one in listed(value) if isinstance(one, str))
+def _named(given: Any) -> Iterator[tuple[str, str]]:
+    """The entries of tables that parameters may name, as (kind, name), at any depth."""
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            if key in NAMING and all(isinstance(one, str) for one in listed(value)):
+                yield from ((NAMING[key], one) for one in listed(value))
             else:
                 yield from _named(value)
-    elif isinstance(parameters, (list, tuple)):
-        for one in parameters:
+    elif isinstance(given, (list, tuple)):
+        for one in given:
             yield from _named(one)
+    elif isinstance(given, str) and given != AUTOMATIC:
+        yield source_code.ANY_TABLE, given
 
 
 def _named_by_default(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for place in places:
         defaults = signatures.parameters(place) or {}
         yield from _named({name: value for name, value in defaults.items() if name not in parameters})
+
+
+@cache
+def _named_in_analysis(places: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    """The entries that the modules of an analysis may name in their code, or by a default of what they call."""
+    found: set[tuple[str, str]] = set()
+    for module in (one for one in modules_of(*places) if one.startswith(_ANALYSES)):
+        read = source_code.SHALLOWS.read(module)
+        found.update(_named(read.words))
+        called = [f"{origin}:{name}" for origin, name in read.references if name and not origin.startswith(_ANALYSES)]
+        found.update(_named_by_default(called, {}))
+    return frozenset(found)
 
 
 @cache

@@ -13,7 +13,7 @@ from . import source_code
 def parameters(place: str) -> dict[str, Any] | None:
     """The keyword parameters of ``"module:name"``, a function or a class, with their defaults.
 
-    A default that is no constant, and that of a parameter without one, is None. There are none (None) where what is
+    A default that is no literal, and that of a parameter without one, is None. There are none (None) where what is
     called lies outside this package or takes any keyword.
     """
     module, _, name = place.partition(":")
@@ -29,7 +29,10 @@ def parameters(place: str) -> dict[str, Any] | None:
 
 
 def _constant(node: ast.expr | None) -> Any:
-    return node.value if isinstance(node, ast.Constant) else None
+    try:
+        return ast.literal_eval(node) if node else None
+    except ValueError:
+        return None
 
 
 def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict[str, ast.expr]] | None:

@@ -23,6 +23,9 @@ from shallows.utils.atomic import replacing
 #: A file of one of these kinds counts with a module of the same folder that names it.
 DATA_SUFFIXES = (".cu", ".json", ".html", ".css", ".js", ".rst")
 
+#: In the place of a kind of table: an entry of any of them.
+ANY_TABLE = ""
+
 _SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
 
 
@@ -80,7 +83,8 @@ class Sources:
         """Digests of the modules that some code imports, directly or through others, and of data files that they name.
 
         Each place is ``"package.module"`` or ``"package.module:name"``. Of the tables in these modules the ``named``
-        entries count, given as pairs such as ``("kernel", "gaussian")``, and no others.
+        entries count, given as pairs such as ``("kernel", "gaussian")``, and no others. The kind `ANY_TABLE` stands for
+        every table.
         """
         found: dict[str, str] = {}
         named, waiting = set(named), [*places]
@@ -88,7 +92,10 @@ class Sources:
             new = self._follow(waiting, found)
             tables = [table for module in new for table in self.read(module).tables.items()]
             waiting = [
-                table[name] for kind, table in tables for other, name in named if kind == other and name in table
+                table[name]
+                for kind, table in tables
+                for other, name in named
+                if other in (kind, ANY_TABLE) and name in table
             ]
         self._keep()
         return found
