@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -59,3 +63,28 @@ def test_fits_in_eight_threads_are_equal_and_leave_the_threads_of_blas_as_they_w
                 # A product on one thread of BLAS may be summed in another order than one on two.
                 np.testing.assert_allclose(made, alone, rtol=1e-6, atol=1e-9)
             assert blas_threads() == {2}
+
+
+IN_A_FORK = """
+import os, sys
+import numpy as np
+from shallows.features.landmarks import kmeans_centres
+X = np.random.default_rng(0).normal(size=(3000, 5))
+centres = kmeans_centres(X, 20, 0)
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.allclose(kmeans_centres(X, 20, 0), centres) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked")
+def test_landmarks_of_k_means_are_found_in_a_fork_of_a_process_that_has_used_two_threads_of_openmp():
+    process = subprocess.Popen(
+        [sys.executable, "-c", IN_A_FORK], env={**os.environ, "OMP_NUM_THREADS": "2"}, start_new_session=True
+    )
+    try:
+        assert process.wait(60) == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -53,7 +53,15 @@ from .operations import (
     writable,
 )
 from .thin_products import thin_product
-from .threads import in_threads, n_threads, one_blas_thread, own_threads, sum_in_order, workers_for
+from .threads import (
+    in_threads,
+    n_threads,
+    one_blas_thread,
+    one_openmp_thread_in_a_fork,
+    own_threads,
+    sum_in_order,
+    workers_for,
+)
 
 __all__ = [
     "Array",
@@ -84,6 +92,7 @@ __all__ = [
     "n_threads",
     "namespace",
     "one_blas_thread",
+    "one_openmp_thread_in_a_fork",
     "own_threads",
     "parse_bytes",
     "peak_memory",

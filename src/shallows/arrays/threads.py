@@ -136,6 +136,35 @@ def one_blas_thread() -> Iterator[None]:
         _INSIDE.reset(token)
 
 
+_forked = False
+"""Whether this process is a fork, which has the memory of its parent but not the parent's threads."""
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+@contextlib.contextmanager
+def one_openmp_thread_in_a_fork() -> Iterator[None]:
+    """In a forked process, OpenMP uses one thread inside the block; elsewhere nothing changes.
+
+    If the parent has used several threads of GNU's OpenMP, a fork waits for them forever, since a fork has only the
+    thread that called it. It can be put around code of other packages that uses OpenMP, such as scikit-learn's k-means.
+    """
+    if not _forked:
+        yield
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="openmp"):
+        yield
+
+
 @contextlib.contextmanager
 def own_threads() -> Iterator[None]:
     """Threads of BLAS rest inside the block, and `in_threads` has as many of its own as before.

@@ -34,7 +34,8 @@ def kmeans_centres(x: Array, n: int, seed: int) -> Array:
     random_state = int(streams.integers(seed, "k-means", 0, 1)[0] % 2**31)
     n = min(n, x.shape[0])
     model = MiniBatchKMeans(n, random_state=random_state, n_init=1, batch_size=max(1024, 2 * n), max_iter=10)
-    return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
+    with arrays.one_openmp_thread_in_a_fork():
+        return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
 
 
 @dataclass(frozen=True, eq=False)
