@@ -22,7 +22,7 @@ from shallows.datasets.sources import NpyRows
 from shallows.datasets.user_data import describe, request, summary
 from shallows.datasets.user_data.fitted_preparation import fit_preparation
 from shallows.experiments.user_data import comparison
-from user_data_example import described, rows, source, table, write
+from user_data_example import described, nearest_neighbour, rows, source, table, write
 
 DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
 
@@ -183,6 +183,121 @@ def test_a_wrong_line_of_a_libsvm_file_is_no_reason_to_take_it_for_a_table(tmp_p
     lines[3] = "1 3:x\n"
     with pytest.raises(DatasetError, match="is not in LIBSVM form"):
         described(write(tmp_path / "bad.txt", "".join(lines)))
+
+
+def savetxt(path, x, y, **options):
+    np.savetxt(path, np.column_stack([x, y]), fmt="%.3f", **options)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "header"),
+    [
+        (",", "a,b,c,label"),
+        (" ", "a b c label"),
+        (" ", "a,b,c,label"),
+        ("\t", "a\tb\tc\tlabel"),
+        (";", '"a";"b";"c";"label"'),
+        (",", "made by me, on Monday, at home, alone\na,b,c,label"),
+        (",", "a,b,c,label\nm,s,kg,none"),
+    ],
+)
+def test_names_in_a_comment_before_the_rows_are_those_of_the_columns(tmp_path, numbers, delimiter, header):
+    path = savetxt(tmp_path / "my.txt", *numbers, delimiter=delimiter, header=header)
+    opened, description = source(path, target="label")
+    x, y = rows(opened.train)
+    np.testing.assert_array_equal(x, numbers[0])
+    np.testing.assert_array_equal(y, numbers[1])
+    assert description["entry"]["task"] == "classification"
+    assert [one["name"] for one in description["entry"]["options"]["features"]] == ["a", "b", "c"]
+    assert "a comment names the columns: a, b, c, label" in description["told"]
+
+
+def test_the_target_is_found_by_its_name_in_a_comment(tmp_path, numbers):
+    x, y = numbers
+    path = savetxt(tmp_path / "my.csv", np.column_stack([y, x[:, :2]]), x[:, 2], delimiter=",", header="label,a,b,c")
+    description = described(path)
+    assert "the target is the column label (by its name)" in description["told"]
+    assert description["entry"]["task"] == "classification"
+
+
+@pytest.mark.parametrize("comment", ["1.5,2,0.1,1", "three, words, only", "the rows of the day"])
+def test_a_comment_that_is_no_header_is_left_aside(tmp_path, numbers, comment):
+    description = described(savetxt(tmp_path / "my.csv", *numbers, delimiter=",", header=comment))
+    assert [one["name"] for one in description["entry"]["options"]["features"]] == ["column 0", "column 1", "column 2"]
+
+
+def test_a_header_comes_before_a_comment(tmp_path):
+    path = table(tmp_path, "# one, two, three\na,b,y")
+    assert [one["name"] for one in described(path)["entry"]["options"]["features"]] == ["a", "b"]
+
+
+def test_new_rows_are_found_by_the_names_in_a_comment(tmp_path, numbers):
+    x, y = numbers
+    model, _ = nearest_neighbour(savetxt(tmp_path / "my.csv", x, y, delimiter=",", header="a,b,c,label"))
+    new = savetxt(tmp_path / "new.csv", x[:, ::-1][:, :2], x[:, 0], delimiter=",", header="c,b,a")
+    assert [int(float(one)) for one in model.predict(new)] == y.tolist()
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("blank", [" ", "\t", "\u00a0"])
+def test_blanks_around_a_word_make_no_other_class_category_or_value(tmp_path, quote, blank):
+    def cell(word, i):
+        return f"{quote}{blank * (i % 2)}{word}{blank * (i % 3)}{quote}"
+
+    lines = [
+        ",".join([cell("NA" if i == 7 else f"{i * 0.3:.1f}", i), cell("uvw"[i % 3], i // 2), cell("yn"[i % 2], i // 3)])
+        for i in range(60)
+    ]
+    path = write(tmp_path / "my.csv", "\n".join(["a,kind,y", *lines]))
+    opened, description = source(path, missing="mean")
+    x, y = rows(opened.train)
+    assert description["entry"]["options"]["features"][1]["values"] == ["u", "v", "w"]
+    assert sorted(set(y)) == ["n", "y"]
+    assert np.flatnonzero(np.isnan(x[:, 0])).tolist() == [7]
+    np.testing.assert_allclose(np.delete(x[:, 0], 7), np.delete(np.arange(60) * 0.3, 7))
+
+
+@pytest.mark.parametrize(
+    ("separator", "cells"),
+    [
+        (",", {-1.5: "\u22121.5", 1234.0: "1\u00a0234", -1234567.25: "\u22121\u202f234\u202f567.25", 2.0: "2"}),
+        (";", {-1.5: "\u20131,5", 1234.0: "1 234", -1234567.25: "-1.234.567,25", 2.0: "2"}),
+        (",", {-1.5: "-1.5", 1234.0: '"1,234"', -1234567.25: "\u22121'234'567.25", 2.0: "\u00a02 "}),
+        ("\t", {-1.5: "\uff0d1.5", 1234.0: "1\u2009234", -1234567.25: "-1\u2019234\u2019567.25", 2.0: "2e0"}),
+    ],
+)
+@pytest.mark.parametrize("header", ["a,b,y", ""])
+def test_numbers_are_read_with_other_minus_signs_and_signs_between_thousands(tmp_path, separator, cells, header):
+    values = np.array(list(cells))[np.arange(40) % 4]
+    decimal = "," if separator == ";" else "."
+    lines = [
+        separator.join([f"{i * 0.3:.1f}".replace(".", decimal), cells[value], "\u22121" if i % 3 else "1"])
+        for i, value in enumerate(values)
+    ]
+    path = write(tmp_path / "my.csv", "\n".join(([header.replace(",", separator)] if header else []) + lines))
+    opened, description = source(path)
+    x, y = rows(opened.train)
+    np.testing.assert_allclose(x[:, 1], values)
+    np.testing.assert_array_equal(y, np.where(np.arange(40) % 3, -1, 1))
+    assert description["entry"]["categorical"] == []
+
+
+@pytest.mark.parametrize("cell", ["12 34", "0 123", "1 234-5", "5 \u2212", "1\u00a02345", "1,23"])
+def test_text_that_is_no_number_stays_text(tmp_path, cell):
+    lines = [f'{i * 0.3:.1f},"{[cell, "7A", "8"][i % 3]}",{i % 2}' for i in range(40)]
+    description = described(write(tmp_path / "my.csv", "\n".join(["a,b,y", *lines])))
+    assert set(description["entry"]["options"]["features"][1]["values"]) == {cell, "7A", "8"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "character"),
+    [("\u20ac{i}.5", "U+20AC, euro sign"), ("{i}.5 %", "U+0025, percent"), ("{i}.\uff15", "U+FF15, fullwidth")],
+)
+def test_a_character_that_keeps_a_column_from_being_numbers_is_named(tmp_path, cell, character):
+    lines = [f"{i * 0.3:.1f},{cell.format(i=i)},{i % 2}" for i in range(40)]
+    told = described(write(tmp_path / "my.csv", "\n".join(["a,b,y", *lines])))["told"]
+    assert "Left out: b" in told and character in told
 
 
 @pytest.mark.parametrize(

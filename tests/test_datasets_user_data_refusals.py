@@ -43,6 +43,8 @@ def test_a_bad_row_is_told_with_its_place_and_a_remedy(tmp_path, change, words):
         ("y\n" + "0\n1\n" * 20, "no column of features"),
         ("<!DOCTYPE html><html></html>", "is a web page"),
         ("a\0b", "is no text"),
+        ("1\u00a02\u00a00\n2\u00a01\u00a01\n" * 20, r"separated by the character '.*' \(U\+00A0, no-break space\)"),
+        ("# a,a,y\n" + "1,2,0\n2,1,1\n" * 20, "Two columns of .* are called 'a'"),
     ],
 )
 def test_a_file_that_is_no_table_of_data_is_told(tmp_path, text, words):

@@ -13,6 +13,7 @@ import numpy as np
 
 from shallows.datasets.files import DatasetError
 from shallows.datasets.user_data.file_forms import FileForm
+from shallows.datasets.user_data.number_text import odd_character, plain_number
 from shallows.datasets.user_data.request import Request
 from shallows.datasets.user_data.summary import MOST_CATEGORIES, ColumnSummary, Summary, count_of, some_of
 from shallows.datasets.user_data.table_files import targets_of
@@ -121,10 +122,11 @@ def _taken_for_missing(
     if gaps and missing:
         # Where -999 stands for a missing value, pandas takes -999.0 for one, too.
         numbers = pandas.to_numeric(pandas.Series(missing), errors="coerce").dropna()
-        for path, layout in files:
-            for table in form.frames(path, replace(layout, na_values=()), dict.fromkeys(gaps, str), only=gaps):
+        for path, own in files:
+            for table in form.frames(path, replace(own, na_values=()), dict.fromkeys(gaps, str), only=gaps):
                 for place in gaps:
                     words = table[place].dropna()
+                    words = words.map({word: plain_number(word, own.decimal) or word for word in words.unique()})
                     same = words.isin(missing) | pandas.to_numeric(words, errors="coerce").isin(numbers)
                     counts[place].update(words[same])
     found = [(word, columns[place].name, n) for place in gaps for word, n in counts[place].most_common()]
@@ -165,6 +167,8 @@ def _features(
             left_out.append(f"{column.name} (dates; numbers such as the year or the days since a day would be used)")
         elif place not in as_text and column.is_identifier:
             like = f", such as {next(iter(column.values))!r}" if column.values else ""
+            if odd := odd_character(column.values or (), layout.decimal):
+                like += f"; they are no numbers because of the character {odd}: write them without it to use them"
             left_out.append(f"{column.name} (nearly every row has a text of its own{like})")
         elif column.counts_rows and _is_row_number(column.name):
             left_out.append(f"{column.name} (it counts the rows)")
@@ -196,7 +200,7 @@ def _named(column: ColumnSummary) -> str:
 
 
 def _is_row_number(name: str) -> bool:
-    return bool(re.fullmatch(r"(unnamed: ?)?(|id|index|row|nr|no|number|column 0)(\d*)", name.strip().lower()))
+    return bool(re.fullmatch(r"(unnamed: ?)?(|#|id|index|row|nr|no|number|column 0)(\d*)", name.strip().lower()))
 
 
 def _remedy(value: str, name: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from shallows.datasets.files import DatasetError
 from shallows.datasets.formats.delimited_text import category_codes, frames
 from shallows.datasets.sources import Block
+from shallows.datasets.user_data.number_text import plain_number
 from shallows.datasets.user_data.table_layouts import TableLayout, open_parquet, records
 
 _BLOCK_BYTES = 16 << 20
@@ -50,18 +51,42 @@ def count_text_rows(path: Path, layout: TableLayout) -> int:
 def text_frames(
     path: Path, layout: TableLayout, types: Mapping[int, Any] | None = None, only: Sequence[int] | None = None
 ) -> Iterator[Any]:
-    """Give the rows of a text table, or `only` some columns of them, as data frames with columns numbered from 0."""
+    """Give the rows of a text table, or `only` some columns of them, as data frames with columns numbered from 0.
+
+    Columns of `types` are text, the others numbers where that is possible.
+    """
     import pandas
 
     names = range(len(layout.names))
     with layout.rows_of(path, ahead=True) as rows, warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)
         try:
-            yield from frames(
+            for table in frames(
                 rows, layout.text, _rows_at_once(layout), names=names, index_col=False, usecols=only, dtype=types
-            )
+            ):
+                for place in () if layout.arff else table.columns:
+                    if not pandas.api.types.is_numeric_dtype(table[place]):
+                        table[place] = _clean_cells(table[place], layout, as_text=place in (types or {}))
+                yield table
         except (ValueError, EOFError, OSError) as error:
             raise DatasetError(f"{path} cannot be read as a table: {error}.") from error
+
+
+def _clean_cells(column: Any, layout: TableLayout, *, as_text: bool) -> Any:
+    """Remove the blanks around words, and write numbers as ``float`` reads them unless the column is text.
+
+    pandas removes only blanks in front of a word, and none within quotes.
+    """
+    # A comma within a field cannot be the decimal sign where commas separate the fields and decimals have a point.
+    thousands = {",": ".", ".": "," if layout.separator == "," else ""}[layout.decimal]
+    changed = {}
+    for cell in column.unique():
+        if isinstance(cell, str):
+            word = cell.strip()
+            plain = None if as_text or word.isalnum() else plain_number(word, layout.decimal, thousands)
+            if (clean := plain or word) != cell:
+                changed[cell] = np.nan if clean in layout.text.missing else clean
+    return column.map(lambda cell: changed.get(cell, cell), na_action="ignore") if changed else column
 
 
 # Parquet
@@ -129,7 +154,7 @@ class TextTablePart:
     def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         layout = TableLayout(**self.options["layout"])
         features, targets = self.options["features"], self.options["targets"]
-        types: dict[int, Any] = {one["column"]: np.float64 if one["values"] is None else str for one in features}
+        types: dict[int, Any] = {one["column"]: str for one in features if one["values"] is not None}
         types |= dict.fromkeys(targets, str) if self.options["text_target"] else {}
         for table in self.frames(self.path, layout, types):
             for start in range(0, len(table), rows):

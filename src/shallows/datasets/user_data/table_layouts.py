@@ -18,20 +18,17 @@ from shallows.datasets.files import DatasetError
 from shallows.datasets.formats import arff
 from shallows.datasets.formats.containers import open_binary
 from shallows.datasets.formats.delimited_text import TextLayout
+from shallows.datasets.user_data.number_text import character, plain_number
 from shallows.datasets.user_data.request import DECIMALS, NA_VALUES, Request
+from shallows.datasets.user_data.summary import some_of
 from shallows.errors import MissingExtraError
 
 # The first one is preferred where two of them divide the lines alike.
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
 _HEAD_BYTES = 1 << 18
-# Numbers, by their decimal sign.
-_NUMBERS = {
-    sign: re.compile(rf"\s*[+-]?(\d+{point}?\d*|{point}\d+)([eE][+-]?\d+)?\s*")
-    for sign, point in ((".", r"\."), (",", ","))
-}
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*")
 # Blank lines and comments before the first row.
-_PREAMBLE = re.compile(r"(([^\S\r\n]*|#[^\r\n]*)(\r\n|\r|\n))*")
+_PREAMBLE = re.compile(r"([^\S\r\n]*(#[^\r\n]*)?(\r\n|\r|\n))*")
 # What pandas and Dask call an index without a name.
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__|__null_dask_index__")
 
@@ -94,14 +91,22 @@ def text_layout(path: Path, request: Request) -> TableLayout:
     text, whole, encoding, guesses = _head(path)
     begin = _PREAMBLE.match(text).end()
     begin = begin if text[begin:].strip() else 0
-    skipped, text = sum(1 for _ in io.StringIO(text[:begin], newline="")), text[begin:]
+    preamble, text = [*io.StringIO(text[:begin], newline="")], text[begin:]
+    skipped = len(preamble)
     na_values = NA_VALUES if request.na_values is None else request.na_values
     separator = request.separator or _separator(path, text)
     rows = _first_rows(path, text, separator, whole)
+    _refuse_odd_separators(path, rows)
     decimal = request.decimal or _decimal(rows, separator, na_values)
     header = request.header if request.header is not None else _has_header(rows, decimal, na_values)
     names = tuple(f"column {place}" for place in range(len(rows[0])))
     unnamed = header and not rows[0][0].strip() and all(cell.strip() for cell in rows[0][1:])
+    commented = None
+    if request.header is not False and not (len(rows) > 1 and _has_header(rows, decimal, na_values)):
+        commented = _commented_names(preamble, rows, separator, request.target)
+    if commented:
+        header, unnamed, names = False, False, commented
+        _refuse_repeated_names(path, names)
     if header:
         names = tuple(cell.strip() or name for cell, name in zip(rows[0], names, strict=True))
         _refuse_repeated_names(path, names)
@@ -111,10 +116,13 @@ def text_layout(path: Path, request: Request) -> TableLayout:
     if decimal == "," and not request.decimal:
         guesses.append("numbers are written with a decimal comma")
     guesses.insert(0, f"columns are separated by {_SEPARATORS.get(separator, repr(separator))}")
-    guesses.insert(1, "the first line names the columns" if header else "the first line is a row and names nothing")
+    if commented:
+        guesses.insert(1, f"a comment names the columns: {some_of(names)}")
+    else:
+        guesses.insert(1, "the first line names the columns" if header else "the first line is a row and names nothing")
     return TableLayout(
         names,
-        header,
+        header or bool(commented),
         separator,
         decimal,
         encoding,
@@ -123,6 +131,34 @@ def text_layout(path: Path, request: Request) -> TableLayout:
         index=int(unnamed),
         guesses=tuple(guesses),
     )
+
+
+def _commented_names(
+    preamble: Sequence[str], rows: Sequence[Sequence[str]], separator: str, target: Any
+) -> tuple[str, ...] | None:
+    """Return the names of the columns in a comment before the rows, as ``numpy.savetxt(header=...)`` writes them.
+
+    The names may have another separator than the rows. Of several such comments, the one with the target's name is
+    taken, else the last.
+    """
+    found = []
+    for line in preamble:
+        text = line.strip(" \r\n").lstrip("#")
+        for sign in dict.fromkeys([separator, ",", ";", "\t", " "]):
+            cells = [cell.strip() for _, row in records([text], sign) for cell in row]
+            if cells and not cells[0] and sign != " ":  # the name of the first column is the number sign
+                cells[0] = "#"
+            if len(cells) == len(rows[0]) and _are_names(cells, rows, may_repeat=sign != " "):
+                found.append(tuple(cells))
+                break
+    return next((names for names in found if str(target) in names), found[-1] if found else None)
+
+
+def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], *, may_repeat: bool) -> bool:
+    """Return whether the cells of a comment can be names of columns, and are no row and no sentence."""
+    words = [place for place, cell in enumerate(cells) if not _is_number(cell, ".")]
+    of_a_row = any(cells[place] in (row[place].strip() for row in rows if place < len(row)) for place in words)
+    return bool(words) and all(cells) and not of_a_row and (may_repeat or len(set(cells)) == len(cells))
 
 
 def _head(path: Path) -> tuple[str, bool, str, list[str]]:
@@ -169,6 +205,16 @@ def _first_rows(path: Path, text: str, separator: str, whole: bool) -> list[list
     return rows if whole or len(rows) == 1 else rows[:-1]
 
 
+def _refuse_odd_separators(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    """Refuse rows of one field that most probably are several, separated by a character that is no separator here."""
+    for sign in "\u00a0\u2007\u2009\u202f\u3000\uff0c\uff1b":
+        if max(map(len, rows)) == 1 and sum(sign in row[0] for row in rows) > 0.9 * len(rows):
+            raise DatasetError(
+                f"The columns of {path} seem to be separated by the character {character(sign)}. Replace it by commas, "
+                "semicolons or tabs."
+            )
+
+
 def _refuse_repeated_names(path: Path, names: Sequence[str]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -186,7 +232,7 @@ def _separator(path: Path, text: str) -> str:
         width = max(set(widths), key=widths.count)
         if width < 2:
             continue
-        numbers = max(sum(bool(_NUMBERS[sign].fullmatch(cell)) for row in rows for cell in row) for sign in DECIMALS)
+        numbers = max(sum(_is_number(cell.strip(), sign) for row in rows for cell in row) for sign in DECIMALS)
         score = (widths.count(width) / len(widths), numbers / sum(widths), width)
         # Spaces within texts are common; where commas divide as evenly, they are the separator of numbers alone.
         if separator == " " and most[0] > 0.9 and (best != "," or score[1] <= max(0.5, most[1])):
@@ -203,8 +249,12 @@ def _columns(rows: Sequence[Sequence[str]], width: int, na_values: Sequence[str]
     return [[cell for cell in column if cell not in missing] for column in cells]
 
 
+def _is_number(cell: str, decimal: str) -> bool:
+    return plain_number(cell, decimal) is not None
+
+
 def _are_numbers(cells: Sequence[str], decimal: str) -> bool:
-    return sum(map(bool, map(_NUMBERS[decimal].fullmatch, cells))) > 0.5 * len(cells)
+    return sum(_is_number(cell, decimal) for cell in cells) > 0.5 * len(cells)
 
 
 def _decimal(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> str:
@@ -215,14 +265,21 @@ def _decimal(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[
         for sign in DECIMALS
     )
     if separator == ",":  # here, quoted commas often divide thousands
-        commas = [cells for cells in commas if not all(_THOUSANDS.fullmatch(cell) for cell in cells if "," in cell)]
+        commas = [cells for cells in commas if not _has_thousands(cells, ",")]
+    elif commas:
+        points = [cells for cells in points if not _has_thousands(cells, ".")]
     return "," if len(commas) > len(points) else "."
+
+
+def _has_thousands(cells: Sequence[str], sign: str) -> bool:
+    """Return whether a sign can divide thousands in all cells that contain it."""
+    return all(_THOUSANDS.fullmatch(cell.replace(sign, ",")) for cell in cells if sign in cell)
 
 
 def _has_header(rows: Sequence[Sequence[str]], decimal: str, na_values: Sequence[str]) -> bool:
     width = len(rows[0])
     first = [cells[0] if cells else "" for cells in _columns(rows[:1], width, na_values)]
-    numbers = [cell for cell in first if _NUMBERS[decimal].fullmatch(cell)]
+    numbers = [cell for cell in first if _is_number(cell, decimal)]
     if numbers:
         # pandas numbers columns without names, and writes that.
         return len(numbers) > 2 and numbers == [str(place) for place in range(len(numbers))]
