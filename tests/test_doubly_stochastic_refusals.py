@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.ensemble import StackingClassifier
+from sklearn.metrics import get_scorer, roc_auc_score
 
 from doubly_stochastic_example import moons, waves
 from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
@@ -73,8 +75,22 @@ def test_a_product_of_theta_and_nu_outside_the_theory_is_allowed_and_said():
 
 
 def test_margins_have_no_probabilities():
-    with pytest.raises(ShallowsError, match="no link to probabilities"):
-        DoublyStochasticClassifier(loss="hinge", n_iter=2).fit(*moons()).predict_proba(moons()[0])
+    model = DoublyStochasticClassifier(loss="hinge", n_iter=2)
+    assert not hasattr(model, "predict_proba") and not hasattr(model.fit(*moons()), "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        model.predict_proba(moons()[0])
+    assert "CalibratedClassifierCV" in str(caught.value.__cause__)
+    for loss in ("auto", "logistic", "softmax"):
+        assert hasattr(model.set_params(loss=loss).fit(*moons()), "predict_proba")
+
+
+def test_stacking_and_roc_curves_of_margins_use_the_decision_function():
+    X, y = moons()
+    margins = DoublyStochasticClassifier(loss="hinge", n_iter=20, random_state=0)
+    stacked = StackingClassifier([("margins", margins)], cv=2).fit(X, y)
+    assert stacked.stack_method_ == ["decision_function"]
+    scores = get_scorer("roc_auc")(margins.fit(X, y), X, y)
+    assert scores == roc_auc_score(y, margins.decision_function(X))
 
 
 def test_a_fit_that_diverges_leaves_the_model_before_it():

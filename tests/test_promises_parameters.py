@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 
@@ -10,8 +11,10 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
+import promises_example
 import shallows
 from shallows.errors import ShallowsError
+from solved_by import CLASSIFIERS
 
 ESTIMATORS = [
     made
@@ -52,3 +55,47 @@ def test_a_switch_is_true_or_false(Estimator):
         if isinstance(parameter.default, bool):
             for value in SWITCHES.values():
                 refused(Estimator, name, value)
+
+
+#: Values that a parameter is set to after a fit.
+LATER = [None, 7, "hinge", "logistic", "precomputed", "one_vs_rest", "individual"]
+#: What decides how much time or memory a prediction takes.
+OF_PREDICTIONS = {"device", "memory", "verbose"}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in promises_example.EVERY + CLASSIFIERS),
+        ("DoublyStochasticKernelPCA", {"method": "individual"}),
+        ("DoublyStochasticKernelPCA", {"center": False}),
+        ("DoublyStochasticClassifier", {"loss": "hinge"}),
+        ("sdca: RegularisedRiskClassifier", {"loss": "logistic"}),
+    ],
+)
+def test_parameters_that_are_set_after_a_fit_change_no_prediction(name, options):
+    model = promises_example.unfitted(name, **options)
+    later = sorted(set(model.get_params(deep=False)) - OF_PREDICTIONS)
+    model.fit(X, np.digitize(NUMBERS, (-0.5, 0.5)) if is_classifier(model) else NUMBERS)
+    before, shown = promises_example.outputs(model, X[:9]), fitted_attributes(model)
+    for value in LATER:
+        changed = copy.deepcopy(model).set_params(**dict.fromkeys(later, value))
+        after = promises_example.outputs(changed, X[:9])
+        assert len(after) == len(before) and all(map(np.array_equal, after, before)), value
+        assert fitted_attributes(changed) == shown, value
+
+
+def fitted_attributes(model):
+    """What the model shows of its fit, as text; of a transformer also the names of its columns."""
+    names = [name for name in {*vars(model), *dir(type(model))} if name.endswith("_") and not name.startswith("_")]
+    columns = list(model.get_feature_names_out()) if hasattr(model, "get_feature_names_out") else None
+    return {name: repr(getattr(model, name)) for name in names} | {"columns": columns}
+
+
+def test_parameters_of_votes_over_images_that_are_set_after_a_fit_change_no_prediction():
+    images = np.random.default_rng(1).normal(size=(40, 36))
+    model = shallows.ImageVotes(LogisticRegression(), (1, 6, 6), crop=4).fit(images, images[:, 7] > 0)
+    before = model.decision_function(images)
+    model.set_params(image_shape=(4, 3, 3), crop=2, mirror=False, estimator=None)
+    assert np.array_equal(model.decision_function(images), before)

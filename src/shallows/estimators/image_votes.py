@@ -145,26 +145,29 @@ class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if isinstance(self.estimator, type) or not (hasattr(self.estimator, "fit") and is_classifier(self.estimator)):
             raise ShallowsError(f"estimator must be a classifier, got {self.estimator!r}.")
         X, y = validate_data(self, on_host(X), on_host(y), dtype=[np.float64, np.float32])
-        copies = list(self._copies(X)) if self.train_on == "copies" else [next(self._copies(X))]
+        copying = self.image_shape, self.crop, self.mirror
+        copies = list(self._copies(X, *copying)) if self.train_on == "copies" else [next(self._copies(X, *copying))]
         weights = {} if sample_weight is None else {"sample_weight": np.tile(on_host(sample_weight), len(copies))}
         self.estimator_ = clone(self.estimator).fit(np.concatenate(copies), np.tile(y, len(copies)), **weights)
-        self.classes_ = self.estimator_.classes_
+        self.classes_, self._copying = self.estimator_.classes_, copying
         return self
 
-    def _copies(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        shape = shape_of_examples(X.shape[1], True, self.image_shape)
-        if self.crop is not None and not (is_whole(self.crop) and 1 <= self.crop <= min(shape[1:])):
+    @staticmethod
+    def _copies(X: np.ndarray, image_shape: Any, crop: int | None, mirror: bool) -> Iterator[np.ndarray]:
+        shape = shape_of_examples(X.shape[1], True, image_shape)
+        if crop is not None and not (is_whole(crop) and 1 <= crop <= min(shape[1:])):
             raise ShallowsError(
                 f"crop must be a whole number from 1 to {min(shape[1:])}, the smaller side of the images, or None; got "
-                f"{self.crop!r}."
+                f"{crop!r}."
             )
-        return image_copies(X, shape, self.crop, self.mirror)
+        return image_copies(X, shape, crop, mirror)
 
     def _mean(self, method: str, X: Any) -> np.ndarray:
         """The mean over the copies of what a method of the classifier gives."""
         check_is_fitted(self, "estimator_")
         X = validate_data(self, on_host(X), dtype=[np.float64, np.float32], reset=False)
-        return np.mean([getattr(self.estimator_, method)(copy) for copy in self._copies(X)], axis=0)
+        copies = self._copies(X, *self._copying)
+        return np.mean([getattr(self.estimator_, method)(copy) for copy in copies], axis=0)
 
     @available_if(_can("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:

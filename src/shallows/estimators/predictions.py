@@ -10,6 +10,23 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from .array_inputs import follows_input
 
 
+def has_probabilities(model: Any) -> bool:
+    """Whether the loss of a classifier has probabilities, for ``available_if``; `_fitted_loss` is its loss.
+
+    Raises
+    ------
+    AttributeError
+        If it has none; the message says what to use instead.
+    """
+    loss = model._fitted_loss()
+    if not loss.has_probabilities:
+        raise AttributeError(
+            f"predict_proba needs loss='logistic' or loss='softmax', and the loss is {loss.name!r}. Use "
+            "decision_function, or sklearn.calibration.CalibratedClassifierCV for probabilities."
+        )
+    return True
+
+
 class ValuePredictions(RegressorMixin, MultiOutputMixin):
     """One or several values of each point; put before a class with `_validated` and `_raw_predict`.
 

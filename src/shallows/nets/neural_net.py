@@ -200,7 +200,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             dtype=getattr(backend.torch(), self.dtype),
         )
         prepared = time.perf_counter()
-        self._rows = X
+        self._rows, self._built_from = X, (self.architecture, self.dtype)
         try:
             with backend.reproducibly():
                 run = training.train(
@@ -292,17 +292,21 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _evaluate(self, what: Any, X: np.ndarray, width: int, weights: Any = None) -> np.ndarray:
         torch, device = backend.torch(), backend.resolve_device(self.device)
-        architecture, dtype = find(self.architecture), getattr(backend.torch(), self.dtype)
+        # What the net was trained with; `set_params` after the fit changes neither.
+        named, dtype = vars(self).get("_built_from", (self.architecture, self.dtype))
+        architecture = find(named)
         if weights is None:
             weights = {name: torch.from_numpy(value.copy()).to(device) for name, value in self.weights_.items()}
         shapes = architecture.shapes(self.coding_.shape, len(weights["output.bias"]))
         # Bytes of the widest layer's output, times ten for its windows and their copies.
         row_bytes = 10 * 8 * max(map(math.prod, (self.coding_.shape, *shapes.values())))
         rows = min(_ROWS, max(1, arrays.memory_budget(self.memory) // (4 * row_bytes)))
-        out = np.empty((len(X), width), dtype=self.dtype)
+        out = np.empty((len(X), width), dtype=dtype)
         with torch.no_grad(), backend.reproducibly():
             for block in arrays.blocks(len(X), rows):
-                x = torch.from_numpy(np.ascontiguousarray(self.coding_.middle(X[block]))).to(device, dtype)
+                x = torch.from_numpy(np.ascontiguousarray(self.coding_.middle(X[block]))).to(
+                    device, getattr(torch, dtype)
+                )
                 out[block] = what(architecture, weights, x).cpu().numpy()
         return out
 

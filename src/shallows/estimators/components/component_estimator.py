@@ -377,7 +377,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         found = []
         for place, (X, (expansion, mean, turn)) in enumerate(zip(views, self._functions(state), strict=False)):
             values = self._values(X, place, expansion, device)
-            if self.center:
+            if self._problem.centred:
                 values = values - mean.astype(self._dtype)
             found.append(values @ turn.astype(self._dtype))
         return found
@@ -411,7 +411,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
     @property
     def _n_features_out(self) -> int:
         check_is_fitted(self)
-        return self.n_components
+        return self._problem.n_components
 
 
 class ExpansionSnapshot(ComponentSnapshot):

@@ -234,7 +234,8 @@ class FeatureKernelPCA(ComponentEstimator):
     def _eigenpairs(self, state: FeaturePCAState) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues, and the components' coefficients (D, k) turned within their span to the eigenvectors."""
         values, vectors = np.linalg.eigh(arrays.to_numpy(state.moment).astype(np.float64))
-        W, turn = arrays.to_numpy(state.coefficients)[:, : self.n_components], signed(vectors[:, ::-1])
+        k = self._problem.n_components  # which `set_params` after the fit does not change
+        W, turn = arrays.to_numpy(state.coefficients)[:, :k], signed(vectors[:, ::-1])
         return np.clip(values[::-1], 0.0, None), W @ turn.astype(self._dtype)
 
     @property
@@ -243,8 +244,8 @@ class FeatureKernelPCA(ComponentEstimator):
         return self._eigenpairs(self._state)[1]
 
     def _project(self, views: Any, state: FeaturePCAState, device: arrays.Device) -> list[np.ndarray]:
-        [X], out = views, np.empty((views[0].shape[0], self.n_components), dtype=self._dtype)
-        blocks, W = self.transformer_._blocks.to(device), self._eigenpairs(state)[1]
+        [X], W = views, self._eigenpairs(state)[1]
+        blocks, out = self.transformer_._blocks.to(device), np.empty((X.shape[0], W.shape[1]), dtype=self._dtype)
         shift = arrays.to_numpy(state.mean) @ W
         with device.active():
             W = arrays.to_device(W, device, self._dtype)

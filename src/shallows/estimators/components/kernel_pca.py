@@ -160,15 +160,15 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
 
     def _turn(self, state: ComponentState) -> np.ndarray:
         """The matrix that turns the functions of a state into components, shape (k, k)."""
-        if self.method == "individual":
-            return np.eye(self.n_components)
+        if self._solver.individual:
+            return np.eye(self._problem.n_components)
         return signed(np.linalg.eigh(state.moment)[1][:, ::-1])
 
     def _functions(self, state: ComponentState) -> list[tuple[Any, np.ndarray, np.ndarray]]:
         return [(state, state.mean, self._turn(state))]
 
     def _set_model_attributes(self, state: ComponentState) -> None:
-        if self.method == "individual":
+        if self._solver.individual:
             self.eigenvalues_ = np.diag(state.moment).copy()
         else:
             self.eigenvalues_ = np.clip(np.linalg.eigvalsh(state.moment)[::-1], 0.0, None)

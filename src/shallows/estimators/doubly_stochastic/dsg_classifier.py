@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, training
@@ -24,7 +25,7 @@ from ..label_checks import (
     signs,
     single_column,
 )
-from ..predictions import LabelPredictions
+from ..predictions import LabelPredictions, has_probabilities
 from .random_feature_expansion import RandomFeatureExpansion
 
 AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
@@ -265,6 +266,12 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
             return losses.Logistic() if of_signs else AUTOMATIC["auto"]()
         return losses.make(self.loss)
 
+    def _fitted_loss(self) -> losses.Loss:
+        """The loss of the fitted model, which `set_params` does not change; before a fit that of the parameter."""
+        if hasattr(self, "_problem"):
+            return self._problem.loss
+        return losses.Logistic() if isinstance(self.loss, str) and self.loss == "auto" else losses.make(self.loss)
+
     def _check_loss(self) -> None:
         loss = losses.make(losses.Logistic() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
         if not (loss.for_classes or loss.name == "square"):
@@ -313,9 +320,10 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @available_if(has_probabilities)
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of the class probabilities, for losses that have a link to them.
+        """Estimates of the class probabilities, for the losses "logistic" and "softmax".
 
         Parameters
         ----------
@@ -325,15 +333,8 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
         -------
         ndarray, shape (n_samples, n_classes)
             Of each label alone, after a fit to several for each example.
-
-        Raises
-        ------
-        ShallowsError
-            For the losses of margins.
         """
         check_is_fitted(self)
-        if not self._problem.loss.has_probabilities:
-            self._problem.loss.probabilities(np.empty((0, 1)))
         scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._problem.loss
         if self._multilabel:
             return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])

@@ -14,12 +14,8 @@ from .. import class_weights, leave_one_out_choice
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
 from ..label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
-from ..predictions import LabelPredictions, ValuePredictions
+from ..predictions import LabelPredictions, ValuePredictions, has_probabilities
 from .risk_model import RiskModel
-
-
-def _has_probabilities(model: Any) -> bool:
-    return model._named_loss().has_probabilities
 
 
 class RegularisedRiskClassifier(LabelPredictions, RiskModel):
@@ -196,7 +192,7 @@ class RegularisedRiskClassifier(LabelPredictions, RiskModel):
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         if self._multilabel:
             return (scores > 0).astype(int)
-        return self.classes_[self._named_loss().decide(scores)]
+        return self.classes_[self._fitted_loss().decide(scores)]
 
     @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
@@ -218,7 +214,7 @@ class RegularisedRiskClassifier(LabelPredictions, RiskModel):
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimates of the class probabilities, for the losses "logistic" and "softmax".
@@ -232,7 +228,7 @@ class RegularisedRiskClassifier(LabelPredictions, RiskModel):
         ndarray, shape (n_samples, n_classes)
             Of each label alone, after a fit to several for each example.
         """
-        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._named_loss()
+        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._fitted_loss()
         if self._multilabel:
             return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
         return loss.probabilities(scores)

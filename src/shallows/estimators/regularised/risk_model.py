@@ -128,6 +128,10 @@ class RiskModel(TrainedEstimator):
             return losses.make("square") if self._y_is_numeric else SOLVERS[self.solver].loss
         return losses.make(self.loss)
 
+    def _fitted_loss(self) -> losses.Loss:
+        """The loss of the fitted model, which `set_params` does not change; before the end of a fit `_named_loss`."""
+        return vars(self).get("_model", {}).get("loss") or self._named_loss()
+
     # --------------------------------------------------------------------------------------- the fit
 
     @training.keeps_model_on_failure
@@ -230,7 +234,7 @@ class RiskModel(TrainedEstimator):
         return RiskSnapshot(self, fit, state, epoch)
 
     def _keep_model(self, fit: RiskFit, run: training.Run) -> None:
-        self._model = self._model_of(fit, run.state)
+        self._model = {**self._model_of(fit, run.state), "loss": self._named_loss()}
         if fit.blocks is None:
             self.support_ = fit.rows_of_points[self._model["rows"]]
             self.dual_coef_ = self._model["coefficients"]

@@ -74,6 +74,11 @@ class DualClassifier(LabelPredictions, DualModel):
         intercepts = np.array([solution.intercept for _, solution in solved])
         self._keep(fit.kernel, fit.points, fit.data.rows, coefficients, intercepts)
 
+    def _keep(self, *parts: Any) -> None:
+        super()._keep(*parts)
+        # With three classes both ways have three problems, and the parameter may be changed after the fit.
+        self._model["votes"] = len(self.classes_) > 2 and self.multiclass == "one_vs_one"
+
     def _report(self, solved: list[tuple[TwoClasses, Solution]]) -> dict[str, Any]:
         solutions = [solution for _, solution in solved]
         self.objectives_ = np.array([one.objective for one in solutions])
@@ -101,10 +106,10 @@ class DualClassifier(LabelPredictions, DualModel):
     # ------------------------------------------------------------------------------------ prediction
 
     def _raw_predict(self, X: Any) -> np.ndarray:
-        outputs, k = self._outputs(X), len(self.classes_)
-        if k > 2 and self.multiclass == "one_vs_one":
+        outputs = self._outputs(X)
+        if self._model.get("votes", len(self.classes_) > 2 and self.multiclass == "one_vs_one"):
             # Votes, and the sizes of the outputs where votes tie.
-            return _ovr_decision_function(outputs > 0, outputs, k)
+            return _ovr_decision_function(outputs > 0, outputs, len(self.classes_))
         return outputs
 
     @follows_input
