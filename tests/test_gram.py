@@ -8,6 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample
 from shallows import arrays, gram, kernels
@@ -434,6 +435,26 @@ def test_a_slab_keeps_the_rows_that_were_used_last():
         made += [i] * (slab.n_made - before)
     assert made == [0, 1, 2, 3, 1, 4]
     assert np.flatnonzero(slab.slot_of >= 0).tolist() == [0, 1, 4]
+
+
+@pytest.mark.parametrize("rows", [KernelRowSlab, gram.KernelRowCache])
+def test_a_missing_row_is_made_by_one_thread_of_blas_and_its_digits_do_not_depend_on_threads(rows, monkeypatch):
+    """Threads that wait for each other made a fit on a busy machine ten times as long."""
+    points, seen = kernels.augmented(sample(300, d=40)), []
+    values = kernels.values
+
+    def watched(*given):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return values(*given)
+
+    monkeypatch.setattr(kernels, "values", watched)
+    made = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            slab = rows(kernels.Gaussian(1.5), points, budget=10**6)
+            made.append((slab.fetch if rows is KernelRowSlab else slab.row)(7).copy())
+    assert set(seen) == {1}
+    assert np.array_equal(*made)
 
 
 def test_a_slabs_product_of_nothing_is_zero_and_for_no_rows_empty():

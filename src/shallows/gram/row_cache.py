@@ -69,4 +69,6 @@ class KernelRowCache:
 
     def _make(self, i: int) -> Array:
         here = self.points[i : i + 1, :]
-        return kernels.set_diagonal(self.kernel, kernels.values(self.kernel, here, self.points), here, i)[0, :]
+        with arrays.one_blas_thread():  # see `KernelRowSlab.fetch`
+            row = kernels.values(self.kernel, here, self.points)
+        return kernels.set_diagonal(self.kernel, row, here, i)[0, :]

@@ -51,7 +51,9 @@ class KernelRowSlab:
             if self._row_in[slot] >= 0:
                 self.slot_of[self._row_in[slot]] = -1
             here = self.points[i : i + 1, :]
-            self.rows[slot] = arrays.to_numpy(kernels.values(self.kernel, here, self.points))[0]
+            # On a busy machine, BLAS threads that wait for each other took 40 times as long as one for such a product.
+            with arrays.one_blas_thread():
+                self.rows[slot] = arrays.to_numpy(kernels.values(self.kernel, here, self.points))[0]
             self.rows[slot, i] = self.diagonal[i]
             self.slot_of[i], self._row_in[slot] = slot, i
             self.n_made += 1
