@@ -1,5 +1,6 @@
 """What the rules share: the plan, the paths and what jobs ask of the machine."""
 
+import functools
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from shallows.experiments.dataset_leaderboard import Leaderboards
 from shallows.experiments.identity import code, source_code
 from shallows.experiments.planning import placement, requests, slurm
 from shallows.experiments.planning.plan import SCALES, Plan
+from shallows.experiments.planning.runs import digest
 from shallows.experiments.running import fork_server
 from shallows.experiments.user_data import comparison as user_data
 
@@ -175,7 +177,40 @@ def report_of(scale):
     return f"{RESULTS}/{scale}/report/index.html"
 
 
+# Snakemake compares the parameters of a job with those it ran with, and prints those that differ. So what a script needs
+# is a function of `input` too, which Snakemake does not compare, and what is compared says in few words what it is.
+
+
+def brief(meaning, *parts):
+    """A parameter that Snakemake compares: what it stands for, and a digest of it."""
+    return f"{meaning} ({digest(parts)})"
+
+
 def code_of_script(name):
-    """Digest of what a script imports: where it changes, what the script made is out of date."""
+    """What a script imports, in brief: where it changes, what the script made is out of date."""
     script = ROOT / "workflow" / "scripts" / f"{name}.py"
-    return code.digest_of_module(*source_code.imports_of_script(script))
+    return brief("code", code.digest_of_module(*source_code.imports_of_script(script)))
+
+
+@functools.cache
+def comparison_of(target, scale):
+    """What the comparison of a target needs, and the same in brief by its parts."""
+    whole = PLAN.comparison(target, scale)
+    return whole, {
+        name: brief(meaning, [whole[key] for key in keys])
+        for name, (meaning, keys) in PARTS_OF_COMPARISON.items()
+    }
+
+
+PARTS_OF_COMPARISON = {
+    "entry": (
+        "entry of the target in config/papers",
+        ("target", "scale", "spec", "paper", "method", "default_sources"),
+    ),
+    "published": ("printed values", ("published", "printed", "no_row")),
+    "runs": ("runs and their parameters", ("series",)),
+    "used": (
+        "data and what is left out",
+        ("sizes", "makes_data", "missing", "left_out"),
+    ),
+}

@@ -13,6 +13,8 @@ rule fetch:
     conda:
         ENVIRONMENT
     params:
-        files=lambda wildcards: repr(PLAN.catalogue[wildcards.dataset].files),
+        files=lambda wildcards: brief(
+            "files in the catalogue", repr(PLAN.catalogue[wildcards.dataset].files)
+        ),
     script:
         "../scripts/fetch.py"

@@ -27,9 +27,13 @@ if BOARDS.configuration.leaderboard:
         resources:
             in_turn=1,
         params:
-            steps=lambda wildcards: BOARDS.steps(**wildcards),
-            code=lambda wildcards: code.digest_of_preparation(
-                PLAN.catalogue[wildcards.dataset], BOARDS.steps(**wildcards)
+            steps=lambda wildcards, input: BOARDS.steps(**wildcards),
+            compared=lambda wildcards: brief("steps", BOARDS.steps(**wildcards)),
+            code=lambda wildcards: brief(
+                "code",
+                code.digest_of_preparation(
+                    PLAN.catalogue[wildcards.dataset], BOARDS.steps(**wildcards)
+                ),
             ),
         script:
             "../scripts/prepare.py"
@@ -59,8 +63,13 @@ if BOARDS.configuration.leaderboard:
             ),
             gpu=GPUS,
         params:
-            specs=lambda wildcards: [BOARDS.spec(**wildcards)],
-            code=lambda wildcards: code.digest_of_comparison(METHODS[wildcards.method]),
+            specs=lambda wildcards, input: [BOARDS.spec(**wildcards)],
+            compared=lambda wildcards: brief(
+                "parameters and choices", BOARDS.spec(**wildcards)
+            ),
+            code=lambda wildcards: brief(
+                "code", code.digest_of_comparison(METHODS[wildcards.method])
+            ),
         script:
             "../scripts/compare_methods.py"
 

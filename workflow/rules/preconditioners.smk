@@ -27,11 +27,12 @@ rule precondition:
         gpu=lambda wildcards: PLACEMENT.gpus(preconditioner_of(wildcards)),
         in_turn=1,
     params:
-        spec=lambda wildcards: preconditioner_of(wildcards).spec(),
-        code=lambda wildcards: code.digest_of_preconditioner(
-            preconditioner_of(wildcards).parameters
+        code=lambda wildcards: brief(
+            "code",
+            code.digest_of_preconditioner(preconditioner_of(wildcards).parameters),
         ),
-        # Reading `input` keeps this out of the rerun triggers.
+        # All else that it depends on is in its identifier.
+        spec=lambda wildcards, input: preconditioner_of(wildcards).spec(),
         device=lambda wildcards, input: PLACEMENT.device_of(
             preconditioner_of(wildcards)
         ),

@@ -28,9 +28,14 @@ rule prepare:
         ),
         in_turn=1,
     params:
-        steps=lambda wildcards: PLAN.configuration.variants[wildcards.variant]["steps"],
-        code=lambda wildcards: PLAN.code_of_preparation(
-            wildcards.dataset, wildcards.variant
+        steps=lambda wildcards, input: PLAN.configuration.variants[wildcards.variant][
+            "steps"
+        ],
+        compared=lambda wildcards: brief(
+            "steps", PLAN.configuration.variants[wildcards.variant]["steps"]
+        ),
+        code=lambda wildcards: brief(
+            "code", PLAN.code_of_preparation(wildcards.dataset, wildcards.variant)
         ),
     script:
         "../scripts/prepare.py"

@@ -27,7 +27,13 @@ rule tabulate:
     conda:
         ENVIRONMENT
     params:
-        comparison=lambda wildcards: PLAN.comparison(wildcards.target, wildcards.scale),
+        comparison=lambda wildcards, input: comparison_of(
+            wildcards.target, wildcards.scale
+        )[0],
+        entry=lambda wildcards: comparison_of(**wildcards)[1]["entry"],
+        published=lambda wildcards: comparison_of(**wildcards)[1]["published"],
+        runs=lambda wildcards: comparison_of(**wildcards)[1]["runs"],
+        used=lambda wildcards: comparison_of(**wildcards)[1]["used"],
         code=code_of_script("tabulate"),
     script:
         "../scripts/tabulate.py"

@@ -43,9 +43,15 @@ rule train:
         mpi=lambda wildcards: LAUNCHER if ranks_of(run_of(wildcards)) > 1 else None,
         in_turn=1,  # where a profile gives a group one of these, its jobs run one after the other
     params:
-        spec=lambda wildcards: run_of(wildcards).spec(METHODS),
-        code=lambda wildcards: PLAN.code_of(run_of(wildcards)),
-        # Reading `input` keeps these out of the rerun triggers.
+        marks=lambda wildcards: brief("points of evaluation", run_of(wildcards).marks),
+        definition=lambda wildcards: brief(
+            f"entry of {run_of(wildcards).method} in config/methods.yaml",
+            run_of(wildcards).spec(METHODS)["definition"],
+        ),
+        made_by=lambda wildcards: brief("code", PLAN.code_of(run_of(wildcards))),
+        # All else that it depends on is in its identifier.
+        spec=lambda wildcards, input: run_of(wildcards).spec(METHODS),
+        code=lambda wildcards, input: PLAN.code_of(run_of(wildcards)),
         targets=lambda wildcards, input: run_of(wildcards).targets,
         device=lambda wildcards, input: PLACEMENT.device_of(run_of(wildcards)),
         checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),

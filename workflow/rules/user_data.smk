@@ -23,7 +23,8 @@ if COMPARISON is not None:
         resources:
             in_turn=1,
         params:
-            request=COMPARISON.request.as_data(),
+            request=lambda wildcards, input: COMPARISON.request.as_data(),
+            compared=brief("settings of the comparison", COMPARISON.request.as_data()),
             code=code_of_script("describe_data"),
         script:
             "../scripts/describe_data.py"
@@ -43,7 +44,8 @@ if COMPARISON is not None:
         resources:
             in_turn=1,
         params:
-            division=PLAN.configuration.compare,
+            division=lambda wildcards, input: PLAN.configuration.compare,
+            compared=brief("division of the rows", PLAN.configuration.compare),
             code=code_of_script("prepare_data"),
         script:
             "../scripts/prepare_data.py"
@@ -71,8 +73,13 @@ if COMPARISON is not None:
             ),
             gpu=lambda wildcards: GPUS if COMPARISON.is_ours(wildcards.method) else 0,
         params:
-            specs=lambda wildcards: COMPARISON.specs(wildcards.method),
-            code=lambda wildcards: code.digest_of_comparison(METHODS[wildcards.method]),
+            specs=lambda wildcards, input: COMPARISON.specs(wildcards.method),
+            compared=lambda wildcards: brief(
+                "parameters and choices", COMPARISON.specs(wildcards.method)
+            ),
+            code=lambda wildcards: brief(
+                "code", code.digest_of_comparison(METHODS[wildcards.method])
+            ),
         script:
             "../scripts/compare_methods.py"
 
@@ -131,7 +138,8 @@ if COMPARISON is not None:
             ),
             gpu=GPUS,
         params:
-            methods=COMPARISON.methods,
+            methods=lambda wildcards, input: COMPARISON.methods,
+            compared=brief("methods", COMPARISON.methods),
             code=code_of_script("save_model"),
         script:
             "../scripts/save_model.py"

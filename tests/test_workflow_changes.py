@@ -1,0 +1,63 @@
+"""What a change of the configuration makes out of date, and how a person is told of it: one small target, run once."""
+
+import re
+
+import pytest
+
+from workflow_runs import copy_project, snakemake
+
+pytestmark = pytest.mark.workflow
+SMALL = ("--config", "configuration=.test/config")
+PAPER = ".test/config/papers/small.yaml"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project in which the small target was made."""
+    root = copy_project(tmp_path_factory.mktemp("changes"))
+    done = snakemake(root, "small_table", *SMALL)
+    assert done.returncode == 0, done.stdout
+    return root
+
+
+@pytest.fixture
+def edit(project):
+    """Replaces words of the target's file for one test."""
+    path = project / PAPER
+    before = path.read_text()
+
+    def replace(old, new):
+        assert old in before
+        path.write_text(before.replace(old, new))
+
+    yield replace
+    path.write_text(before)
+
+
+def planned(root, *words):
+    """Counts of jobs that a dry run plans, and the reasons that it prints."""
+    done = snakemake(root, "-n", *words, *SMALL)
+    assert done.returncode == 0, done.stdout
+    table = done.stdout.partition("Job stats:")[2].partition("total")[0]
+    jobs = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+    return jobs, re.findall(r"^ *reason: (.*)$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "jobs", "told"),
+    [
+        ("title: Error", "title: An error", {"tabulate": 1}, "entry of the target in config/papers"),
+        ("[1, 2, 5]", "[1, 2, 4]", {"train": 2, "tabulate": 1}, "points of evaluation"),
+        ("rank: 20", "rank: 21", {"train": 2, "tabulate": 1}, "runs and their parameters"),
+    ],
+    ids=["title", "marks", "parameter"],
+)
+def test_a_dry_run_says_in_few_words_what_has_changed(project, edit, old, new, jobs, told):
+    edit(old, new)
+    counted, reasons = planned(project, "small_table")
+    counted.pop("small_table", None)
+    assert counted == jobs
+    changed = [found[0] for reason in reasons if (found := re.search("Params have changed.*", reason))]
+    assert changed and not [reason for reason in changed if len(reason) > 400 or re.search(r"[{}\[\]]", reason)]
+    before, _, now = " ".join(changed).partition("now: ")
+    assert f"{told} (" in before and f"{told} (" in now
