@@ -8,11 +8,14 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
 import promises_example
 import shallows
+from promises_example import EVERY, outputs, targets, unfitted
+from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
 from solved_by import CLASSIFIERS
 
@@ -99,3 +102,99 @@ def test_parameters_of_votes_over_images_that_are_set_after_a_fit_change_no_pred
     before = model.decision_function(images)
     model.set_params(image_shape=(4, 3, 3), crop=2, mirror=False, estimator=None)
     assert np.array_equal(model.decision_function(images), before)
+
+
+# --------------------------------------------------------------------------------- whole numbers of NumPy
+
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+WHOLE = {
+    **{
+        "batch_size": 100,
+        "block_size": 100,
+        "budget": 40,
+        "centres": 60,
+        "degree": 2,
+        "fresh": 2,
+        "max_core_points": 90,
+    },
+    **{"max_epochs": 2, "max_features": 100, "max_iterations": 100, "n_bins": 64, "n_components": 1, "n_features": 60},
+    **{"n_grids": 10, "n_hyperplanes": 5, "n_iter": 9, "n_iter_no_change": 2, "n_subsample": 50, "n_units": 100},
+    **{
+        "max_core_points": 90,
+        "prune_every": 100,
+        "random_state": 100,
+        "rank": 20,
+        "reused": 2,
+        "sample_size": 59,
+        "verbose": 0,
+    },
+}
+"""Whole-number parameters, each with a value that overflows int8 when it is doubled, where that is quick."""
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("name", EVERY)
+def test_whole_numbers_of_numpy_are_those_of_python(name):
+    parameters = {key: value for key, value in WHOLE.items() if key in unfitted(name).get_params()}
+    if {"n_iter", "max_epochs"} <= parameters.keys():
+        del parameters["max_epochs"]
+    y = targets(name, X)
+    expected = outputs(unfitted(name, **parameters).fit(X, y), X)
+    # All of them at once: each is converted by itself.
+    small = unfitted(name, **{key: np.int8(value) for key, value in parameters.items()})
+    assert all(type(small.get_params()[key]) is int for key in parameters)
+    for mine, its in zip(outputs(small.fit(X, y), X), expected, strict=True):
+        assert mine == pytest.approx(its, abs=1e-6)
+
+
+@pytest.mark.parametrize("integer", INTEGERS)
+def test_a_whole_number_of_numpy_is_converted_however_it_is_set(integer):
+    model = shallows.QuasiMonteCarloFeatures(n_features=integer(20), kernel_params={"nu": integer(2)}, kernel="matern")
+    assert clone(model).fit_transform(X).shape == (60, 20)
+    clone(model.set_params(n_features=integer(30))).fit(X)
+    model.n_features = integer(40)
+    assert type(clone(model).n_features) is int and type(model.get_params()["kernel_params"]["nu"]) is int
+    layers = shallows.HiddenUnits(n_units=(integer(20), integer(30)))
+    assert clone(layers).n_units == (20, 30) and type(layers.n_units[0]) is int
+
+
+def test_given_parameters_stay_the_same_objects():
+    given = {"kernel_params": {"degree": 2}, "centres": X[:20], "kernel": "polynomial"}
+    model = shallows.EigenProCentresRegressor(**given)
+    assert all(getattr(model, name) is value for name, value in given.items())
+
+
+def test_a_search_over_numpys_numbers_is_that_over_pythons():
+    sizes = [np.arange(20, 60, 20), [20, 40]]
+    model = shallows.RandomKitchenSinksRegressor(n_units=20, random_state=0)
+    searches = [GridSearchCV(model, {"max_iterations": some, "n_units": some}, cv=2).fit(X, NUMBERS) for some in sizes]
+    assert np.array_equal(*[search.cv_results_["mean_test_score"] for search in searches])
+
+
+def test_a_small_integer_type_allows_as_many_iterations_as_it_says():
+    options = {"n_units": 20, "random_state": 0, "tol": 0.0}
+    few, many = (
+        shallows.RandomKitchenSinksRegressor(max_iterations=most, **options).fit(X, NUMBERS)
+        for most in (np.int16(20_000), 20_000)
+    )
+    assert few.n_iter_ == many.n_iter_ > 1
+
+
+@pytest.mark.parametrize("integer", [np.int8, np.uint8])
+def test_functions_and_classes_below_the_estimators_take_numpys_whole_numbers(integer):
+    n, kernel = integer(100), kernels.Gaussian(integer(20))
+    assert kernel == kernels.Gaussian(20)
+    assert kernels.Polynomial(integer(3), offset=integer(1)) == kernels.Polynomial(3, 1)
+    for name in ("fourier", "quasi_monte_carlo", "fastfood", "nystrom"):
+        found, expected = (features.make(name, kernel, X, m, m) for m in (n, 100))
+        assert np.array_equal(found.map(X), expected.map(X))
+    assert np.array_equal(*[streams.normal(m, "test", m, (m, 2)) for m in (n, 100)])
+    assert np.array_equal(*[streams.permutation(m, "test", m, m) for m in (n, 100)])
+    results = [shallows.two_sample_test(X[:30], X[30:], n_features=m, n_draws=m, random_state=m) for m in (n, 100)]
+    assert results[0].pvalue == results[1].pvalue
+
+
+def test_a_stream_takes_numpys_whole_numbers():
+    model = shallows.DoublyStochasticRegressor(random_state=0)
+    batches = ((X, NUMBERS) for _ in range(200))
+    assert model.partial_fit(batches, n_iter=np.int8(100)).effective_params_["stopped_by"] == "n_iter"

@@ -20,6 +20,7 @@ import numpy as np
 from . import arrays
 from .arrays import Array
 from .gpu import streams_on_gpu
+from .utils.plain_numbers import takes_numpy_integers
 
 _MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 _WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
@@ -36,6 +37,7 @@ def _key(seed: int, purpose: str) -> tuple[int, int]:
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
 
+@takes_numpy_integers
 def integers(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:
     """Uniform 64-bit integers.
 
@@ -99,6 +101,7 @@ def _wide_product(xp: Any, a: Array, b: int) -> tuple[Array, Array]:
     return a1 * b1 + (middle >> half) + (middle2 >> half), (middle2 << half) | (low & low_mask)
 
 
+@takes_numpy_integers
 def uniform(
     seed: int,
     purpose: str,
@@ -127,6 +130,7 @@ def uniform(
     return xp.reshape(arrays.astype(raw, dtype), shape) * 2.0**-bits
 
 
+@takes_numpy_integers
 def normal(
     seed: int,
     purpose: str,
@@ -165,6 +169,7 @@ def normal(
     return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)
 
 
+@takes_numpy_integers
 def signs(
     seed: int, purpose: str, counter: int, shape: tuple[int, ...], *, like: Array | None = None, dtype: Any = None
 ) -> Array:
@@ -180,6 +185,7 @@ def signs(
     return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)
 
 
+@takes_numpy_integers
 def permutation(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:
     """A uniformly random order of ``range(n)``, int64, shape (n,)."""
     # Signed, since not every library sorts unsigned integers; two equal keys among 2^63 do not happen in practice,

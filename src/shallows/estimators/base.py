@@ -22,7 +22,7 @@ from .. import arrays, training
 from ..gpu import gpu_checks
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from ..utils import progress
-from ..utils.plain_numbers import numeric_targets
+from ..utils.plain_numbers import PlainParameters, numeric_targets
 from . import class_weights, precomputed
 from .array_inputs import canonical_rows, on_host
 from .label_checks import refuse_missing_labels
@@ -100,7 +100,7 @@ class TrainingSet(NamedTuple):
         return TrainingSet(self.X[rows], y, weights, self.rows[rows], self.matrix)
 
 
-class Estimator(BaseEstimator):
+class Estimator(PlainParameters, BaseEstimator):
     """Base of all estimators: it checks data and parameters, and leaves the fit to the families."""
 
     _y_is_numeric = False

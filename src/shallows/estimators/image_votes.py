@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import ShallowsError
 from ..nets.architectures import shape_of_examples
+from ..utils.plain_numbers import PlainParameters
 from .array_inputs import on_host
 from .parameter_checks import check_choice, check_kinds, is_whole
 
@@ -58,7 +59,7 @@ def _can(method: str) -> Callable[[Any], bool]:
     return has
 
 
-class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ImageVotes(PlainParameters, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier of images whose decision is that of several copies: pieces of an image, and mirror images.
 
     The classifier is trained on all copies of the training images, and the score of a new image is the mean of the

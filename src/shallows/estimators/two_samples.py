@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array
 
 from .. import arrays, streams
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .array_inputs import on_host
 from .feature_maps.fourier_features import FourierFeatures
 from .parameter_checks import is_whole
@@ -57,6 +58,7 @@ class TwoSampleResult:
     bandwidth: float
 
 
+@takes_numpy_integers
 def two_sample_test(
     X: Any,
     Y: Any,

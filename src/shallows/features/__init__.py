@@ -12,6 +12,7 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from ..utils.lazy_tables import LazyTable
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap
 from .design import Blocks, Design
 
@@ -107,6 +108,7 @@ def name_of(features: Any) -> str | None:
     return features if features is None or isinstance(features, str) else type(features).__name__
 
 
+@takes_numpy_integers
 def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> FeatureMap:
     """The feature map of a name, fitted to training points where it needs them.
 
@@ -141,6 +143,7 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
     return FEATURE_MAPS[name](kernel, x, n_features, seed)
 
 
+@takes_numpy_integers
 def in_blocks(features: Any, kernel: Any, x: Array, n_features: int, seed: int, budget: int) -> Blocks:
     """The features of a name or of an object, in ranges of columns that are made one at a time.
 

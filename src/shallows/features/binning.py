@@ -12,12 +12,14 @@ import scipy.sparse
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs
 
 BINS = 1024
 """Bins of a grid where a number of columns is asked for: two points in different cells share one in 1,024."""
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class RandomBinning(FeatureMap):
     """One 1/√P in each of P groups of columns: the hashed cell of the point in a random grid.

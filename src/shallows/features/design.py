@@ -10,6 +10,7 @@ import scipy.sparse
 from .. import arrays
 from ..arrays import Array, Device
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, SparseFeatureMap
 from .sparse_features import is_sparse
 
@@ -17,6 +18,7 @@ ROW_BYTES = 2**25
 """Features that are made at a time where many rows are gone through."""
 
 
+@takes_numpy_integers
 class Blocks:
     """A feature map whose columns are computed in ranges, one at a time, so that no row need be whole in memory.
 

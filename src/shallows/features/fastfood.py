@@ -13,6 +13,7 @@ import scipy.special
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .fourier import FourierFeatures, block_of
 
 STRIP_NUMBERS = 2**16
@@ -72,6 +73,7 @@ class FastfoodProjector:
         return out
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class Fastfood(FourierFeatures):
     """Fourier features with structured frequencies: about √d in place of d products a frequency, and no matrix kept.

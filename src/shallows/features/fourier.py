@@ -14,6 +14,7 @@ from .. import arrays, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..gpu.fused_expressions import FusedExpression
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, Projector, check_inputs
 
 
@@ -113,6 +114,7 @@ class BlockCache:
         return BlockCache(self.n_bytes)
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class FourierFeatures(FeatureMap):
     """Blocks of random Fourier features of a shift-invariant kernel, k(x − z) = E cos ωᵀ(x − z).

@@ -10,6 +10,7 @@ from typing import Any
 from .. import arrays, streams
 from ..arrays import Array, Device
 from ..errors import UnknownNameError
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs
 
 OF_PRODUCTS: dict[str, Callable[[Array, Any], Array]] = {
@@ -27,6 +28,7 @@ OF_DISTANCES = ("gaussian", "multiquadric")
 ACTIVATIONS = (*OF_PRODUCTS, *OF_DISTANCES)
 
 
+@takes_numpy_integers
 @dataclass(frozen=True, eq=False)
 class HiddenUnits(FeatureMap):
     """L units G(a, b, x) with random a and b.

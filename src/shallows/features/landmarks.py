@@ -13,6 +13,7 @@ import scipy.linalg
 from .. import arrays, kernels, streams
 from ..arrays import Array, Device
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs
 
 BLOCK_BYTES = 2**26
@@ -38,6 +39,7 @@ def kmeans_centres(x: Array, n: int, seed: int) -> Array:
         return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
 
 
+@takes_numpy_integers
 @dataclass(frozen=True, eq=False)
 class RBFNetwork(FeatureMap):
     """The features k(x, z₁), …, k(x, z_D).
@@ -78,6 +80,7 @@ class RBFNetwork(FeatureMap):
         return kernels.values(self.kernel, kernels.augmented(x), self._augmented)
 
 
+@takes_numpy_integers
 @dataclass(frozen=True, eq=False)
 class NystromFeatures(FeatureMap):
     """The map z(x) = Σ^{−½} Uᵀ k(X_M, x) of Nyström, with k(X_M, X_M) = U Σ Uᵀ.

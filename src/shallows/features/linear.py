@@ -7,9 +7,11 @@ from typing import Any
 
 from .. import arrays
 from ..arrays import Array
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class Linear(FeatureMap):
     """The points themselves and a constant one: f(x) = wᵀx + b."""

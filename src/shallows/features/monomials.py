@@ -15,12 +15,14 @@ import scipy.sparse
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs, check_is_polynomial
 
 MOST_BYTES = 2**32
 """Bytes of indices above which a number of monomials is refused."""
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class Monomials(FeatureMap):
     """The monomials x^α with |α| ≤ p, each times √(p!/(α! (p − |α|)!) s^|α| c^(p − |α|)).

@@ -13,6 +13,7 @@ from scipy.stats import qmc
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .fourier import FourierFeatures, block_of
 
 FARTHEST = 2.0**-32
@@ -36,6 +37,7 @@ QUANTILES = {
 """From uniform numbers to frequencies of bandwidth 1, and how many numbers a frequency takes beside its coordinates."""
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class QuasiMonteCarloFeatures(FourierFeatures):
     """Fourier features whose frequencies are the quantiles of a Sobol sequence, shifted at random modulo one.

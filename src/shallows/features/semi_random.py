@@ -8,9 +8,11 @@ from typing import Any
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class SemiRandomFeatures(FeatureMap):
     """The products σ_s(rⱼᵀ[x, 1]) · [x, 1] of n random units, where σ_s(z) is z^s for z > 0 and else 0.

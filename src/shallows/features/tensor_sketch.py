@@ -11,12 +11,14 @@ import scipy.sparse
 
 from .. import arrays, streams
 from ..arrays import Array
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs, check_is_polynomial
 
 STRIP_BYTES = 2**25
 """Sketches that are transformed at a time."""
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class TensorSketch(FeatureMap):
     """Features of (s xᵀz + c)^p by the convolution of p count sketches of [√s x, √c].

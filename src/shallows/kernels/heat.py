@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import Kernel, check_positive, in_strips
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class HeatCircle(Kernel):
     """(1/2π) (1 + 2 Σⱼ exp(−j² s) cos j(x − z)) for angles x and z.

@@ -12,6 +12,7 @@ import numpy as np
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import Kernel, check_positive, in_strips
 
 MOST_DEGREE = 1000
@@ -72,6 +73,7 @@ class PowerSeries(Kernel):
         return out
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class Polynomial(PowerSeries):
     """(scale · xᵀz + offset)^degree.
@@ -127,6 +129,7 @@ class Polynomial(PowerSeries):
         return factorials[-1] - factorials - factorials[::-1] + powers
 
 
+@takes_numpy_integers
 class Linear(Polynomial):
     """scale · xᵀz + offset."""
 
@@ -144,6 +147,7 @@ class Linear(Polynomial):
         return ("offset", "scale")
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class Exponential(PowerSeries):
     """exp(xᵀz / σ²), the Gaussian kernel times exp(‖x‖²/(2σ²)) of either point.
@@ -200,6 +204,7 @@ def _power_in_place(x: Array, degree: int) -> Array:
     return x
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class ArcCosine(Kernel):
     """The arc-cosine kernel of order s: 2 E Θ(wᵀx) Θ(wᵀz) (wᵀx)^s (wᵀz)^s over w ~ N(0, I).

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 from .. import arrays, streams
 from ..arrays import Array
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import Kernel, check_positive, in_strips
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class ProductKernel(Kernel):
     """Πⱼ k₁(xⱼ − zⱼ), with k(x, x) = 1.

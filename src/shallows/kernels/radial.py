@@ -14,9 +14,11 @@ import numpy as np
 from .. import arrays, streams
 from ..arrays import Array
 from ..gpu import cuda
+from ..utils.plain_numbers import takes_numpy_integers
 from .base import Kernel, check_positive, in_strips
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class RadialKernel(Kernel):
     """A kernel that depends on ‖x − z‖² alone, with k(x, x) = 1.
@@ -187,6 +189,7 @@ class Cauchy(RadialKernel):
         return xp.sqrt(2.0 * mixing) * draws / self.bandwidth
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class Matern(RadialKernel):
     """2^(1−ν)/Γ(ν) x^ν K_ν(x) with x = √(2ν) ‖x − z‖ / σ: ν − ½ is how often its functions can be differentiated.

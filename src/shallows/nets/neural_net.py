@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import arrays, streams, training
 from ..errors import ShallowsError
-from ..utils.plain_numbers import numeric_targets
+from ..utils.plain_numbers import PlainParameters, numeric_targets
 from ..utils.stored_parameters import stores_parameters
 from . import backend, layers
 from .architectures import find, shape_of_examples
@@ -83,7 +83,7 @@ so other nets are given the same; a step that diverges is halved."""
 _ROWS = 256  # predicted at once, at most
 
 
-class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NeuralNet(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the nets: it trains them, and evaluates their outputs and their features."""
 
     @stores_parameters

@@ -11,8 +11,10 @@ import numpy as np
 from .. import arrays, streams
 from ..arrays import Array
 from ..utils import progress
+from ..utils.plain_numbers import takes_numpy_integers
 
 
+@takes_numpy_integers
 def top_eigensystem(
     multiply: Callable[[Array], Array],
     n: int,

@@ -11,6 +11,7 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import UnknownNameError
 from ..features.sparse_features import inner_products, scaled, sum_of_squares
+from ..utils.plain_numbers import takes_numpy_integers
 from .certificates import subsample_and_fresh
 from .eigensystems import eigensystem, orthonormal, top_eigensystem
 from .spectral_preconditioner import SpectralPreconditioner, choose_rank, filtered, flatten
@@ -134,6 +135,7 @@ EIGENSYSTEMS: dict[str, Callable[..., tuple[Array, Array]]] = {"nsvd": nsvd, "rs
 # ---------------------------------------------------------------------------------------- the preconditioner
 
 
+@takes_numpy_integers
 def make_feature_preconditioner(
     blocks: Blocks,
     points: Array,

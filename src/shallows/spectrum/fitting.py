@@ -12,12 +12,14 @@ from .. import arrays, gram, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
+from ..utils.plain_numbers import takes_numpy_integers
 from . import certificates
 from .eigensystems import eigensystem, top_eigensystem
 from .kernel_preconditioner import Preconditioner, make_preconditioner
 from .spectral_preconditioner import power_of
 
 
+@takes_numpy_integers
 def fit_preconditioner(
     X: Any,
     kernel: str | Kernel = "gaussian",
@@ -96,6 +98,7 @@ class Spectrum:
         return {"eigenvalue": self.values, "eigenvalue_ratio": self.values[0] / np.maximum(self.values, least)}
 
 
+@takes_numpy_integers
 def eigenspectrum(
     X: Any,
     kernel: str | Kernel = "gaussian",

@@ -16,6 +16,7 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..utils import atomic
+from ..utils.plain_numbers import takes_numpy_integers
 from .certificates import different, subsample_and_fresh
 from .eigensystems import eigensystem
 from .spectral_preconditioner import SpectralPreconditioner, choose_rank, flatten
@@ -213,6 +214,7 @@ def load_preconditioner(path: str | Path) -> Preconditioner:
         raise ShallowsError(f"{path} is not a preconditioner that this version can read: {error}") from error
 
 
+@takes_numpy_integers
 def make_preconditioner(
     kernel: Kernel,
     points: Array,

@@ -10,6 +10,7 @@ from .. import arrays, kernels, streams
 from ..arrays import Array
 from ..errors import UnknownNameError
 from ..kernels import Kernel
+from ..utils.plain_numbers import takes_numpy_integers
 from .kernel_preconditioner import Preconditioner
 from .spectral_preconditioner import choose_rank, flattened_top
 
@@ -47,6 +48,7 @@ def rsvd_of_rows(kernel: Kernel, points: Array, m: int, k: int, seed: int) -> tu
     return singular[:k] * (n / m) ** 0.5, arrays.contiguous(vectors[:k, :].T)
 
 
+@takes_numpy_integers
 def make_rsvd_preconditioner(
     kernel: Kernel, points: Array, *, rank: int, n_rows: int, seed: int = 0, damping: float = 1.0, power: float = 0.5
 ) -> Preconditioner:

@@ -10,8 +10,10 @@ import numpy as np
 
 from .. import arrays, streams
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class Batches:
     """Contiguous batches of rows that were shuffled once, in an order that is new every epoch.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from ..utils.progress import duration
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Observer:
 UNITS = ("epoch", "iteration", "seconds")
 
 
+@takes_numpy_integers
 class Curve(Observer):
     """Evaluates the model at some points of its training.
 
@@ -98,6 +100,7 @@ class Curve(Observer):
         self.rows = list(memory)
 
 
+@takes_numpy_integers
 class Progress(Observer):
     """A bar with the time left, or a plain line now and then where there is no terminal.
 

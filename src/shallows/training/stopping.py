@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 from .run_state import Run
 from .states import Kept, keep, put_back
 
 
+@takes_numpy_integers
 @dataclass(frozen=True)
 class Stopping:
     """When training ends: at the first of these that comes true.

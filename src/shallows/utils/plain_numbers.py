@@ -2,9 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
+
+_Made = TypeVar("_Made", bound=Callable[..., Any])
+
+
+def plain_numbers(value: Any) -> Any:
+    """Replace NumPy's integers by Python's, also inside lists, tuples and dictionaries.
+
+    Arithmetic with a NumPy integer overflows: ``20 * np.int8(20)`` is no int8. Values that hold none are returned as
+    the same object, because `sklearn.base.clone` checks that a constructor stores what it was given.
+    """
+    if isinstance(value, np.integer):
+        return int(value)
+    if type(value) in (list, tuple):
+        replaced = [plain_numbers(item) for item in value]
+        changed = any(new is not old for new, old in zip(replaced, value, strict=True))
+        return type(value)(replaced) if changed else value
+    if type(value) is dict:
+        replaced_items = {key: plain_numbers(item) for key, item in value.items()}
+        return replaced_items if any(replaced_items[key] is not value[key] for key in value) else value
+    return value
+
+
+class PlainParameters:
+    """Base of estimators: whole numbers of NumPy become Python's when they are set as a parameter, in whatever way."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, np.integer | list | tuple | dict) and name in inspect.signature(type(self)).parameters:
+            value = plain_numbers(value)
+        super().__setattr__(name, value)
+
+
+def takes_numpy_integers(made: _Made) -> _Made:
+    """Decorate a function or a class: its arguments, or those of its constructor, may be NumPy's integers."""
+    function = made.__init__ if isinstance(made, type) else made  # type: ignore[misc]
+
+    @functools.wraps(function)
+    def with_plain_numbers(*args: Any, **given: Any) -> Any:
+        return function(*map(plain_numbers, args), **{name: plain_numbers(value) for name, value in given.items()})
+
+    if not isinstance(made, type):
+        return with_plain_numbers  # type: ignore[return-value]
+    made.__init__ = with_plain_numbers  # type: ignore[misc]
+    return made
 
 
 def numeric_targets(y: Any) -> Any:

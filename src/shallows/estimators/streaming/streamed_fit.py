@@ -13,6 +13,7 @@ from typing import Any, Self
 from ... import arrays, training
 from ...errors import DivergenceError, ShallowsError, TooFewDirectionsError
 from ...solvers.examples import Examples
+from ...utils.plain_numbers import plain_numbers
 from ..base import warn_user
 from ..fitting import Fit, TrainedEstimator
 from ..parameter_checks import is_positive, is_whole
@@ -161,6 +162,7 @@ class StreamedFit(TrainedEstimator):
     ) -> Self:
         """Take in the batches of a call of ``partial_fit``, which `steps_back_on_failure` decorates."""
         started = time.perf_counter()
+        n_iter, max_seconds = plain_numbers(n_iter), plain_numbers(max_seconds)
         _check_limits(n_iter, max_seconds)
         if not hasattr(self, "_begins"):
             self._begins, self._held, self._n_begun, self._n_batches_seen = True, [], 0, 0
