@@ -1,12 +1,14 @@
 """Docstrings of the estimators: complete, true of the signatures, and alike where parameters are alike."""
 
 import ast
+import doctest
 import inspect
 import itertools
 import re
 
 import pytest
 
+import shallows
 from shallows import estimators
 from shallows.estimators import components, doubly_stochastic, least_squares, regularised
 
@@ -126,3 +128,22 @@ def test_every_prediction_says_what_it_takes_and_returns(Estimator):
             taken = set(inspect.signature(method).parameters) - {"self"}
             assert set(entries(method, "Parameters")) == taken >= {"X"}, name
             assert "Returns\n-------\nndarray, shape (n_samples" in inspect.getdoc(method), name
+
+
+def examples(name):
+    """The doctests of a public name and of its methods."""
+    thing = getattr(shallows, name)
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    return [found for found in finder.find(thing, name, module=inspect.getmodule(thing)) if found.examples]
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(shallows.__all__) if not name.startswith("_")])
+def test_the_examples_of_a_docstring_are_true(name):
+    for found in examples(name):
+        said = []
+        doctest.DocTestRunner(verbose=False).run(found, out=said.append)
+        assert not said, "".join(said)
+
+
+def test_examples_of_docstrings_are_found():
+    assert len([name for name in shallows.__all__ if not name.startswith("_") and examples(name)]) > 20

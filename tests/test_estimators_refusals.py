@@ -324,3 +324,54 @@ def test_a_first_batch_of_one_class_is_told_where_to_name_the_others():
 def test_the_median_distance_has_one_name_for_all(make):
     X, _, _ = table(shallows.EigenProClassifier)
     assert np.array_equal(make("median").fit(X).transform(X), make(None).fit(X).transform(X))
+
+
+def in_frames(values):
+    return pd.DataFrame({"size": np.arange(len(values), dtype=float), "colour": values})
+
+
+WORDS = ["red", "blue"] * 10
+TEXT = r"Column 'colour' of X holds text, such as 'red', and numbers are expected\. Encode it with .*OneHotEncoder"
+
+
+@pytest.mark.parametrize("name", sorted(name for name in shallows.__all__ if hasattr(getattr(shallows, name), "fit")))
+def test_a_column_of_text_is_named_by_every_estimator(name):
+    if name == "ImageVotes":
+        pytest.skip("takes pixels")
+    Estimator = getattr(shallows, name)
+    y = [0, 1] * 10 if is_classifier(Estimator()) else np.arange(20.0)
+    with pytest.raises(ValueError, match=TEXT):
+        Estimator().fit(in_frames(WORDS), y)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (in_frames(pd.Categorical(WORDS)), TEXT),
+        (in_frames(pd.array(WORDS, dtype="string")), TEXT),
+        (in_frames(["red", None, 1, 2.0]), TEXT),
+        (in_frames(["red", "blue"]).assign(town="Ulm"), "Columns 'colour', 'town' of X hold text, such as 'red'"),
+        (in_frames(["red", "blue"]).to_numpy(), "Column 1 of X holds text, such as 'red'"),
+        (np.array([["1.5", "x"], ["2", "y"]]), "Column 1 of X holds text, such as 'x'"),
+        (
+            in_frames(pd.to_datetime(["2020-01-01", "2021-01-01"])),
+            "Column 'colour' of X holds dates or times.*days since",
+        ),
+    ],
+)
+def test_columns_without_numbers_are_named_in_every_kind_of_table(X, message):
+    with pytest.raises(ValueError, match=message):
+        shallows.KernelRidgeRegressor().fit(X, np.arange(len(X), dtype=float))
+
+
+def test_a_column_of_text_is_named_in_a_prediction():
+    model = shallows.KernelRidgeRegressor().fit(in_frames(np.arange(20.0)), np.arange(20.0))
+    with pytest.raises(ValueError, match=TEXT):
+        model.predict(in_frames(WORDS))
+
+
+def test_numbers_of_any_type_in_a_table_are_taken():
+    texts, objects = in_frames(["1", "2.5", "3"] * 5), in_frames(pd.Categorical([1, 2, 3] * 5))
+    extension = in_frames(pd.array([1, 2, 3] * 5, dtype="Int64"))
+    for X in (texts, objects, extension, texts.to_numpy(), in_frames([True, False, True] * 5)):
+        shallows.KernelRidgeRegressor().fit(X, np.arange(15.0)).predict(X)

@@ -143,11 +143,11 @@ def test_the_signature_of_an_estimator_is_that_of_its_constructor():
 
 
 def test_other_wrong_names_are_told_as_ever():
-    with pytest.raises(TypeError, match="EigenProClassifier has no parameter 'bandwith'"):
+    with pytest.raises(TypeError, match=r"EigenProClassifier has no parameter 'bandwith'\. Did you mean 'bandwidth'\?"):
         EigenProClassifier(bandwith=1.0)
     with pytest.raises(ValueError, match="Invalid parameter 'bandwith'"):
         EigenProClassifier().set_params(bandwith=1.0)
-    with pytest.raises(UnknownNameError, match="no kernel 'sigmoid'"):
+    with pytest.raises(UnknownNameError, match=r"no kernel 'sigmoid'\. Known: .*laplacian, .*poly, .*rbf\."):
         EigenProClassifier("sigmoid").fit(X, y > 0)
 
 
@@ -164,3 +164,28 @@ def test_a_bandwidth_among_the_kernel_parameters_is_told_where_it_belongs(kind):
     X = np.random.default_rng(0).random((40, 3))
     with pytest.raises(ShallowsError, match="not in kernel_params"):
         kind(kernel_params={"bandwidth": 2.0}).fit(X, X[:, 0] > 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("rbff", "rbf"), ("RBF", "rbf"), ("Poly", "poly"), ("laplacien", "laplacian"), ("gausian", "gaussian")],
+)
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, NystroemFeatures])
+def test_a_misspelt_kernel_is_answered_with_the_nearest_name_also_of_scikit_learn(Estimator, name, nearest):
+    with pytest.raises(UnknownNameError, match=f"no kernel '{name}'. Did you mean '{nearest}'"):
+        Estimator(name).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "remedy"),
+    [
+        (shallows.KernelSVMClassifier, "CalibratedClassifierCV"),
+        (shallows.LinearSVMClassifier, "CalibratedClassifierCV"),
+        (EigenProClassifier, "predict_proba is available without it"),
+        (RegularisedRiskClassifier, "predict_proba .* loss='logistic'"),
+    ],
+)
+def test_asked_for_probabilities_as_of_svc_a_classifier_says_where_they_are(Estimator, remedy):
+    for error, ask in ((TypeError, Estimator), (ValueError, Estimator().set_params)):
+        with pytest.raises(error, match=f"has no parameter 'probability': .*{remedy}"):
+            ask(probability=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import scipy.stats
@@ -127,3 +129,18 @@ def test_the_order_of_a_sorted_array_does_not_matter_to_blocks(monkeypatch):
 def test_what_cannot_be_tested_is_refused(given, options, error, says):
     with pytest.raises(error, match=says):
         two_sample_test(*given, **options)
+
+
+def test_a_result_is_printed_without_its_null_distribution():
+    found = two_sample_test(sample(30, 2), sample(40, 2, seed=1), n_draws=5000, random_state=0)
+    assert len(found.null_distribution) == 5000
+    assert re.fullmatch(
+        r"TwoSampleResult\(statistic=\S+, pvalue=\S+, null='\w+', n_rows=.*, bandwidth=\S+\)", repr(found)
+    )
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_column_of_text_is_named(stream):
+    X = pd.DataFrame({"weight": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
+    with pytest.raises(ValueError, match=r"Column 'colour' of Y holds text, such as 'red'.*OneHotEncoder"):
+        two_sample_test(X[["weight", "weight"]].to_numpy(), iter([X]) if stream else X)

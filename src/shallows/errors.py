@@ -28,8 +28,9 @@ class UnknownNameError(ShallowsError, ValueError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]):
         known = sorted(map(str, known))
-        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        folded = {one.casefold(): one for one in known}
+        near = difflib.get_close_matches(str(name).casefold(), folded, n=1, cutoff=0.4)
+        hint = f" Did you mean {folded[near[0]]!r}?" if near else ""
         listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
         super().__init__(f"There is no {kind} {name!r}.{hint} Known: {listed}.")
         self.kind, self.name, self.known = kind, name, known

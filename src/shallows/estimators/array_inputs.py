@@ -10,7 +10,7 @@ new points of any. (The tag ``array_api_support`` of scikit-learn promises the o
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,54 @@ def on_host(x: Any) -> Any:
     if library == "cupy":
         return arrays.to_numpy(x)
     return _convert_to_numpy(x, x.__array_namespace__())
+
+
+def refuse_text(X: Any, name: str) -> None:
+    """Refuse a table with columns that hold text, dates or times, and name these columns.
+
+    Parameters
+    ----------
+    X : any
+        Data frames, and NumPy arrays of objects or of text, are checked; all else passes.
+    name : str
+        What the message calls the table.
+
+    Raises
+    ------
+    ValueError
+    """
+    of_text, of_times, example = [], [], ""
+    for label, values in _columns_without_numbers(X):
+        if values.dtype.kind in "mM":
+            of_times.append(label)
+            continue
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            texts = [str(value) for value in values if isinstance(value, str)]
+            if texts:
+                of_text.append(label)
+                example = example or f", such as {texts[0]!r}"
+    for found, what, remedy in (
+        (of_text, f"text{example}", "Encode it with sklearn.preprocessing.OneHotEncoder, or leave it out."),
+        (of_times, "dates or times", "Turn them into numbers, such as days since the first one, or leave them out."),
+    ):
+        if found:
+            shown = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+            columns, hold = ("Column", "holds") if len(found) == 1 else ("Columns", "hold")
+            raise ValueError(f"{columns} {shown} of {name} {hold} {what}, and numbers are expected. {remedy}")
+
+
+def _columns_without_numbers(X: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """The columns of a table that have no type of numbers, with their names, or their places from 0 on."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUSmM":
+        yield from ((str(place), X[:, place]) for place in range(X.shape[1]))
+    elif hasattr(X, "columns") and hasattr(X, "dtypes") and not isinstance(X, np.ndarray):
+        for place, (label, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+            if getattr(dtype, "kind", "O") not in "biufc":
+                values = np.asarray(X.iloc[:, place] if hasattr(X, "iloc") else X[:, place])
+                if values.dtype.kind not in "biufc":
+                    yield repr(label), values
 
 
 def canonical_rows(X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import math
@@ -24,7 +25,7 @@ from ..training import keeps_model_on_failure as keeps_model_on_failure
 from ..utils import progress
 from ..utils.plain_numbers import PlainParameters, numeric_targets
 from . import class_weights, precomputed
-from .array_inputs import canonical_rows, on_host
+from .array_inputs import canonical_rows, on_host, refuse_text
 from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
 from .parameter_checks import check_kinds
@@ -36,12 +37,15 @@ GROWTH = 2**22
 """Bytes that the process may gain before the user tries again; the budget that a message names has room for them."""
 
 
-def native(X: Any) -> Any:
+def native(X: Any, name: str | None = "X") -> Any:
     """Return points on the host as every check takes them: arrays in their byte order, sparse rows in canonical form.
 
-    scikit-learn turns float32 of the other byte order into float64.
+    scikit-learn turns float32 of the other byte order into float64. ``name`` is what an error about text in a column
+    calls the points; with None text passes.
     """
     X = on_host(X)
+    if name is not None:
+        refuse_text(X, name)
     if scipy.sparse.issparse(X):
         return canonical_rows(X)
     dtype = getattr(X, "dtype", None)
@@ -116,9 +120,12 @@ class Estimator(PlainParameters, BaseEstimator):
     def __new__(cls, *args: Any, **parameters: Any) -> Any:
         """Reject unknown parameters; suggest our name for one of another library."""
         refuse_other_names(cls, parameters, TypeError)
-        unknown = sorted(parameters.keys() - cls.__signature__.parameters.keys())
+        known = cls.__signature__.parameters.keys()
+        unknown = sorted(parameters.keys() - known)
         if unknown:
-            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}.")
+            near = difflib.get_close_matches(unknown[0], known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}.{hint}")
         return super().__new__(cls)
 
     def set_params(self, **parameters: Any) -> Any:

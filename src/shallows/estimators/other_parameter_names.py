@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from sklearn.base import ClassifierMixin
+
 OTHER_NAMES = {
     "gamma": ("bandwidth", "exp(−gamma ‖x − z‖²) has the bandwidth 1/√(2 gamma)"),
     "degree": ("kernel_params", "kernel='poly', kernel_params={'degree': 3}"),
@@ -55,6 +57,8 @@ def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: ty
         What was given, by name. Names that no other library has pass.
     error : type of exception
     """
+    if "probability" in parameters and issubclass(estimator, ClassifierMixin):
+        raise error(f"{estimator.__name__} has no parameter 'probability': {_way_to_probabilities(estimator)}.")
     others = parameters.keys() & OTHER_NAMES.keys()
     known = set(estimator._get_param_names()) if others else set()
     for name in sorted(others - known):
@@ -70,3 +74,11 @@ def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: ty
             if "kernel_params" in known:
                 said += f"; or give kernel='rbf', kernel_params={{'gamma': {value!r}}}"
         raise error(f"{estimator.__name__} has no parameter {name!r}: {said}.")
+
+
+def _way_to_probabilities(classifier: type) -> str:
+    if not hasattr(classifier, "predict_proba"):
+        return "for probabilities, wrap it in sklearn.calibration.CalibratedClassifierCV"
+    if "loss" in classifier._get_param_names():
+        return "predict_proba is available without it, with loss='logistic' or loss='softmax'"
+    return "predict_proba is available without it"

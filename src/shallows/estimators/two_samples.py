@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from .. import arrays, streams
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .array_inputs import on_host
+from .array_inputs import on_host, refuse_text
 from .feature_maps.fourier_features import FourierFeatures
 from .parameter_checks import is_whole
 
@@ -43,6 +43,7 @@ class TwoSampleResult:
     pvalue : float
         The share of the null distribution, with the statistic among it, that is not below the statistic.
     null_distribution : ndarray, shape (n_draws,)
+        Left out of the printed form.
     null : {"permutations", "signs"}
         How it was drawn: by other divisions of blocks of rows among the samples, or by random signs of the blocks.
     n_rows : tuple of int
@@ -52,7 +53,7 @@ class TwoSampleResult:
 
     statistic: float
     pvalue: float
-    null_distribution: np.ndarray
+    null_distribution: np.ndarray = field(repr=False)
     null: str
     n_rows: tuple[int, int]
     bandwidth: float
@@ -128,7 +129,7 @@ def two_sample_test(
     >>> import numpy as np
     >>> from shallows import two_sample_test
     >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(size=(500, 2)), rng.laplace(size=(500, 2), scale=0.5**0.5)
+    >>> X, Y = rng.normal(size=(2000, 2)), rng.laplace(size=(2000, 2), scale=0.5**0.5)
     >>> bool(two_sample_test(X, Y, random_state=0).pvalue < 0.01)
     True
     """
@@ -164,8 +165,11 @@ def _batches(given: Any, name: str, seed: int, most: int | None) -> Iterator[Any
     if not hasattr(given, "shape"):
         if not isinstance(given, Iterable):
             raise ShallowsError(f"{name} must be an array or an iterable of batches, got {type(given).__name__}.")
-        yield from (check_array(on_host(batch), **options) for batch in given)
+        for batch in given:
+            refuse_text(batch, name)
+            yield check_array(on_host(batch), **options)
         return
+    refuse_text(given, name)
     rows = check_array(given, **options)
     order = streams.permutation(seed, f"rows of {name}", 0, rows.shape[0])[:most]
     yield from (rows[order[part]] for part in arrays.blocks(len(order), MOST_BLOCKS))

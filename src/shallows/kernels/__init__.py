@@ -36,6 +36,7 @@ from ..utils.lazy_tables import LazyTable
 from .bandwidth import median_bandwidth
 from .base import Kernel, add_to_diagonal, augmented, fill, left_factor, matrix, set_diagonal, values
 from .function import FunctionKernel
+from .other_names import NAMES as OF_SCIKIT_LEARN
 from .other_names import own_name, translated
 from .precomputed import Precomputed
 
@@ -116,8 +117,8 @@ def kind(name: Any) -> type[Kernel] | Kernel:
     if callable(name):
         return FunctionKernel
     name = own_name(name)
-    if not isinstance(name, str):
-        raise UnknownNameError("kernel", name, KERNELS)
+    if not (isinstance(name, str) and name in KERNELS):
+        raise UnknownNameError("kernel", name, [*KERNELS, *OF_SCIKIT_LEARN])
     return KERNELS[name]
 
 

@@ -126,7 +126,7 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
         X, y = validate_data(
             self,
             native(X),
-            native(Y),
+            native(Y, None),
             accept_sparse="csr",
             dtype=FLOATS,
             multi_output=True,
@@ -159,7 +159,7 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
             if len(unknown):
                 raise ValueError(f"y holds the label {str(unknown[0])!r}, which is none of {self.classes_.tolist()}.")
             return (y[:, None] == self.classes_).astype(np.float64)
-        Y = check_array(native(Y), dtype=FLOATS, ensure_2d=False, input_name="y")
+        Y = check_array(native(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
         Y = Y.reshape(len(Y), -1)
         if Y.shape[1] != len(self._target_scale):
             raise ValueError(f"y has {Y.shape[1]} columns, and the model was begun with {len(self._target_scale)}.")

@@ -79,7 +79,7 @@ class TwoViewEstimator(ComponentEstimator):
         X, Y = validate_data(
             self,
             native(X),
-            numeric_targets(native(Y)),
+            numeric_targets(native(Y, "y")),
             accept_sparse="csr",
             dtype=FLOATS,
             multi_output=True,
@@ -91,7 +91,7 @@ class TwoViewEstimator(ComponentEstimator):
 
     def _second_view(self, Y: Any, *, first: bool = False) -> np.ndarray:
         """The second view as an array of floats with a row an example."""
-        Y = check_array(numeric_targets(native(Y)), dtype=FLOATS, ensure_2d=False, input_name="Y")
+        Y = check_array(numeric_targets(native(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
         Y = Y.reshape(len(Y), -1)
         if first:
             self._n_second_features = Y.shape[1]
