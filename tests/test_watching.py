@@ -61,6 +61,24 @@ def test_what_a_job_says_at_its_end_stands_in_the_log_alone():
     assert shown("linear ridge (scikit-learn): test_error 13.33 with alpha 1 (0.3 s)\n") == []
 
 
+def test_what_was_guessed_of_a_file_is_shown_whole():
+    told = f"my.csv was read as a table: {', '.join(f'column_{n}' for n in range(90))}; the target is the column y"
+    error = f"Error: my.csv lacks values. {told}. Fill them in by missing=median."
+    assert shown(f"{told}\n{error}\n") == [told, error]
+
+
+@pytest.mark.parametrize(("status", "n_times"), [(0, 1), (1, 0)])
+def test_the_report_of_a_comparison_is_named_at_the_end_if_all_went_well(tmp_path, monkeypatch, capfd, status, n_times):
+    report = f"The comparison's report: {tmp_path}/index.html"
+    program = f"print({report!r}, 'a note', {report!r}, sep='\\n')\nraise SystemExit({status})\n"
+    (tmp_path / "snakemake.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert watching.watch([], tmp_path / "compare.log") == status
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0] == "a note"
+    assert lines[2:] == [report] * n_times
+
+
 def test_the_end_tells_each_papers_verdicts(tmp_path):
     reference = PROJECT / "results" / "reference" / "demo"
     (tmp_path / "tables").mkdir()

@@ -45,6 +45,7 @@ def test_it_says_what_it_guessed_and_where_the_report_is(compared):
     assert "the target is the column price (the last)" in said
     page = root / "results" / "own" / "houses-525cbc05" / "report" / "index.html"
     assert f"The report: {page}" in said
+    assert said.index(f"The comparison's report: {page}") > said.index("was fitted to all 160 rows")
     text = page.read_text()
     assert "Comparison on your own data" in text and "one-hot coded: kind (3)" in text
 
@@ -144,4 +145,4 @@ def test_a_ragged_file_ends_with_its_line_and_without_a_traceback(compared):
     done = snakemake(root, "--cores", "1", "compare", "--config", "dataset=ragged.csv")
     assert done.returncode != 0
     assert "Error: Line 11 of ragged.csv has 3 fields, where the first line has 4." in done.stdout
-    assert "Traceback" not in done.stdout
+    assert "Traceback" not in done.stdout and "report: " not in done.stdout

@@ -11,6 +11,7 @@ def end_timers():
 
 onsuccess:
     end_timers()
+    command_line.print_report(COMPARISON)
 
 
 onerror:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import re
 import shutil
 import sys
@@ -35,7 +36,7 @@ def one_sentence() -> Iterator[None]:
 
 
 def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterable[str], resources: Any = None) -> None:
-    """Check this program's own command line, and say where the report of a comparison will be.
+    """Check this program's own command line.
 
     ``resources`` are Snakemake's own settings of cores and jobs.
     """
@@ -49,7 +50,25 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
     folders = [plan.configuration.settings[name] for name in ("results", "data")]
     _check_targets(sys.argv[1:], [*names, *stages, "default", *products], folders, names)
     if comparison is not None and "compare" in sys.argv[1:]:
+        _print_report_if_nothing_is_to_be_done(comparison)
+
+
+def print_report(comparison: Comparison | None) -> None:
+    """Print the path of a comparison's report, after the comparison that this command line asks for has succeeded."""
+    if comparison is not None and "compare" in sys.argv[1:]:
         print(f"The comparison's report: {Path(comparison.report).resolve()}", file=sys.stderr)
+
+
+def _print_report_if_nothing_is_to_be_done(comparison: Comparison) -> None:
+    """Print the report's path where Snakemake finds that it is up to date, and calls no hook."""
+    from snakemake.logging import logger
+
+    def look(entry: logging.LogRecord) -> bool:
+        if entry.getMessage().startswith("Nothing to be done"):
+            print_report(comparison)
+        return True
+
+    logger.addFilter(look)
 
 
 def _check_targets(words: list[str], known: list[str], folders: list[str], names: list[str]) -> None:

@@ -33,11 +33,14 @@ _CHATTER = re.compile(
     r"\[\w{3} \w{3} +\d|Select jobs|Execute \d|Using |Assuming |Provided |Rules claiming|Conda env|Building DAG|"
     r"SNAKEMAKE|=====|Config file|Complete log|Elapsed|job +count|-----|\w+ +\d+$|Job stats|Creating|Updating|Touching|"
     r"Removing temporary|Nothing to be done|Finished |Job \d+|Submitted|Group job|.* on .+ \[.*\]: |"
+    r"The (?:comparison's )?report: |"  # which is printed at the end, if all went well
     r".* \(\d[\d.]* (?:s|min|h)\)$"  # what a job says of itself at its end
 )
 _BLOCK = re.compile(r"(?:local)?(?:rule|checkpoint|group job) .*:$|Group job ")
 _FAILURE = re.compile(r"Error in |\w*Error\b|\w*Exception\b|Traceback|Exiting|Shutting down|Terminating")
 _MOST_LINES = 100
+#: Characters of a line in which Snakemake lists files or parameters; messages are shown whole.
+_LONGEST = 300
 
 
 class Screen:
@@ -61,12 +64,12 @@ class Screen:
         if self.block and line.startswith("    "):
             self._remember(line.strip())
             if self.block == "failure":
-                yield line[:300]
+                yield line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
             return
         self.block = ""
         if _FAILURE.match(line):
             self.block = "failure"
-            yield line[:300]
+            yield line
         elif _BLOCK.match(line):
             self.block, self.rule = "job", line.rstrip(":").rpartition(" ")[2]
         elif found := re.match(r"Finished jobid: (\d+) \(Rule: (\w+)\)", line):
@@ -81,7 +84,7 @@ class Screen:
             return
         elif (kind := re.sub(r"[\d.]+", "", line)) not in self.seen and len(self.seen) < _MOST_LINES:
             self.seen.add(kind)
-            yield line[:300] if len(self.seen) < _MOST_LINES else "(further lines stand in the log)"
+            yield line if len(self.seen) < _MOST_LINES else "(further lines stand in the log)"
 
     def _remember(self, text: str) -> None:
         """Note which target a job tabulates; the number of the job comes before its wildcards."""
@@ -118,7 +121,7 @@ def watch(words: Sequence[str], log: Path) -> int:
     """Run Snakemake with these words, show what a person wants and keep all in a log; returns its exit status."""
     log.parent.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    place, screen, command = "", Screen(begun), [sys.executable, "-m", "snakemake", *words]
+    report, screen, command = "", Screen(begun), [sys.executable, "-m", "snakemake", *words]
     # Ctrl-C reaches Snakemake too, which ends its jobs and says so; this program goes on reading until then.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
@@ -128,14 +131,14 @@ def watch(words: Sequence[str], log: Path) -> int:
         ):
             for line in child.stdout:
                 file.write(line)
+                report = line.rstrip() if line.startswith("The comparison's report:") else report
                 for shown in screen.lines(line, time.monotonic()):
                     print(shown, flush=True)
-                    place = shown if shown.startswith("The comparison's report:") else place
     finally:
         signal.signal(signal.SIGINT, before)
     print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}; log: {log}")
-    if place and child.returncode == 0:
-        print(place)
+    if report and child.returncode == 0:
+        print(report)
     return child.returncode
 
 
