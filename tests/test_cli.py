@@ -239,5 +239,5 @@ def test_what_a_fit_asks_for_is_named_as_an_option_of_the_command(capsys, tmp_pa
     (tmp_path / "mine.csv").write_text("age,height,bought\n" + rows)
     assert cli.main(["fit", "mine.csv"]) == 2
     told = capsys.readouterr().err
-    assert "--missing mean" in told and "such as --missing median" in told
+    assert "--missing mean" in told and "such as --missing 0" in told
     assert "--config" not in told and "missing=" not in told

@@ -10,6 +10,7 @@ import pytest
 from shallows import cli
 from shallows.errors import ShallowsError
 from shallows.experiments import command_line, watching
+from shallows.experiments.user_data import file_fit
 from shallows.reference import drawing
 from shallows.utils import project
 from workflow_runs import PROJECT
@@ -95,7 +96,7 @@ def test_a_comparison_needs_a_file_and_settings_with_values(tmp_path, capsys):
     assert cli.main(["compare", str(tmp_path / "no.csv")]) == 2
     assert cli.main(["compare", str(tmp_path / "my.csv"), "price"]) == 2
     said = capsys.readouterr().err
-    assert "There is no file" in said and "NAME=VALUE, not 'price'" in said
+    assert "There is no file" in said and "NAME=VALUE, such as missing=median, not 'price'" in said
 
 
 @pytest.mark.parametrize("cores", ["0", "-1", "2.5", "two", ""])
@@ -115,6 +116,68 @@ def test_snakemakes_own_options_of_cores_are_checked(name):
     command_line.check_cores_and_jobs(SimpleNamespace(cores=1, nodes=None, local_cores=2))
     with pytest.raises(ShallowsError, match="at least 1, but got 0"):
         command_line.check_cores_and_jobs(SimpleNamespace(**{name: 0}))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["missing=median", "target=-1", "task=regression"],
+        ["--missing", "median", "--target", "-1", "--task", "regression"],
+        ["--missing=median", "target=-1", "--cores", "2", "task=regression"],
+        ["--task", "regression", "missing=median", "target=-1"],
+    ],
+)
+def test_settings_of_a_file_have_the_same_two_forms_in_compare_and_fit(tmp_path, monkeypatch, words):
+    called = []
+    monkeypatch.setattr(watching, "watch", lambda given, log: called.append(given) or 0)
+    monkeypatch.setattr(file_fit, "fit_file", lambda *given: called.append(given[4]))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.csv").write_text("a,y\n1,2\n")
+    assert cli.main(["compare", "my.csv", *words]) == 0
+    given = called.pop()
+    assert set(given[given.index("--config") + 1 :]) == {
+        "dataset=my.csv",
+        "missing=median",
+        "target=-1",
+        "task=regression",
+    }
+    if "--cores" not in words:
+        assert cli.main(["fit", "my.csv", *words]) == 0
+        assert called.pop() == {"missing": "median", "target": -1, "task": "regression"}
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["--target", "21:28"], {"target": "21:28"}),
+        (["target=on", "na_values=?,-999"], {"target": "on", "na_values": "?,-999"}),
+        (["--set", "rank=5", "missing=0.5", "na_values=[]"], {"missing": 0.5, "na_values": []}),
+    ],
+)
+def test_settings_of_a_file_are_read_as_in_a_comparison(tmp_path, monkeypatch, words, options):
+    called = []
+    monkeypatch.setattr(file_fit, "fit_file", lambda *given: called.append(given))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["fit", "my.csv", *words]) == 0
+    assert called[0][3:5] == ({"rank": 5} if "--set" in words else {}, options)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--missing", "median", "missing=mean"], "The setting missing is given twice."),
+        (["price"], "A setting is given as NAME=VALUE, such as missing=median, not 'price'."),
+        (["--missing", "median", "price"], "A setting is given as NAME=VALUE, such as missing=median, not 'price'."),
+    ],
+)
+def test_a_wrong_setting_of_a_file_is_refused_in_a_sentence(tmp_path, monkeypatch, capsys, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.csv").write_text("a,y\n1,2\n")
+    for command in ("fit", "compare"):
+        assert cli.main([command, "my.csv", *words]) == 2
+        assert sentence in capsys.readouterr().err
+    assert cli.main(["fit", "my.csv", "bandwidth=8"]) == 2
+    assert "given by --set bandwidth=8" in capsys.readouterr().err
 
 
 def test_an_installed_package_has_the_project_within_it_and_leaves_a_clone_its_own(tmp_path, monkeypatch):

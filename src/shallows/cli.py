@@ -34,7 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0; 2 for a word, a parameter or a file that cannot be used; 1 for files of datasets that are
         wrong or cannot be had, and after an interruption.
     """
-    chosen = parser().parse_args(arguments)
+    commands = parser()
+    chosen, rest = commands.parse_known_args(arguments)
+    if rest and hasattr(chosen, "settings") and not any(word.startswith("-") for word in rest):
+        chosen.settings += rest  # argparse does not continue a list of words after an option
+    elif rest:
+        commands.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: print(f"note: {message}", file=sys.stderr)
@@ -75,6 +80,15 @@ def parser() -> argparse.ArgumentParser:
     def embedded(one: argparse.ArgumentParser) -> None:
         one.add_argument("--embedded-root", type=Path, default=EMBEDDED, help=argparse.SUPPRESS)
 
+    def about_file(one: argparse.ArgumentParser) -> None:
+        one.add_argument(
+            "settings", nargs="*", metavar="NAME=VALUE", help="such as missing=median, as --missing median"
+        )
+        one.add_argument("--target", help="column of the target (default: guessed)")
+        one.add_argument("--task", choices=("classification", "regression"), help="(default: guessed)")
+        one.add_argument("--missing", help="what fills in missing values: mean, median, most_frequent or a number")
+        one.add_argument("--na-values", help="words that stand for a missing value, such as '?,-999', or '[]' for none")
+
     def mirror(one: argparse.ArgumentParser) -> None:
         one.add_argument(
             "--mirror", help="a URL or a folder laid out <dataset>/<file>, tried before the public addresses"
@@ -109,13 +123,10 @@ def parser() -> argparse.ArgumentParser:
     words = "fit an estimator to a file and save the model; mpiexec -n 2 shallows fit ... fits it by two processes"
     fit = command(rooms, "fit", _fit, words)
     fit.add_argument("file", type=Path, metavar="FILE", help="the data: a table, LIBSVM, NumPy, MATLAB or Parquet")
+    about_file(fit)
     fit.add_argument("--out", type=Path, help="folder of the model (default: NAME.model here)")
     fit.add_argument("--method", default="EigenPro", help="an estimator without its ending (default: %(default)s)")
     fit.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="its parameters")
-    fit.add_argument("--target", help="column of the target (default: guessed, as in a comparison)")
-    fit.add_argument("--task", choices=("classification", "regression"), help="(default: guessed)")
-    fit.add_argument("--missing", help="what missing values are filled in with: mean, median, most_frequent, a number")
-    fit.add_argument("--na-values", help="words that stand for a missing value, such as '?,-999', or '[]' for none")
     fit.add_argument("--checkpoints", type=Path, help="folder from which an interrupted fit goes on")
 
     words = "predict new rows by the model that a comparison on one's own data saved, or `shallows fit`"
@@ -126,7 +137,8 @@ def parser() -> argparse.ArgumentParser:
 
     compare = command(rooms, "compare", _compare, "compare the methods on a file of your own")
     compare.add_argument("file", type=Path, metavar="FILE")
-    compare.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="such as target=price task=regression")
+    about_file(compare)
+    compare.add_argument("--test-file", help="rows to test on (default: a fifth of the rows of FILE)")
     reproduce = command(rooms, "reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
     reproduce.add_argument("targets", nargs="+", metavar="TARGET")
     report = command(rooms, "report", _report, "draw the page of a scale from the reference results, without training")
@@ -276,12 +288,10 @@ def _fit(chosen: argparse.Namespace) -> int:
     from shallows.datasets import DatasetError
     from shallows.experiments.user_data import file_fit
 
-    options = file_fit.parameters_of(
-        [f"{name}={getattr(chosen, name)}" for name in ("target", "task", "missing") if getattr(chosen, name)]
-    )
-    if chosen.na_values is not None:
-        options["na_values"] = [] if chosen.na_values == "[]" else chosen.na_values
-    parameters = file_fit.parameters_of(chosen.set)
+    # A list after --set may continue with settings of the file, which no method has as parameters.
+    of_file = [word for word in chosen.set if word.partition("=")[0] in file_fit.SETTINGS]
+    options = file_fit.options_of([*_settings(chosen), *of_file])
+    parameters = file_fit.parameters_of([word for word in chosen.set if word not in of_file])
     try:
         done = file_fit.fit_file(chosen.file, chosen.out, chosen.method, parameters, options, chosen.checkpoints)
     except DatasetError as error:
@@ -289,6 +299,20 @@ def _fit(chosen: argparse.Namespace) -> int:
     if done is not None:
         print(done)
     return 0
+
+
+def _settings(chosen: argparse.Namespace) -> list[str]:
+    """Return the settings of a file as NAME=VALUE, which are given in this form or as options."""
+    options = ("target", "task", "missing", "na_values", "test_file")
+    settings = [f"{name}={value}" for name in options if (value := getattr(chosen, name, None)) is not None]
+    for word in chosen.settings:
+        name, equals, _ = word.partition("=")
+        if not name or not equals:
+            raise ShallowsError(f"A setting is given as NAME=VALUE, such as missing=median, not {word!r}.")
+        if any(one.startswith(f"{name}=") for one in settings):
+            raise ShallowsError(f"The setting {name} is given twice. Give it once.")
+        settings.append(word)
+    return settings
 
 
 def _predict(chosen: argparse.Namespace) -> int:
@@ -308,13 +332,11 @@ def _predict(chosen: argparse.Namespace) -> int:
 def _compare(chosen: argparse.Namespace) -> int:
     from shallows.experiments import watching
 
-    wrong = [one for one in chosen.settings if "=" not in one]
-    if wrong or not chosen.file.exists():
-        raise ShallowsError(
-            f"A setting is given as NAME=VALUE, not {wrong[0]!r}." if wrong else f"There is no file {chosen.file}."
-        )
+    settings = _settings(chosen)
+    if not chosen.file.exists():
+        raise ShallowsError(f"There is no file {chosen.file}.")
     words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
-    words += ["compare", "--config", f"dataset={chosen.file}", *chosen.settings]
+    words += ["compare", "--config", f"dataset={chosen.file}", *settings]
     return watching.watch(words, Path("results", "own", "compare.log"))
 
 

@@ -72,8 +72,7 @@ def describe(request: Request) -> dict[str, Any]:
         raise DatasetError(
             f"{request.file} lacks {count_of(summary.missing, 'value')}{cells}; the first is in "
             f"{summary.first_missing}. Fill them in or remove those rows; or ask for it to be done: missing=mean, "
-            "missing=median, missing=most_frequent or a number, such as --config dataset=... missing=median."
-            f"{words}"
+            f"missing=median, missing=most_frequent or a number, such as missing=0.{words}"
         )
     task = _guess_task(request, summary)
     scaling = _guess_scaling(request, summary)

@@ -31,6 +31,8 @@ from . import saved_model
 from .comparison import feature_steps
 from .final_model import about_model
 
+#: What is said of a file, as in a comparison.
+SETTINGS = tuple(name for name in request.SETTINGS if name != "test_file")
 KINDS = {"classification": "Classifier", "regression": "Regressor"}
 
 
@@ -78,6 +80,25 @@ def parameters_of(words: list[str]) -> dict[str, Any]:
                 found[name] = float(value)
             except ValueError:
                 continue
+    return found
+
+
+def options_of(words: list[str]) -> dict[str, Any]:
+    """Options that were written as ``name=value``: a target is a number, a name or a range, and no list of words."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in SETTINGS:
+            raise ShallowsError(
+                f"{UnknownNameError('setting of a file', name, SETTINGS)} A parameter of the method is given by --set "
+                f"{word}."
+            )
+        if name in found:
+            raise ShallowsError(f"The setting {name} is given twice. Give it once.")
+        if name == "missing" or value.startswith("["):
+            found |= parameters_of([word])
+        else:
+            found[name] = int(value) if name == "target" and re.fullmatch(r"-?\d+", value) else value
     return found
 
 
@@ -184,6 +205,5 @@ def _folder_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str])
 
 def with_options(text: str) -> str:
     """Rewrite settings of the workflow in a text, such as ``missing=median``, as options of a command."""
-    text = text.replace("such as --config dataset=... ", "such as ")
     text = re.sub(r"\b(target|task|missing)=(?=\w)", r"--\1 ", text)
     return text.replace("na_values=", "--na-values ")
