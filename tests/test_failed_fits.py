@@ -176,6 +176,64 @@ def test_rows_that_wait_are_neither_lost_nor_taken_twice_by_a_call_that_fails(mo
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
 
 
+STREAMS = sorted(
+    name
+    for name in shallows.__all__
+    if hasattr(getattr(shallows, name), "partial_fit") or name == "LinearSVMClassifier"
+)
+
+
+def interrupted_after(n_calls, call):
+    """Ctrl-C when so many functions of the package have been called, or at the last; returns how many there were."""
+    seen = 0
+
+    def watch(frame, event, _):
+        nonlocal seen
+        if event == "call" and "/shallows/" in frame.f_code.co_filename:
+            seen += 1
+            if seen == n_calls:
+                raise KeyboardInterrupt
+
+    sys.setprofile(watch)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+@begins_shortly
+@pytest.mark.parametrize("name", STREAMS)
+def test_an_interrupted_partial_fit_of_an_array_keeps_nothing_of_it(name):
+    Estimator = getattr(shallows, name)
+    options = {"block_size": 16, "n_units": 20, "n_features": 20, "n_components": 2, "bandwidth": 1.0, "budget": 10}
+    options |= {"batch_size": 100, "n_iter": 10}
+    known = Estimator().get_params()
+    options = {key: value for key, value in options.items() if key in known}
+    options |= {"solver": "pegasos"} if name == "LinearSVMClassifier" else {}
+    options |= {"solver": "oja"} if name == "FeatureKernelPCA" else {}
+    X, words = moons(900)
+    X = np.hstack([X, X**2, np.sin(X)])
+    second = name in ("DoublyStochasticKernelCCA", "DoublyStochasticKernelSVD")
+    y = words if "Classifier" in name else X[:, :2] ** 3 if second else X[:, 0] + X[:, 1] ** 2
+    first = {"classes": WORDS} if "Classifier" in name else {}
+
+    def begun():
+        return Estimator(random_state=0, **options).partial_fit(X[:500], y[:500], **first)
+
+    model, whole = begun(), begun()
+    shows = next(one for one in ("transform", "decision_function", "predict") if hasattr(model, one))
+    before, names = getattr(model, shows)(X), set(vars(model))
+    n_calls = interrupted_after(0, lambda: whole.partial_fit(X[500:], y[500:]))
+    for part in (1, 4, 5, 6, 7):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted_after(n_calls * part // 8, lambda: model.partial_fit(X[500:], y[500:]))
+        assert np.array_equal(getattr(model, shows)(X), before) and set(vars(model)) == names, part
+    after = getattr(model.partial_fit(X[500:], y[500:]), shows)(X)
+    assert np.array_equal(after, getattr(whole, shows)(X))
+    assert not np.array_equal(after, before)
+
+
 def interrupted_at(number, method):
     calls = []
 
@@ -219,7 +277,7 @@ def test_a_novelty_detector_keeps_its_threshold_too():
     model, whole = (DoublyStochasticNoveltyDetector(block_size=8, random_state=0).fit(X) for _ in range(2))
     before = model.decision_function(X)
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X[:100], observers=[Interrupt()])
+        model.partial_fit(iter([(X[:100],)]), observers=[Interrupt()])
     after = model.decision_function(X)
     assert np.isfinite(after).all()
     assert not np.array_equal(after, before)

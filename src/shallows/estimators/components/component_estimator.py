@@ -20,7 +20,7 @@ from ..kernel_checks import check_scores
 from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
 from ..snapshot import ComponentSnapshot
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
-from ..streaming.stream_batches import Batch, batches_of
+from ..streaming.stream_batches import Batch, batches_of, is_array
 from ..streaming.streamed_fit import StreamableFit, StreamedFit
 from . import component_plan
 from .component_plan import View
@@ -181,7 +181,10 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         Notes
         -----
         The first 2,560 rows decide bandwidths and start; until then the model is begun anew with all rows
-        so far. Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
+        so far.
+
+        An error or Ctrl-C in a call with an array leaves the model as it was before the call. In a call with an
+        iterable, the model is then that of the batches before.
         """
         return self._partial_fit(self._views_of(X, y), n_iter, max_seconds, observers, checkpoint)
 
@@ -331,6 +334,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         checkpoint: Any,
         last_good: LastGoodState,
     ) -> Self:
+        last_good.is_whole = is_array(views[0])
         self._check_parameters()
         size = getattr(self, "batch_size_", None) or self.batch_size or SLICE
         source = batches_of(views, ("X", "y")[: len(views)], len(views), lambda _: size)

@@ -205,7 +205,10 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
         The model begins as that of ``fit`` to the rows so far. Up to 2,560 rows are kept, and it is fitted anew when
         they are a quarter more than at the last time; bandwidth, regularisation, centres and units are then chosen
         anew. It goes on from there by steps of 100 rows or more, for which smaller batches wait. What is kept is saved
-        with the model. Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
+        with the model.
+
+        An error or Ctrl-C in a call with an array leaves the model as it was before the call. In a call with an
+        iterable, the model is then that of the batches before.
         """
         refuse_missing_labels(classes, "classes")
         class_weights.refuse_balanced(self.class_weight)

@@ -20,7 +20,7 @@ from ..centring import Centring, RowsAsArray, TrainingRows
 from ..fitting import FitSnapshot
 from ..kernel_checks import check_scale, check_scores, check_values
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
-from ..streaming.stream_batches import Batch, batches_of
+from ..streaming.stream_batches import Batch, batches_of, is_array
 from ..streaming.streamed_fit import FIRST_ROWS, StreamableFit
 from .solver_plan import PlannedExpansion
 
@@ -194,7 +194,10 @@ class RandomFeatureExpansion(PlannedExpansion):
         The model begins as that of ``fit`` to the rows so far. Up to 2,560 rows are kept, and it is fitted anew when
         they are a quarter more than at the last time; bandwidth, regularisation, centres and units are then chosen
         anew. It goes on from there by steps of 100 rows or more, for which smaller batches wait. What is kept is saved
-        with the model. Whatever ends the call early, Ctrl-C too, the model is then that of the batches before.
+        with the model.
+
+        An error or Ctrl-C in a call with an array leaves the model as it was before the call. In a call with an
+        iterable, the model is then that of the batches before.
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
@@ -257,6 +260,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         checkpoint: Any,
         last_good: LastGoodState,
     ) -> Self:
+        last_good.is_whole = is_array(X)
         self._check_parameters()
         names = ("X", "y", "sample_weight")
         source = batches_of(

@@ -16,6 +16,11 @@ Batch = tuple[Any, ...]
 """Parts with the same number of rows, such as (X, y, sample_weight); None where a part is not given."""
 
 
+def is_array(X: Any) -> bool:
+    """Whether rows are given as an array; else they are an iterable of batches."""
+    return hasattr(on_host(X), "shape") or isinstance(X, (list, tuple))
+
+
 def batches_of(parts: Batch, names: Sequence[str], n_needed: int, size: Callable[[int], int]) -> Iterator[Batch]:
     """Yield batches: slices of the user's arrays, or the items of the user's stream.
 
@@ -38,7 +43,7 @@ def batches_of(parts: Batch, names: Sequence[str], n_needed: int, size: Callable
         If X is neither an array nor an iterable, or an item has the wrong number of parts.
     """
     X = on_host(parts[0])
-    if hasattr(X, "shape") or isinstance(X, (list, tuple)):
+    if is_array(X):
         found = [None if part is None else _sliceable(on_host(part)) for part in (X, *parts[1:])]
         lengths = {name: part.shape[0] for name, part in zip(names, found, strict=True) if np.ndim(part)}
         for name, length in lengths.items():

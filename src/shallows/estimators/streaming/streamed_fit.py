@@ -167,7 +167,7 @@ class StreamedFit(TrainedEstimator):
         if not hasattr(self, "_begins"):
             self._begins, self._held, self._n_begun, self._n_batches_seen = True, [], 0, 0
         n_before, run = self._n_batches_seen, None
-        checked = self._checked(itertools.islice(source, n_iter))
+        checked = self._checked(itertools.islice(source, n_iter), last_good)
         if self._begins:
             run = self._begin(checked, max_seconds, last_good)
         if not self._begins:
@@ -176,6 +176,7 @@ class StreamedFit(TrainedEstimator):
             with device.active():
                 first = next(steps, None)
                 if first is not None:
+                    last_good.keep_first(self._state_on(device))
                     run = training.train(
                         self._solver,
                         self._problem,
@@ -210,11 +211,11 @@ class StreamedFit(TrainedEstimator):
             }
         return self
 
-    def _checked(self, source: Iterator[Batch]) -> Iterator[None]:
+    def _checked(self, source: Iterator[Batch], last_good: LastGoodState) -> Iterator[None]:
         """Check the batches of a source and keep each in ``_held``."""
         for batch in source:
             begun, number = hasattr(self, "_state"), self._n_batches_seen + 1
-            with _numbered(number):
+            with _numbered(number, last_good.is_whole):
                 batch = self._checked_batch(batch, first=not begun and not self._held)
                 if not self._begins and batch[0].shape[0] < self._rows_of_step():
                     self._examples(batch, arrays.Device("cpu"))  # It will wait; what is wrong with it is told now.
@@ -232,8 +233,10 @@ class StreamedFit(TrainedEstimator):
                     n_begun, n_batches = n, len(self._held)
                 if n >= FIRST_ROWS:
                     break
-        except BaseException as error:  # The batches before it count.
-            failure = error
+        except BaseException as error:
+            if last_good.is_whole:
+                raise
+            failure = error  # The batches before it count.
         run = None
         if n_batches and n_begun > self._n_begun:
             last_good.n_in_step = n_batches
@@ -267,7 +270,7 @@ class StreamedFit(TrainedEstimator):
             if n_rows(self._held) < self._rows_of_step():
                 continue
             held, self._held = self._held, []
-            with _numbered(self._n_batches_seen):
+            with _numbered(self._n_batches_seen, last_good.is_whole):
                 examples = self._examples(joined(held), device)
             self._record_batch(examples)
             last_good.n_in_step = len(held)
@@ -275,16 +278,15 @@ class StreamedFit(TrainedEstimator):
 
 
 @contextlib.contextmanager
-def _numbered(number: int) -> Iterator[None]:
-    """Name the batch that an error is about, unless it is the first."""
+def _numbered(number: int, is_whole: bool) -> Iterator[None]:
+    """Name the batch that an error is about, unless it is the first, and say which model there is now."""
     try:
         yield
     except (ValueError, ShallowsError) as error:
         if number == 1:
             raise
-        raise type(error)(
-            f"Batch {number} cannot be used, and the model is still that of the {number - 1} before: {error}"
-        ) from error
+        now = "as it was before this call" if is_whole else f"still that of the {number - 1} before"
+        raise type(error)(f"Batch {number} cannot be used, and the model is {now}: {error}") from error
 
 
 def _check_limits(n_iter: Any, max_seconds: Any) -> None:

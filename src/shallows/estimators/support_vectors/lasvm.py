@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -154,6 +155,9 @@ class LASVMClassifier(DualClassifier, LabelledBatches):
     def _learn(self, batch: Batch, *, begins: bool) -> None:
         if begins:
             self._begin(*batch[:3])
+        else:
+            # Steps change the states in place. Where one fails, the estimator keeps the states of before.
+            self._states = copy.deepcopy(self._states)
         self._show(*batch, 0)
         self._keep_states()
         self.effective_params_["n_rows_begun_with"] = self._n_begun
