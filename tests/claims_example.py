@@ -7,22 +7,25 @@ PRINTED = ("dataset", "method", "setting", "metric", "published")
 SIZE = {"dataset": "toy", "title": "Toy", "n_train": 10, "n_test": 5}
 
 
-def made(curves, *, metrics, claims=None, kind="table", published=(), settings=("kernel",), **changes):
-    """A comparison and its runs out of ``(method, setting, seed) -> metric -> mark -> value``."""
+def made(curves, *, metrics, claims=None, kind="table", published=(), settings=("kernel",), marks=(), **changes):
+    """A comparison and its runs out of ``(method, setting, seed) -> metric -> mark -> value``.
+
+    Marks are those of the first run of a series, unless they are given.
+    """
     series, measured = {}, {}
     for (method, setting, seed), curve in curves.items():
         run = f"{method}-{setting}-{seed}"
         record = {"run": {"id": run, "seed": seed}, "data": {"n_test": 10_000}}
-        along = "epochs" if any(mark is not None for one in curve.values() for mark in one) else ""
+        along = "epochs" if marks or any(mark is not None for one in curve.values() for mark in one) else ""
         measured[run] = RunResult(f"runs/{run}", record, curve, along)
-        marks = sorted({mark for one in curve.values() for mark in one if mark is not None})
+        own = sorted({mark for one in curve.values() for mark in one if mark is not None})
         one = series.setdefault(
             (method, setting),
             {
                 "data": "Toy",
                 "method": method,
                 "setting": {"kernel": setting} if settings else {},
-                "marks": marks if kind == "table" else [],
+                "marks": (list(marks) or own) if kind == "table" else [],
                 "run_ids": [],
                 "altered": {},
             },

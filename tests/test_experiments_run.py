@@ -14,13 +14,13 @@ import pytest
 from estimators_example import published
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import cli, datasets
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows import EigenProClassifier, cli, datasets
+from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.experiments.comparing import evaluations
 from shallows.experiments.planning import configuration, explain
 from shallows.experiments.planning.runs import digest
 from shallows.experiments.running import record, run, single_fit
-from shallows.experiments.running.job import Conditions, Job, key_of
+from shallows.experiments.running.job import Conditions, Job, key_of, name_of
 from shallows.experiments.running.measures import predictions
 from shallows.reference import __main__ as reference
 from workflow_runs import PROJECT
@@ -267,6 +267,32 @@ def test_explaining_an_unknown_target_names_the_nearest(monkeypatch, capsys):
     assert explain.main(["eigenpro_tabel6"]) == 1
     told = capsys.readouterr()
     assert "Did you mean 'eigenpro_table6'" in told.err and not told.out
+
+
+def test_a_run_that_diverges_is_a_result(job, capsys):
+    one = eigenpro(job, step_size=1e4, marks=(1, 2))
+    made = run.execute(one, CONDITIONS)
+    assert made["diverged"].startswith("Training diverged in epoch 1 with step_size=")
+    assert record.read(one.out) == (json.loads((one.out / "record.json").read_text()), [])
+    record.check(made)
+    assert f"note: {name_of(one.spec)}: Training diverged" in capsys.readouterr().out
+    assert not list(one.checkpoints.rglob("checkpoint.npz"))
+    [found] = evaluations.read([one.out / "record.json"], "epochs").values()
+    assert found.diverged and found.curve == {}
+
+
+def test_a_run_that_diverges_later_keeps_its_points_up_to_there(job, monkeypatch):
+    one = eigenpro(job, marks=(1, 2))
+    before = EigenProClassifier.fit
+
+    def fit(self, *data, **options):
+        before(self, *data, **options)
+        raise DivergenceError("Training diverged in epoch 3.")
+
+    monkeypatch.setattr(EigenProClassifier, "fit", fit)
+    assert run.execute(one, CONDITIONS)["metrics"] == {"final": {}, "marks": []}
+    rows = record.read(one.out)[1]
+    assert {row["epoch"] for row in rows if row["metric"] == "test_error"} == {"1", "2"}
 
 
 def test_the_curve_is_written_before_the_record(job, monkeypatch):

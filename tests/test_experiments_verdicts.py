@@ -98,6 +98,72 @@ def test_the_margin_of_a_cell_stands_beside_it():
     assert row["tolerance"].endswith("(chance and rounding)")
 
 
+# Runs that diverged
+
+
+def diverged_table(curves, *diverged, **given):
+    """Rows by metric and setting, where runs of the method "fast" diverged with some seeds."""
+    error = {"label": "error", "evidence": "number", "tolerance": {"absolute": 0.5}}
+    metrics = {"error": error, **given.pop("metrics", {})}
+    comparison, measured = made(curves, metrics=metrics, **given)
+    for seed in diverged:
+        measured[f"fast-g-{seed}"].record["diverged"] = "Training diverged in epoch 2."
+    return {(row["method"], row["metric"], row["setting"]): row for row in rows_of(comparison, measured)}
+
+
+PRINTED_ERRORS = [("Toy", "fast", f"kernel=g; epochs={epochs}", "error", "1.0") for epochs in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("curves", "diverged", "reason"),
+    [
+        ({0: {1: 1.1, 2: 1.0}, 1: {1: 0.9}}, [1], "diverged in 1 of 2 runs"),
+        ({0: {1: 1.0}, 1: {1: 1.0}}, [0, 1], "diverged in 2 of 2 runs"),
+    ],
+    ids=["one seed", "both seeds"],
+)
+def test_a_cell_after_a_run_diverged_is_no_number_and_deviates(curves, diverged, reason):
+    others = {("slow", "g", 0): {"error": {1: 3.0, 2: 3.0}}}
+    found = diverged_table(
+        {**{("fast", "g", seed): {"error": curve} for seed, curve in curves.items()}, **others},
+        *diverged,
+        published=PRINTED_ERRORS,
+        marks=[1, 2],
+    )
+    before, after = (found["fast", "error", f"kernel=g; epochs={epochs}"] for epochs in (1, 2))
+    assert (float(before["measured_mean"]), before["verdict"]) == (pytest.approx(1.0), "reproduced")
+    assert (after["measured_mean"], after["verdict"], after["reason"]) == ("nan", "deviates", reason)
+    assert found["slow", "error", "kernel=g; epochs=2"]["measured_mean"] == "3"
+
+
+def test_a_run_that_diverged_before_its_first_mark_has_its_cells_too():
+    curves = {("fast", "g", 0): {}, ("slow", "g", 0): {"error": {1: 3.0, 2: 3.0}}}
+    found = diverged_table(curves, 0, published=PRINTED_ERRORS, marks=[1, 2])
+    for epochs in (1, 2):
+        row = found["fast", "error", f"kernel=g; epochs={epochs}"]
+        assert (row["measured_mean"], row["verdict"]) == ("nan", "deviates")
+    # What the paper does not print is shown as diverged too, and not judged.
+    beside = diverged_table(curves, 0, marks=[1, 2])["fast", "error", "kernel=g; epochs=2"]
+    assert (beside["measured_mean"], beside["verdict"]) == ("nan", "not comparable")
+    assert beside["reason"].startswith("diverged in 1 of 1 runs")
+
+
+def test_a_level_and_a_claim_say_that_a_run_diverged():
+    needed = {"label": "epochs", "evidence": "number", "first_passage": {"of": "error", "at_most": 0.5}}
+    claim = {"label": "x", "evidence": "order", "of": {"method": "fast"}, "metric": "error", "at_most": 2.0}
+    found = diverged_table(
+        {("fast", "g", 0): {"error": {1: 1.0}}, ("slow", "g", 0): {"error": {1: 0.4, 2: 0.3}}},
+        0,
+        marks=[1, 2],
+        metrics={"needed": needed},
+        claims={"claim": claim},
+        published=[("Toy", "fast", "kernel=g", "needed", "2"), ("Toy", "fast", "kernel=g", "claim", "small")],
+    )
+    assert found["fast", "needed", "kernel=g"]["reason"] == "not reached within 2 epochs; diverged in 1 of 1 runs"
+    row = found["fast", "claim", "kernel=g"]
+    assert row["verdict"] == "deviates" and row["reason"].endswith("; diverged in 1 of 1 runs")
+
+
 # Intervals
 
 

@@ -373,6 +373,12 @@ def test_a_value_that_is_not_finite_is_seen_in_the_table(errors, text, shown):
     assert shown in {cell.measured for cell in table.cells.values()}
 
 
+def test_the_cell_of_a_run_that_diverged_says_so(errors):
+    for column, text in (("measured_mean", "nan"), ("measured_sd", "nan"), ("reason", "diverged in 1 of 2 runs")):
+        changed(errors, column, text)
+    assert "diverged" in {cell.measured for cell in pivot.pivot(read(errors)).cells.values()}
+
+
 def test_a_value_that_is_derived_from_others_asks_for_one_decimal_alone(errors):
     with errors.open(newline="") as stream:
         lines = list(csv.DictReader(stream))

@@ -7,6 +7,7 @@ import hashlib
 import html
 import io
 import json
+import math
 import os
 import re
 from collections import Counter
@@ -22,7 +23,7 @@ from shallows.experiments.comparing.verdicts import KINDS, Verdict
 from . import distances
 from . import summaries as papers_in_short
 from .numbers import is_number, separated
-from .pivot import writer
+from .pivot import without_size, writer
 from .sheet import axes_place
 from .tables import environment, html_context
 from .target import Target, ordered, read, write_text
@@ -230,11 +231,12 @@ def _values(target: Target) -> Iterator[dict[str, str]]:
     compared = [row for row in target.rows if row.published and row.measured_mean is not None]
     varying = [key for key in target.key_names() if len({row.keys.get(key, "") for row in compared}) > 1]
     for row in compared[:N_VALUES]:
-        measured = writer(target, row.metric)(row.measured_mean)
+        is_finite = math.isfinite(row.measured_mean)
+        measured = writer(target, row.metric)(row.measured_mean) if is_finite else without_size(row)
         yield {
             "name": _name(target, row, varying),
             "printed": quantity(separated(row.published), row.unit),
-            "measured": quantity(measured, row.unit),
+            "measured": quantity(measured, row.unit) if is_finite else measured,
         }
 
 

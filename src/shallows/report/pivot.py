@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from shallows.errors import ShallowsError
 from shallows.experiments.comparing.table_rows import NAMED_KEYS, Row
-from shallows.experiments.comparing.verdicts import UNMEASURED, Verdict
+from shallows.experiments.comparing.verdicts import DIVERGED, UNMEASURED, Verdict
 
 from . import numbers
 from .numbers import is_number
@@ -200,11 +200,18 @@ def _printed(row: Row) -> str:
     return row.published if value is None else f"{value:.1f}"
 
 
+def without_size(row: Row) -> str:
+    """The text of a mean that is infinite or not a number."""
+    if math.isinf(row.measured_mean):
+        return f"{'−' if row.measured_mean < 0 else ''}∞"
+    return DIVERGED if DIVERGED in row.reason else "no number"
+
+
 def _measured(row: Row, write: Callable[[float], str]) -> str:
     if row.measured_mean is None:
         return row.verdict if row.verdict in UNMEASURED else EN_DASH
     if not math.isfinite(row.measured_mean):
-        return "no number" if math.isnan(row.measured_mean) else f"{'−' if row.measured_mean < 0 else ''}∞"
+        return without_size(row)
     bound = "≥ " if row.is_bound else ""
     mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write)
     spread = f" ± {numbers.spread(mean, row.measured_sd, write)}" if row.measured_sd is not None else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from shallows.experiments.comparing.table_rows import Row
 from shallows.experiments.comparing.verdicts import Verdict
 
 from . import numbers
-from .pivot import writer
+from .pivot import without_size, writer
 from .target import Target
 from .wording import name_of, quantity
 
@@ -143,14 +144,16 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
         return Headline(given["label"], target, Verdict.NOT_RUN, "the table has no such row at this scale")
     [row] = rows
     write = writer(target, row.metric)
-    mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write) if row.measured_mean is not None else ""
+    mean, is_finite = "", row.measured_mean is None or math.isfinite(row.measured_mean)
+    if row.measured_mean is not None:
+        mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write) if is_finite else without_size(row)
     return Headline(
         given["label"],
         target,
         row.verdict,
         row.reason,
         printed=quantity(row.published, row.unit),
-        measured=quantity(mean, row.unit),
+        measured=quantity(mean, row.unit) if is_finite else mean,
         spread=numbers.spread(mean, row.measured_sd, write) if mean and (row.measured_sd or 0.0) > 0 else "",
         data=name_of(target, "dataset", row.dataset),
         reached=row.passed != 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -105,6 +106,14 @@ def _judged(
     altered = ", ".join(f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items())
     incomparable = definition.get("incomparable") or maker.incomparable(series["data"], runs)
     incomparable = incomparable or (f"measured with {altered}" if altered and number is not None else None)
+    n_diverged = sum(run.diverged for run in runs)
+    if n_diverged and measured.mean is not None and math.isnan(measured.mean):
+        reason = verdicts.diverged(sum(map(math.isnan, measured.values)), n_runs)
+        if incomparable:
+            return Verdict.NOT_COMPARABLE, f"{reason}; {incomparable}"
+        if number is None:
+            return Verdict.NOT_COMPARABLE, f"{reason}; the paper prints no number"
+        return Verdict.DEVIATES, reason
     if measured.n_without:
         if "first_passage" not in definition:
             missed = f" in {measured.n_without} of {n_runs} runs" if measured.values else ""
@@ -117,6 +126,8 @@ def _judged(
         if measured.values:
             others = " and ".join(f"{value:g}" for value in measured.values)
             reason += f" by {measured.n_without} of {n_runs} runs, by the others after {others}"
+        if n_diverged:
+            reason += f"; {verdicts.diverged(n_diverged, n_runs)}"
         if incomparable:
             return Verdict.NOT_COMPARABLE, f"{reason}; {incomparable}"
         if number is None or number > end:

@@ -192,7 +192,9 @@ def _judged(
     if "censored" in claim and unended:
         return Verdict.UNDECIDED, f"{reason}; {claim['censored']}"
     if not measured.is_finite:
-        return Verdict.DEVIATES, f"{reason}; a value is not finite"
+        n_diverged = sum(run.diverged for run in runs)
+        why = verdicts.diverged(n_diverged, len(runs)) if n_diverged else "a value is not finite"
+        return Verdict.DEVIATES, f"{reason}; {why}"
     if interval is not None:
         return verdicts.of_interval(claim, *interval), reason
     if claim.get("paired"):

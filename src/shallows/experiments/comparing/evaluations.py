@@ -48,6 +48,11 @@ class RunResult:
         return cls(folder, record, curve, along if named or not column else column)
 
     @property
+    def diverged(self) -> bool:
+        """Whether its training diverged, so that its curve ends before its last mark."""
+        return "diverged" in self.record
+
+    @property
     def repetition(self) -> tuple[Any, int]:
         """Its identity within its series: the part of the data and the seed."""
         return self.record["run"].get("variant"), self.record["run"]["seed"]

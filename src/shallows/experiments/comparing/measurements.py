@@ -42,15 +42,27 @@ class Measurements:
         """The curve of a metric for each run of a series.
 
         A metric with a ``first_passage`` is one number a run, which belongs to no evaluation point; its curve is empty
-        where the run never passed the level.
+        where the run never passed the level. A run that diverged has NaN at the points that it did not reach.
         """
         definition = self.spec["metrics"].get(metric, {})
         if "first_passage" in definition:
             # A run from a reference has its passages, and not the curve that they were seen on.
             passages = self._first_passages(series, definition["first_passage"])
             return [run.curve.get(metric, one) for run, one in zip(self.runs(series), passages, strict=True)]
-        curves = [dict(run.curve.get(definition.get("of", metric), {})) for run in self.runs(series)]
+        name = definition.get("of", metric)
+        curves = [dict(run.curve.get(name, {})) for run in self.runs(series)]
+        for curve, run in zip(curves, self.runs(series), strict=True):
+            if run.diverged:
+                curve.update((point, math.nan) for point in self._points_of(series, name) if point not in curve)
         return [divide_by_first(curve) for curve in curves] if definition.get("over") == "first" else curves
+
+    def _points_of(self, series: Mapping[str, Any], name: str) -> list[Any]:
+        """Where a series has a metric: at its marks, or at no point if all other runs have it there; else nowhere."""
+        known = [run.curve[name] for run in self._results.values() if name in run.curve]
+        if not known and any(run.curve for run in self._results.values()):
+            return []
+        is_single = bool(known) and all(set(curve) == {None} for curve in known)
+        return [None] if is_single or not series["marks"] else list(series["marks"])
 
     def selected(self, of: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The series that a selection by ``data``, ``method`` and axes names, each by a value or a list."""

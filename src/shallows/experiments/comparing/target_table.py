@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,7 @@ def with_ratios(rows: Sequence[Row], counterparts: Mapping[str, str]) -> Iterato
     for row in rows:
         mean = means.get((row.dataset, row.method, row.setting, row.metric))
         is_known = mean is not None and row.measured_mean is not None and not row.is_bound
+        is_known = is_known and math.isfinite(row.measured_mean / mean)
         yield replace(row, ratio=row.measured_mean / mean) if is_known else row
 
 

@@ -110,6 +110,15 @@ def halved(runs: Sequence[Any]) -> str:
     return f"the program halved the step in {n} of {len(runs)} runs, lest they diverge" if n else ""
 
 
+#: The first word of the reason of a value that is not there since a training diverged; its cell says it too.
+DIVERGED = "diverged"
+
+
+def diverged(n: int, n_runs: int) -> str:
+    """Why a value is missing of which some runs diverged."""
+    return f"{DIVERGED} in {n} of {n_runs} runs"
+
+
 def judge(published: float, measured: float, margin: float, scattered: bool = False) -> tuple[Verdict, str]:
     """The verdict on two numbers, and why.
 

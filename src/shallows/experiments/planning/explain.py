@@ -53,6 +53,8 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
             chosen = {
                 name: f"{one:.4g}" if isinstance(one, float) else one for name, one in record["effective"].items()
             }
+            if "diverged" in record:
+                yield f"    diverged: {record['diverged']}"
             yield f"    effective: {', '.join(f'{name}={one}' for name, one in chosen.items())}"
         at: dict[tuple[float, ...], list[int]] = {}
         for run in members:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shallows.errors import ShallowsError
+from shallows.errors import DivergenceError, ShallowsError
 
 #: The phases of a run whose seconds a record has, and what an estimator calls them.
 PHASES = {
@@ -45,6 +45,21 @@ def sha256_of(values: Any) -> str | None:
 def seconds_by_phase(timings: Mapping[str, float]) -> dict[str, float]:
     """Seconds of each phase, 0 of one that was not timed."""
     return {phase: timings.get(name, 0.0) for phase, name in PHASES.items()}
+
+
+def diverged(error: DivergenceError) -> dict[str, Any]:
+    """The parts of the record of a run whose training diverged, with the rows of its curve up to there, if any."""
+    return {
+        "rows": getattr(error, "rows", []),
+        "seconds_before": 0.0,
+        "effective": {},
+        "metrics": {"final": {}, "marks": []},
+        "model": {"sha256": None},
+        "times": seconds_by_phase({}),
+        "resumes": 0,
+        "rollbacks": 0,
+        "diverged": str(error),
+    }
 
 
 def model_sha256(estimator: Any) -> str | None:

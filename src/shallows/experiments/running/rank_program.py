@@ -17,10 +17,11 @@ from typing import Any
 
 from shallows import datasets
 from shallows.distributed.ranks import Ranks
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.utils.atomic import write_json
 
 from . import record, several_ranks, training_run
+from .calls import diverged
 from .job import Conditions, Job
 
 
@@ -42,6 +43,8 @@ def main(place: str) -> int:
                 found = _train(task, folder)
         except TrainingInterrupted as error:
             found = {"stopped": str(error)}
+        except DivergenceError as error:
+            found = diverged(error)
         except ShallowsError as error:
             found = {"failed": str(error)}
         else:

@@ -13,15 +13,16 @@ from typing import Any
 
 from shallows import datasets
 from shallows.datasets import prepared as prepared_data
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 
 from ..identity import code
 from . import batch_system, record, several_ranks
+from .calls import diverged
 from .job import Conditions, Job, key_of, name_of
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
-    """Do one run and leave its record, which is returned, and its curve.
+    """Do one run and leave its record, which is returned, and its curve; that a training diverges is a result.
 
     Then remove its checkpoints, so that it is computed when asked again.
     """
@@ -37,6 +38,8 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         found = do(job, data, conditions, folder, key)
     except TrainingInterrupted:
         raise
+    except DivergenceError as error:
+        found = diverged(error)
     except ShallowsError as error:
         raise ShallowsError(f"{name_of(job.spec)}: {error}") from error
     rows = found.pop("rows")
@@ -47,6 +50,9 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     made = record.made(run, data.info, started, device, **found)
     record.write(job.out, made, rows)
     shutil.rmtree(folder, ignore_errors=True)
+    if "diverged" in made:
+        print(f"note: {name_of(job.spec)}: {made['diverged']} The cells of this run say so.", flush=True)
+        return made
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())
     resumed = f", resumed {made['resumes']} times" if made["resumes"] else ""
     print(f"{name_of(job.spec)}: {final} ({seconds:.1f} s{resumed})", flush=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shallows.errors import ShallowsError
+from shallows.errors import DivergenceError, ShallowsError
 from shallows.training import Checkpoint, Curve, Progress
 
 from . import measures
@@ -45,11 +45,6 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     curve = Curve(spec["marks"], measure.of_snapshot, unit)
     checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
     n_epochs = max(spec["marks"]) if unit == "epoch" else None
-    with stopping_by_signal(checkpoint), Status(folder, name_of(spec), n_epochs) as status:
-        observers = [curve, Progress(name_of(spec), n_epochs), status]
-        estimator.fit(*measure.training_arrays(), observers=observers, checkpoint=checkpoint)
-    if not curve.rows:
-        raise ShallowsError("Training ended before the first mark.")
 
     def metrics_of(row: Mapping[str, float]) -> dict[str, float]:
         return {name: value for name, value in row.items() if name not in _PLACE}
@@ -59,6 +54,16 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
             place = {**budget, **{name: row[name] for name in _PLACE}}
             for metric, value in values_of(row).items():
                 yield {**place, "metric": metric, "value": value}
+
+    with stopping_by_signal(checkpoint), Status(folder, name_of(spec), n_epochs) as status:
+        observers = [curve, Progress(name_of(spec), n_epochs), status]
+        try:
+            estimator.fit(*measure.training_arrays(), observers=observers, checkpoint=checkpoint)
+        except DivergenceError as error:
+            error.rows = list(rows_of(metrics_of))
+            raise
+    if not curve.rows:
+        raise ShallowsError("Training ended before the first mark.")
 
     rows = list(rows_of(metrics_of))
     rows += rows_of(lambda row: measure.at_iteration(estimator, row["iteration"]))
