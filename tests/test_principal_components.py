@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -222,3 +223,51 @@ def test_scikit_learns_names_of_kernels_are_compared_as_ours():
     given = made("EigenPro", kernel="rbf", kernel_params={"gamma": 0.01}).fit(X, y)
     assert given.effective_params_["n_components"] is None and given.bandwidth_ == pytest.approx(50**0.5)
     assert made("EigenPro", kernel="rbf").fit(X, y).effective_params_["n_components"] == 50
+
+
+WIDE = sample(120, 80)
+GAUSSIAN = kernels.make("gaussian", 3.0)
+
+
+def warnings_of(model, X=WIDE):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, np.arange(X.shape[0], dtype=float))
+    return [str(one.message) for one in caught if "n_components='auto'" in str(one.message)]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("KernelRidgeRegressor", {"bandwidth": 5.0}),
+        ("KernelRidgeRegressor", {"kernel": "rbf", "kernel_params": {"gamma": 0.1}}),
+        ("KernelRidgeRegressor", {"kernel": GAUSSIAN}),
+        ("EigenProRegressor", {"bandwidth": 5.0}),
+        ("EigenProCentresRegressor", {"kernel": "cauchy", "bandwidth": 5.0}),
+        ("FeatureEigenProRegressor", {"bandwidth": 5.0}),
+        ("FeatureRidgeRegressor", {"features_params": {"bandwidth": 5.0}}),
+    ],
+)
+def test_that_a_given_bandwidth_ends_the_choice_is_said_and_how_to_go_on(name, given):
+    Estimator = getattr(shallows, name)
+    [said] = warnings_of(Estimator(random_state=0, **given))
+    assert "all 80 inputs" in said and "n_components=50" in said and "n_components=None" in said
+    assert not warnings_of(Estimator(random_state=0, n_components=None, **given))
+    assert not warnings_of(Estimator(random_state=0, n_components=50, **given))
+
+
+@pytest.mark.parametrize(
+    ("given", "X"),
+    [
+        ({}, WIDE),
+        ({"bandwidth": 5.0}, WIDE[:, :60]),
+        ({"bandwidth": 5.0}, WIDE[:40]),
+        ({"bandwidth": 5.0}, scipy.sparse.csr_array(WIDE)),
+        ({"kernel": "laplacian", "kernel_params": {"gamma": 0.1}}, WIDE),
+        ({"kernel": "linear"}, WIDE),
+        ({"kernel": lambda a, b: a @ b.T}, WIDE),
+        ({"kernel": "precomputed"}, WIDE @ WIDE.T),
+    ],
+)
+def test_nothing_is_said_of_components_where_none_would_be_compared(given, X):
+    assert not warnings_of(shallows.KernelRidgeRegressor(random_state=0, **given), X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from .. import arrays
 from ..errors import ShallowsError
 from ..kernels import Kernel, Precomputed
 from ..losses.margins import Hinge
+from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
 from . import precomputed
+from .base import warn_user
 from .kernel_checks import chosen_kernel
 from .parameter_checks import MOST, is_positive, is_whole
 
@@ -34,6 +37,24 @@ def check_components(estimator: Any) -> None:
     value = estimator.n_components
     if value is not None and not (isinstance(value, str) and value == AUTO) and not is_whole(value):
         raise ShallowsError(f"n_components must be a whole number from 1 to {MOST:,}, 'auto' or None, got {value!r}.")
+
+
+def warn_of_all_inputs(
+    n_components: Any, kernel: Any, bandwidth: Any, kernel_params: Mapping[str, Any] | None, X: Any, budget: int
+) -> None:
+    """Warn if ``n_components="auto"`` compares nothing for the only reason that the bandwidth is given.
+
+    The message has no bandwidth in it, so that Python shows it once for a search over bandwidths.
+    """
+    known = principal_components.candidates(X, budget) if is_automatic(n_components) else []
+    if known and principal_components.bandwidth_is_given(kernel, bandwidth, kernel_params):
+        numbers = " and ".join(filter(None, [", ".join(map(str, known[:-1])), str(known[-1])]))
+        warn_user(
+            f"n_components='auto' takes all {X.shape[1]:,} inputs, because the bandwidth is given: components are only "
+            f"chosen together with the bandwidth. Compare n_components={numbers} yourself, or set n_components=None "
+            "to take all inputs without this warning.",
+            UserWarning,
+        )
 
 
 def check_or_auto(estimator: Any, name: str, *, optional: bool = False) -> None:

@@ -90,8 +90,8 @@ def components_for(
         if wanted > min(n, d):
             raise ShallowsError(f"n_components={wanted} is more than {n} rows of {d} inputs have.")
         return principal_components(X, wanted, seed) if wanted < d else None
-    known = [k for k in CANDIDATES if k <= MOST_OF * d and k < n and 4 * n * k * X.dtype.itemsize <= budget]
-    if not known or scipy.sparse.issparse(X) or not _is_radial(kernel, kernel_params):
+    known = candidates(X, budget)
+    if not known or not _is_radial(kernel, kernel_params):
         return None
     rows = streams.permutation(seed, "rows to choose with", 0, n)[:LEAST_ROWS]
     x = X[rows]
@@ -118,6 +118,14 @@ def components_for(
     return best
 
 
+def candidates(X: Any, budget: int) -> list[int]:
+    """The numbers of components that "auto" compares with all inputs of these points, largest first."""
+    n, d = X.shape
+    if scipy.sparse.issparse(X):
+        return []
+    return [k for k in CANDIDATES if k <= MOST_OF * d and k < n and 4 * n * k * X.dtype.itemsize <= budget]
+
+
 def components_are_surely_no_worse(of_inputs: np.ndarray, of_components: np.ndarray) -> bool:
     """Whether the losses of rows are lower with components by more than chance, or no higher and known to be close."""
     if of_inputs.shape != of_components.shape:  # Rounding has made points equal.
@@ -125,6 +133,15 @@ def components_are_surely_no_worse(of_inputs: np.ndarray, of_components: np.ndar
     gain = of_inputs - of_components
     uncertainty = CHANCE * gain.std() / np.sqrt(len(gain))
     return gain.mean() > uncertainty or (gain.mean() >= 0 and uncertainty < EQUAL * of_inputs.mean())
+
+
+def bandwidth_is_given(kernel: Any, bandwidth: Any, kernel_params: Mapping[str, Any] | None) -> bool:
+    """Whether a kernel of Euclidean distances has a bandwidth that is a number, under any of its names."""
+    if isinstance(kernel, RadialKernel):
+        return kernel.takes_bandwidth
+    given = None if isinstance(bandwidth, str) else bandwidth
+    name, given, _ = kernels.translated(kernel, given, kernel_params)
+    return given is not None and _is_radial(name, None)
 
 
 def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:

@@ -152,10 +152,13 @@ class _FeatureRidge:
         return "bandwidth" in known and named and leave_one_out_choice.is_automatic(given.get("bandwidth", "auto"))
 
     def _components_of(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> Any:
-        given, searches = self.features_params or {}, self._searches()
-        has_kernel = searches and "kernel" in TRANSFORMERS[self.features]().get_params()
-        kernel = given.get("kernel", "gaussian") if has_kernel else None
-        budget = self._working_budget(arrays.Device("cpu"))
+        given, budget = self.features_params or {}, self._working_budget(arrays.Device("cpu"))
+        named = isinstance(self.features, str) and "kernel" in TRANSFORMERS[self.features]().get_params()
+        kernel = given.get("kernel", "gaussian") if named else None
+        if named:
+            of_kernel = kernel, given.get("bandwidth"), given.get("kernel_params")
+            leave_one_out_choice.warn_of_all_inputs(self.n_components, *of_kernel, X, budget)
+        kernel = kernel if self._searches() else None
         of_data = X, targets, weights, self._seed(), budget
         return principal_components.components_for(self.n_components, kernel, given.get("kernel_params"), *of_data)
 

@@ -209,6 +209,9 @@ class KernelLeastSquares(TrainedEstimator):
             given = fit.data.X, fit.codes, fit.data.weights, fit.seed, fit.budget
             made = principal_components.components_for
             self._components = made(self.n_components, kernel, self.kernel_params, *given)
+            if chooses:
+                of_kernel = self.kernel, self.bandwidth, self.kernel_params
+                leave_one_out_choice.warn_of_all_inputs(self.n_components, *of_kernel, fit.data.X, fit.budget)
         return self._model_inputs(fit.data.X)
 
     def _build(self, fit: LeastSquaresFit) -> None:
