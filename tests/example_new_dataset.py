@@ -33,13 +33,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from shallows import streams
 from shallows.datasets.parameter_rules import NOT_NEGATIVE, is_number, rule
 from shallows.datasets.preparation.step import FeatureStep, recorded
 from shallows.datasets.preparation.working_table import Table
 from shallows.datasets.synthetic.generator import Generator
+from shallows.utils.lazy_numpy import np
 
 
 @dataclass(frozen=True, eq=False)

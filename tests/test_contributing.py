@@ -44,6 +44,7 @@ def patched(name, text, diff):
 def project(tmp_path_factory):
     """A copy of the project with everything in it that the page adds."""
     root = copy_project(tmp_path_factory.mktemp("project"))
+    shutil.copytree(PROJECT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     for example, place in PLACES:
         assert not (root / place).exists(), f"{place} is there already"
         shutil.copy2(PROJECT / example, root / place)
@@ -116,10 +117,21 @@ def test_the_kernel_and_the_feature_map_are_known_by_their_names(project):
     assert min(map(float, run(project, KERNEL_AND_MAP).split())) > 0.9
 
 
+#: Tests of the project that read its tables of names and its configuration, and that the additions must not break.
+OF_TABLES = (
+    "tests/test_experiments_measures.py::test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_uses_no_others",
+    "tests/test_experiments_measures.py::test_a_run_depends_on_its_own_measure_and_on_no_other",
+    "tests/test_random_features.py::test_what_cannot_be_is_told",
+    "tests/test_datasets_synthetic.py::test_a_generator_says_the_shape_and_the_task_of_its_blocks",
+    "tests/test_datasets_synthetic.py::test_an_example_depends_on_its_seed_and_not_on_what_was_asked_before",
+)
+
+
 @pytest.mark.slow
-def test_the_tests_of_the_page_pass(project):
-    tests = [name for _, name, _ in BLOCKS if name.startswith("tests/")]
-    assert "passed" in run(project, f"import pytest; raise SystemExit(pytest.main({['-q', *tests]}))")
+def test_the_tests_of_the_page_and_of_the_tables_pass(project):
+    tests = [name for _, name, _ in BLOCKS if name.startswith("tests/test_")]
+    options = ["-q", "-p", "no:cacheprovider", *tests, *OF_TABLES]
+    assert "passed" in run(project, f"import pytest; raise SystemExit(pytest.main({options}))")
 
 
 def codes(plan):
