@@ -17,7 +17,7 @@ import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
-from solved_by import CLASSIFIERS
+from solved_by import CLASSIFIERS, REGRESSORS
 
 ESTIMATORS = [
     made
@@ -198,3 +198,33 @@ def test_a_stream_takes_numpys_whole_numbers():
     model = shallows.DoublyStochasticRegressor(random_state=0)
     batches = ((X, NUMBERS) for _ in range(200))
     assert model.partial_fit(batches, n_iter=np.int8(100)).effective_params_["stopped_by"] == "n_iter"
+
+
+def numbers_of_numpy(value):
+    """What is no plain Python value in the entries of ``effective_params_``."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, (list, tuple)):
+        return [found for one in value for found in numbers_of_numpy(one)]
+    return [] if value is None or type(value) in (str, int, float, bool) else [value]
+
+
+def intervals_of_width_zero(value):
+    if isinstance(value, dict):
+        return [found for one in value.values() for found in intervals_of_width_zero(one)]
+    return [value] if isinstance(value, list) and len(value) == 2 and value[0] == value[1] else []
+
+
+GIVEN = {name: np.float64(value) for name, value in (("bandwidth", 0.5), ("C", 0.5), ("damping", 0.5))}
+GIVEN["regularisation"] = np.float64(1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", [*promises_example.EVERY, *CLASSIFIERS, *REGRESSORS])
+@pytest.mark.parametrize("given", [{}, GIVEN], ids=["chosen", "given"])
+def test_what_a_fit_chose_is_told_in_plain_numbers_and_true_intervals(name, given):
+    model = promises_example.unfitted(name, **given)
+    model.fit(X, promises_example.targets(name, X))
+    told = model.effective_params_ if hasattr(model, "effective_params_") else {}
+    assert not numbers_of_numpy(told)
+    assert not intervals_of_width_zero(told)

@@ -89,20 +89,23 @@ class RidgeChoice:
         return self.error + 2.0 * self.standard_error >= 1.0
 
     def summary(self) -> dict[str, Any]:
-        """What was chosen and how sure it is: ranges hold what is as good within a standard error."""
+        """What was chosen and how sure it is: the smallest and the largest value as good within a standard error.
+
+        Where only one of the values that were tried is as good, it stands alone; a value that was given has no entry.
+        """
 
         def indistinguishable(errors: dict[float, float]) -> list[float]:
-            near = [value for value, error in errors.items() if error <= self.error + self.standard_error]
-            return [min(near), max(near)] if near else []
+            near = [float(value) for value, error in errors.items() if error <= self.error + self.standard_error]
+            return sorted({min(near), max(near)}) if near else []
 
         told = {
             "chosen_by": "leave-one-out",
             "rows": self.n_rows,
-            "error": self.error,
-            "standard_error": self.standard_error,
-            "regularisations_as_good": indistinguishable(self.regularisations),
+            "error": float(self.error),
+            "standard_error": float(self.standard_error),
         }
-        told |= {"bandwidths_as_good": indistinguishable(self.bandwidths)} if self.bandwidths else {}
+        for name, errors in (("regularisations", self.regularisations), ("bandwidths", self.bandwidths)):
+            told |= {f"{name}_as_good": indistinguishable(errors)} if len(errors) > 1 else {}
         return told | ({} if self.narrowing is None else {"narrowing": self.narrowing})
 
 

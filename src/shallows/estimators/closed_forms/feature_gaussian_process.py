@@ -160,7 +160,7 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
         self.transformer_ = MAPS[self.features](self.kernel, bandwidth=width, random_state=seed, **same).fit(X)
         self.bandwidth_ = self.transformer_.bandwidth_
         rows = min(X.shape[0], ROWS_TO_CHOOSE_WITH)
-        told = {"chosen_by": "marginal likelihood", "rows": rows, "log_likelihood": choice.log_likelihood}
+        told = {"chosen_by": "marginal likelihood", "rows": rows, "log_likelihood": float(choice.log_likelihood)}
         return choice.ratio, {"selection": told}
 
     def _choice(

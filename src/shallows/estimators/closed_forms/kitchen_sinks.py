@@ -122,7 +122,7 @@ class _RandomKitchenSinks:
                 H, T = root[rows, None] * H, root[rows, None] * T
             gram += H.T @ H
             moments += H.T @ T
-        bound = self.C / K
+        bound = float(self.C / K)
         alpha, self.n_iter_ = self._solved(gram, moments, total)
         self.coef_ = np.ascontiguousarray(alpha * scales[:, None])
         at_bound = float(np.mean(np.abs(alpha) >= bound * (1 - 1e-9)))

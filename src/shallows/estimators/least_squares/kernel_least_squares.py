@@ -301,7 +301,7 @@ class KernelLeastSquares(TrainedEstimator):
         return {
             "batch_size": plan.batch_size,
             "step_size": self.step_size_,
-            "certified_step_size": plan.step_size,
+            "certified_step_size": float(plan.step_size),
             "top_eigenvalue": plan.top_eigenvalue,
             "largest_diagonal": plan.largest_diagonal,
             "rank": p.rank if p else 0,

@@ -69,4 +69,4 @@ def step_parameters(estimator: Any, plan: Plan) -> dict[str, Any]:
         rule = step_rules.make(rule)
         rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
     chosen = "given" if estimator.step_size is not None else "exact" if plan.is_exact else rule
-    return {"damping": p.damping, "power": p.power, "step_rule": chosen}
+    return {"damping": float(p.damping), "power": p.power, "step_rule": chosen}

@@ -140,7 +140,7 @@ class LASVMClassifier(DualClassifier, LabelledBatches):
             # ½ ‖f‖² is Σ αᵢ less the dual objective.
             primal = np.abs(self.dual_coef_[:, k]).sum() - self.objectives_[k] + self.C * float(two.weights @ missed)
             gaps.append(1.0 - self.objectives_[k] / primal)
-        self.effective_params_["relative_gap"] = max(gaps)
+        self.effective_params_["relative_gap"] = float(max(gaps))
         if max(gaps) > LARGE_GAP:
             left = (
                 f"After max_epochs={self.max_epochs} the dual objective is still {max(gaps):.0%} below the primal one"
