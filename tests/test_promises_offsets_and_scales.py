@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from promises_example import EVERY, outputs, targets, unfitted
@@ -17,10 +17,15 @@ from shallows import (
     AMMClassifier,
     BudgetedSVMClassifier,
     CoreVectorMachineClassifier,
+    EigenProClassifier,
+    FeatureRidgeClassifier,
     LinearSVMClassifier,
+    NystroemFeatures,
     RegularisedRiskClassifier,
+    kernels,
 )
 from shallows.errors import DivergenceError
+from shallows.estimators import column_units
 from shallows.estimators.linear_svm.solver_choice import SOLVERS
 
 _rng = np.random.default_rng(0)
@@ -183,3 +188,113 @@ def test_cutting_planes_come_to_the_optimum_of_raw_breast_cancer(solver):
     value, _ = objective(np.append(model.coef_[0], model.intercept_), x, np.where(y == 1, 1.0, -1.0), "hinge")
     assert model.effective_params_["stopped_by"] == "exhausted" and model.n_iter_ < 200
     assert value < 1.01 * optimum("raw breast cancer", "hinge")
+
+
+# ------------------------------------------------------------------------------------- columns in different units
+
+# These have no bandwidth.
+WITHOUT_BANDWIDTH = ("AMMClassifier", "LinearSVMClassifier", "PolynomialFeatures", "TensorSketch")
+UNITS = np.array([1.0, 1.0, 1e6, 1.0])
+VARYING = _rng.normal(size=(150, 4))
+
+
+def of_units(fit):
+    """What a call warns of columns in different units, and the files of the lines that are named."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit()
+    told = [one for one in caught if "one bandwidth for all columns" in str(one.message)]
+    assert all(one.category is UserWarning and one.filename == __file__ for one in told)
+    return [str(one.message) for one in told]
+
+
+@pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_array])
+@pytest.mark.parametrize("name", EVERY)
+def test_a_column_in_another_unit_is_named_once(name, form):
+    y = targets(name, VARYING)
+    told = of_units(lambda: unfitted(name).fit(form(VARYING * UNITS), y))
+    assert len(told) == (name not in WITHOUT_BANDWIDTH)
+    assert all("Column 2 of X" in one and "StandardScaler" in one for one in told)
+    assert not of_units(lambda: unfitted(name).fit(form(VARYING * np.array([1.0, 1.0, 300.0, 1.0])), y))
+
+
+@pytest.mark.parametrize("rows_at_a_time", [3, 50])
+@pytest.mark.parametrize("name", [name for name in EVERY if hasattr(unfitted(name), "partial_fit")])
+def test_a_stream_warns_once_of_a_column_in_another_unit(name, rows_at_a_time):
+    y, model = targets(name, VARYING), unfitted(name)
+    classes = {"classes": [0, 1]} if name.endswith("Classifier") and name != "LASVMClassifier" else {}
+
+    def stream():
+        for start in range(0, 150, rows_at_a_time):
+            rows = slice(start, start + rows_at_a_time)
+            given = (VARYING[rows] * UNITS,) if name.endswith("Detector") else (VARYING[rows] * UNITS, y[rows])
+            model.partial_fit(*given, **classes)
+
+    assert len(of_units(stream)) == (name not in WITHOUT_BANDWIDTH)
+
+
+@pytest.mark.parametrize(
+    ("options", "warns"),
+    [
+        ({"kernel": "laplace_product"}, True),
+        ({"kernel": kernels.Gaussian(2.0)}, True),
+        ({"kernel": "rbf", "kernel_params": {"gamma": 0.1}}, True),
+        ({"kernel": "polynomial"}, False),
+        ({"kernel": "linear"}, False),
+        ({"kernel": lambda x, z: x @ z.T + 1.0}, False),
+        ({"kernel": "precomputed"}, False),
+    ],
+)
+def test_only_a_kernel_with_one_bandwidth_warns_of_units(options, warns):
+    model, rows = EigenProClassifier(random_state=0, **options), VARYING * UNITS
+    rows = rows @ rows.T if options["kernel"] == "precomputed" else rows
+    assert bool(of_units(lambda: model.fit(rows, targets("Classifier", VARYING)))) is warns
+
+
+@pytest.mark.parametrize(
+    ("features", "warns"), [("fourier", True), (NystroemFeatures(), True), ("polynomial", False), ("linear", False)]
+)
+def test_only_features_with_one_bandwidth_warn_of_units(features, warns):
+    Estimator = RegularisedRiskClassifier if features == "linear" else FeatureRidgeClassifier
+    model = Estimator(features=features, random_state=0)
+    assert bool(of_units(lambda: model.fit(VARYING * UNITS, targets("Classifier", VARYING)))) is warns
+
+
+def test_raw_breast_cancer_is_in_different_units_and_raw_digits_are_not():
+    frame = load_breast_cancer(as_frame=True).data
+    [told] = of_units(lambda: EigenProClassifier(random_state=0).fit(frame, CANCER.target))
+    assert "Column 'worst area' of X" in told
+    digits = load_digits()
+    assert not of_units(lambda: EigenProClassifier(random_state=0).fit(digits.data[:400], digits.target[:400]))
+    scaled = (CANCER.data - CANCER.data.mean(axis=0)) / CANCER.data.std(axis=0)
+    assert not of_units(lambda: EigenProClassifier(random_state=0).fit(scaled, CANCER.target))
+
+
+def test_one_of_two_columns_can_be_in_another_unit():
+    assert of_units(lambda: EigenProClassifier(random_state=0).fit(X[:, :2] * [1.0, 1e6], targets("Classifier", X)))
+
+
+def test_a_second_view_in_different_units_is_named_as_y():
+    [told] = of_units(lambda: unfitted("DoublyStochasticKernelCCA").fit(VARYING, VARYING * UNITS))
+    assert "Column 2 of y" in told
+
+
+def test_counts_of_rare_words_are_in_one_unit():
+    # Zipf's law, in texts of different lengths.
+    lengths = np.random.default_rng(0).lognormal(size=(100, 1))
+    counts = np.random.default_rng(1).poisson(lengths * 200 / np.arange(1, 20_001)).astype(float)
+    deviations = counts.std(axis=0)
+    assert deviations.max() > 1e3 * np.median(deviations[deviations > 0])
+    assert column_units.largest_unit(scipy.sparse.csr_array(counts)) is None
+    counts[:, 7] *= 1e6
+    assert column_units.largest_unit(scipy.sparse.csr_array(counts))[0] == 7
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-20, 1.0, 1e300])
+def test_units_are_seen_at_any_scale(scale):
+    rows = np.column_stack([VARYING * UNITS, np.full(150, 0.1)]) * scale
+    for form in (rows, scipy.sparse.csr_array(rows)):
+        column, spread, median = column_units.largest_unit(form)
+        assert column == 2 and spread / median == pytest.approx(1e6, rel=0.3)
+        assert column_units.largest_unit(form[:, [0, 1, 3, 4]]) is None
+        assert column_units.largest_unit(form[:5]) is None

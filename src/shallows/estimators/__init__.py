@@ -54,7 +54,8 @@ What users of scikit-learn look for:
     ``fit`` and ``predict`` take CSR matrices everywhere. NaN and infinity are refused.
 *scaling*
     Points are centred where that changes no value of the kernel, and never divided by their deviation: put a
-    ``StandardScaler`` before, where features have different units.
+    ``StandardScaler`` before, where features have different units. A fit warns if the spread of a column is over 1,000
+    times the median spread and the kernel has one bandwidth for all columns.
 *probabilities*
     ``predict_proba`` of least squares, ridge regression and kitchen sinks; of regularised risks and doubly stochastic
     gradients with the losses "logistic" and "softmax". Support vector machines, linear and budgeted machines have

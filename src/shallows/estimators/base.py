@@ -24,7 +24,7 @@ from ..gpu import gpu_checks
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from ..utils import progress
 from ..utils.plain_numbers import PlainParameters, numeric_targets
-from . import class_weights, precomputed
+from . import class_weights, column_units, precomputed
 from .array_inputs import canonical_rows, on_host, refuse_text
 from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
@@ -59,6 +59,17 @@ def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> Non
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def _is_part_of_another_fit(estimator: Any) -> bool:
+    """Whether a method of another estimator of this package has called, to fit a part of its own model."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        other = frame.f_locals.get("self")
+        if isinstance(other, Estimator) and other is not estimator:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
 
 
 def reports_progress(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -173,10 +184,13 @@ class Estimator(PlainParameters, BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, native(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
 
-    def _validated_training_set(self, X: Any, y: Any, sample_weight: Any, *, first: bool = True) -> TrainingSet:
+    def _validated_training_set(
+        self, X: Any, y: Any, sample_weight: Any, *, first: bool = True, whole: bool = True
+    ) -> TrainingSet:
         """Check points, targets and weights, and drop the rows of weight zero.
 
-        ``first`` is False for further data of a model, which must have the features that the model knows.
+        ``first`` is False for further data of a model, which must have the features that the model knows. ``whole`` is
+        False for a batch of a stream.
         """
         X, y, sample_weight = native(X), on_host(y), on_host(sample_weight)
         if self._takes_targets:
@@ -201,7 +215,29 @@ class Estimator(PlainParameters, BaseEstimator):
                 raise ValueError("All sample weights are zero.")
             if not weights.all():
                 X, y, weights, rows, _ = TrainingSet(X, y, weights, rows).take(np.flatnonzero(weights))
+        if whole:
+            self._warn_of_units(X)
         return TrainingSet(X, y, class_weights.weighted(getattr(self, "class_weight", None), y, weights), rows, matrix)
+
+    def _has_common_bandwidth(self) -> bool:
+        """Whether one bandwidth is for all columns of X."""
+        return column_units.has_common_bandwidth(self)
+
+    def _warn_of_units(self, X: Any, name: str = "X") -> None:
+        """Warn if a column of checked points has a much larger spread than the others, once in a user's fit."""
+        found = column_units.largest_unit(X) if self._has_common_bandwidth() else None
+        if found is None or _is_part_of_another_fit(self):
+            return
+        column, spread, median = found
+        names = getattr(self, "feature_names_in_", None) if name == "X" else None
+        said = f"Column {column} of {name}" if names is None else f"Column {names[column]!r} of {name}"
+        scaler = "StandardScaler(with_mean=False)" if scipy.sparse.issparse(X) else "StandardScaler"
+        warn_user(
+            f"{said} has a spread (standard deviation) of {spread:.2g}, and the median spread of the columns is "
+            f"{median:.2g}. The kernel has one bandwidth for all columns, so the others hardly count. Scale the "
+            f"columns first, for example with sklearn.preprocessing.{scaler}.",
+            UserWarning,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -143,6 +143,9 @@ class _FeatureRidge:
             given["bandwidth"] = bandwidth
         return made.set_params(**{name: value for name, value in options.items() if name in known}, **given)
 
+    def _has_common_bandwidth(self) -> bool:
+        return self._make_transformer(0)._has_common_bandwidth()
+
     def _searches(self) -> bool:
         if not isinstance(self.features, str):
             return False

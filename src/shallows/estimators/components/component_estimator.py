@@ -134,6 +134,9 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         vars(self).pop("_state", None)
         self._check_parameters()
         views = self._validated_views(*self._views_of(X, y), first=True)
+        self._warn_of_units(views[0])
+        if hasattr(self, "second_bandwidth"):
+            self._warn_of_units(views[1], "y")
         self._run(self._fit_of(views, self._seed(), observers=observers, checkpoint=checkpoint))
         self._end_beginning(views[0].shape[0])
         return self

@@ -278,7 +278,7 @@ class RandomFeatureExpansion(PlannedExpansion):
     def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
         if self._takes_targets and batch[1] is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        X, y, weights = self._validated_training_set(*batch, first=first)[:3]
+        X, y, weights = self._validated_training_set(*batch, first=first, whole=False)[:3]
         if first:
             self._learn_targets(y, weights, getattr(self, "_stream_classes", None))
         self._encode(y)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 from .. import class_weights, model_classes
 from ..base import Estimator, TrainingSet, keeps_model_on_failure
 from ..column_scales import far_offsets, shifted
+from ..column_units import LEAST_ROWS
 from . import first_rows
 from .stream_batches import Batch
 
@@ -65,10 +66,13 @@ class LabelledBatches(Estimator):
         self._check_parameters()
         class_weights.refuse_balanced(self.class_weight)
         first = not self.__sklearn_is_fitted__()
-        data = self._validated_training_set(X, y, sample_weight, first=first)
+        data = self._validated_training_set(X, y, sample_weight, first=first, whole=False)
         data = data._replace(y=model_classes.learn_of_stream(self, data.y, classes, first=first))
         batch = self._batch(data, _num_samples(X))
+        n_before = getattr(self, "_n_begun", 0)
         rows = first_rows.to_begin_with(self, batch)
+        if rows is not None and n_before < LEAST_ROWS:
+            self._warn_of_units(rows[0])
         self._learn(rows or batch, begins=rows is not None)
         return self
 

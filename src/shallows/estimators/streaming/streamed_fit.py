@@ -15,6 +15,7 @@ from ...errors import DivergenceError, ShallowsError, TooFewDirectionsError
 from ...solvers.examples import Examples
 from ...utils.plain_numbers import plain_numbers
 from ..base import warn_user
+from ..column_units import LEAST_ROWS
 from ..fitting import Fit, TrainedEstimator
 from ..parameter_checks import is_positive, is_whole
 from .first_rows import next_beginning
@@ -239,8 +240,10 @@ class StreamedFit(TrainedEstimator):
             failure = error  # The batches before it count.
         run = None
         if n_batches and n_begun > self._n_begun:
-            last_good.n_in_step = n_batches
-            run = self._fitted_to(joined(self._held[:n_batches]), max_seconds, may_fail=n_begun < FIRST_ROWS)
+            last_good.n_in_step, rows = n_batches, joined(self._held[:n_batches])
+            if self._n_begun < LEAST_ROWS:
+                self._warn_of_units(rows[0])
+            run = self._fitted_to(rows, max_seconds, may_fail=n_begun < FIRST_ROWS)
             last_good.n_in_step, self._n_begun = 0, n_begun
             if n_begun >= FIRST_ROWS:
                 self._begins, self._held = False, []
