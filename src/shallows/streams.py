@@ -60,7 +60,7 @@ def integers(seed: int, purpose: str, counter: int, n: int, *, like: Array | Non
         The first n numbers of the block: a longer draw begins with a shorter one.
     """
     key = _key(seed, purpose)
-    if like is None or arrays.is_numpy(like):
+    if like is None or arrays.uses_numpy(like):
         # NumPy steps the counter before its first block, hence the block index -1 (mod 2^256) at the start.
         start = (int(counter) << 64) - 1
         return np.random.Philox(counter=start % (1 << 256), key=key[0] | key[1] << 64).random_raw(n)
@@ -160,7 +160,7 @@ def normal(
     word = functools.partial(xp.asarray, dtype=xp.uint64)
     drawn = xp.empty((n_pairs, 2), dtype=dtype)
     # Strips that stay in the cache: whole arrays took five times as long, most of it first touches of fresh memory.
-    for strip in arrays.blocks(n_pairs, STRIP if like is None or arrays.is_numpy(like) else max(1, n_pairs)):
+    for strip in arrays.blocks(n_pairs, STRIP if like is None or arrays.uses_numpy(like) else max(1, n_pairs)):
         upper = arrays.astype(raw[strip] >> word(64 - bits), dtype)
         lower = arrays.astype((raw[strip] >> word(32 - bits)) & word((1 << bits) - 1), dtype)
         # 1 − u is exact, so log(1 − u) is as good as log1p(−u), and many times faster in NumPy.
@@ -179,7 +179,7 @@ def signs(
     raw = integers(seed, purpose, counter, -(-n // 64), like=like)[:, None]
     places = arrays.astype(xp.arange(64, dtype=xp.int64), xp.uint64)[None, :]
     drawn, n_words = xp.empty((raw.shape[0], 64), dtype=dtype), raw.shape[0]
-    for strip in arrays.blocks(n_words, STRIP if like is None or arrays.is_numpy(like) else max(1, n_words)):
+    for strip in arrays.blocks(n_words, STRIP if like is None or arrays.uses_numpy(like) else max(1, n_words)):
         bits = (raw[strip, :] >> places) & xp.asarray(1, dtype=xp.uint64)
         drawn[strip, :] = arrays.astype(bits, dtype) * 2.0 - 1.0
     return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)

@@ -28,6 +28,7 @@ from .devices import (
     take_rows,
     to_device,
     to_numpy,
+    uses_numpy,
 )
 from .linear_systems import (
     cholesky_in_place,
@@ -52,6 +53,7 @@ from .operations import (
     row_norms_squared,
     writable,
 )
+from .sparse_points import SparsePoints, is_sparse
 from .thin_products import thin_product
 from .threads import (
     in_threads,
@@ -66,6 +68,7 @@ from .threads import (
 __all__ = [
     "Array",
     "Device",
+    "SparsePoints",
     "apply_in_place",
     "assigns_by_index",
     "astype",
@@ -85,6 +88,7 @@ __all__ = [
     "is_device_failure",
     "is_numpy",
     "is_out_of_device_memory",
+    "is_sparse",
     "itemsize",
     "like",
     "matmul_into",
@@ -113,6 +117,7 @@ __all__ = [
     "to_device",
     "to_numpy",
     "triangular_gram",
+    "uses_numpy",
     "workers_for",
     "writable",
 ]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError, ShallowsError
+from .sparse_points import SparsePoints, is_sparse
 
 Array = Any
 """An array of NumPy, CuPy or another library that follows the Python array API standard."""
@@ -122,6 +123,11 @@ def is_numpy(x: Array) -> bool:
     return isinstance(x, np.ndarray)
 
 
+def uses_numpy(x: Array) -> bool:
+    """Whether what is computed from an array is NumPy's: of NumPy's arrays and of sparse rows."""
+    return isinstance(x, (np.ndarray, SparsePoints))
+
+
 def namespace(x: Array) -> Any:
     """The array library that an array belongs to."""
     if isinstance(x, np.ndarray):
@@ -143,14 +149,18 @@ def device_of(x: Array) -> Device:
 def to_device(x: Any, device: Device, dtype: Any = None) -> Array:
     """A C-ordered array on the device, copied only where it must be."""
     with device.active():
+        if isinstance(x, SparsePoints):
+            x = x if device.kind == "cpu" else x.toarray()
+            if device.kind == "cpu":
+                return x if dtype is None else x.astype(dtype)
         if device.kind == "gpu":
             return _cupy().ascontiguousarray(_cupy().asarray(x, dtype=dtype))
         return np.ascontiguousarray(to_numpy(x), dtype=dtype)
 
 
 def to_numpy(x: Any) -> np.ndarray:
-    """The same numbers as a NumPy array on the host."""
-    if isinstance(x, np.ndarray):
+    """The same numbers as a NumPy array on the host; sparse rows stay as they are."""
+    if isinstance(x, (np.ndarray, SparsePoints)):
         return x
     if type(x).__module__.partition(".")[0] == "cupy":
         return _cupy().asnumpy(x)
@@ -160,6 +170,8 @@ def to_numpy(x: Any) -> np.ndarray:
 def like(values: Any, x: Array, dtype: Any = None) -> Array:
     """Host values as an array beside ``x``: its library, its device, its precision unless another is named."""
     xp = namespace(x)
+    if is_sparse(values):
+        return values.astype(x.dtype if dtype is None else dtype)
     return xp.asarray(values, dtype=x.dtype if dtype is None else dtype)
 
 
@@ -170,7 +182,7 @@ def supports_out(x: Array) -> bool:
 
 def astype(x: Array, dtype: Any) -> Array:
     """The same numbers in another precision; no copy where it is the same."""
-    if supports_out(x):
+    if supports_out(x) or is_sparse(x):
         return x.astype(dtype, copy=False)
     return namespace(x).astype(x, dtype, copy=False)
 

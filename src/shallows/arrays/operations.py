@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .devices import Array, is_numpy, namespace, supports_out
+from .sparse_points import SparsePoints, is_sparse, product
 
 
 def assigns_by_index(x: Array) -> bool:
@@ -20,6 +21,11 @@ def assigns_by_index(x: Array) -> bool:
 
 def matmul_into(a: Array, b: Array, out: Array) -> Array:
     """``out[...] = a @ b``."""
+    if is_sparse(a) and is_sparse(b.T):
+        return product(a, b.T, out)
+    if is_sparse(a) or is_sparse(b.T):
+        out[...] = a @ b
+        return out
     if supports_out(out):
         return namespace(out).matmul(a, b, out=out)
     out[...] = a @ b
@@ -39,6 +45,8 @@ def corner(x: Array, m: int, n: int) -> Array:
 
 def contiguous(x: Array) -> Array:
     """The same numbers in C order; products with reversed or strided views are slow."""
+    if isinstance(x, SparsePoints):
+        return x
     if supports_out(x):
         return namespace(x).ascontiguousarray(x)
     return namespace(x).asarray(x, copy=True)
@@ -46,6 +54,8 @@ def contiguous(x: Array) -> Array:
 
 def contiguous_copy(x: Array) -> Array:
     """The same numbers in C order, in memory of their own."""
+    if isinstance(x, SparsePoints):
+        return x.astype(x.dtype, copy=True)
     if supports_out(x):
         return namespace(x).array(x, order="C", copy=True)
     return namespace(x).asarray(x, copy=True)
@@ -81,6 +91,8 @@ def clip_in_place(x: Array, *, at_least: float | None = None, at_most: float | N
 
 def row_norms_squared(x: Array) -> Array:
     """Squared Euclidean norms of the rows, in one pass and without a copy of ``x`` where the library allows it."""
+    if is_sparse(x):
+        return x.norms_squared()
     if supports_out(x):
         return namespace(x).einsum("ij,ij->i", x, x)
     return namespace(x).sum(x * x, axis=1)

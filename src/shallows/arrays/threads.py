@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .devices import Array, is_numpy
+from .devices import Array, uses_numpy
 
 
 @functools.cache
@@ -190,4 +190,4 @@ def sum_in_order(parts: list[Array]) -> Array:
 
 def workers_for(x: Array) -> int:
     """How many threads of our own are worth having over products with ``x``: the cores for NumPy, one elsewhere."""
-    return n_threads() if is_numpy(x) else 1
+    return n_threads() if uses_numpy(x) else 1

@@ -103,6 +103,11 @@ def check(features: Any) -> None:
         raise UnknownNameError("feature map", features, FEATURE_MAPS)
 
 
+def takes_sparse_points(features: Any) -> bool:
+    """Whether a map is a name of one whose features are kernel values, so that points may be `arrays.SparsePoints`."""
+    return isinstance(features, str) and features.startswith(("nystrom", "rbf"))
+
+
 def name_of(features: Any) -> str | None:
     """How a record calls a map: by its name, or by the class of an object; None stays None."""
     return features if features is None or isinstance(features, str) else type(features).__name__

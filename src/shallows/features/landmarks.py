@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 
 from .. import arrays, kernels, streams
 from ..arrays import Array, Device
@@ -36,7 +37,10 @@ def kmeans_centres(x: Array, n: int, seed: int) -> Array:
     n = min(n, x.shape[0])
     model = MiniBatchKMeans(n, random_state=random_state, n_init=1, batch_size=max(1024, 2 * n), max_iter=10)
     with arrays.one_openmp_thread_in_a_fork():
-        return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
+        if not arrays.is_sparse(x):
+            return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
+        # A centre has the words of its rows, which are few.
+        return arrays.SparsePoints(scipy.sparse.csr_array(model.fit(x.rows).cluster_centers_.astype(x.dtype)))
 
 
 @takes_numpy_integers

@@ -151,7 +151,7 @@ def _extend(
     before = arrays.contiguous(xp.take(factor[:k, :], xp.asarray(found), axis=1).T)
     scale = None if root is None else arrays.take_rows(root, found)[:, None]
     lower, squares = arrays.like(lower, points), np.empty(n)
-    spans = list(arrays.blocks(n, ROWS if arrays.is_numpy(points) else n))
+    spans = list(arrays.blocks(n, ROWS if arrays.uses_numpy(points) else n))
     n_workers = min(arrays.workers_for(points), len(spans))
 
     def work(worker: int) -> None:

@@ -123,7 +123,7 @@ class Gram:
         if not pairs:
             return
         # CuPy copies an operand or a result whose rows are parts of longer ones, so there each tile has its own piece.
-        in_one = arrays.is_numpy(self.points)
+        in_one = arrays.uses_numpy(self.points)
         told = progress.part("kernel matrix", len(pairs))
         dtype = np.uint16 if self._rounds else self.dtype
         store = xp.empty((len(pairs), self.tile, self.tile), dtype=dtype) if in_one else None
@@ -300,7 +300,7 @@ class Gram:
         """Space for a tile, of each thread its own."""
         if self.kept_fraction == 1.0 and not self._rounds:
             return None
-        if not arrays.is_numpy(self.points):
+        if not arrays.uses_numpy(self.points):
             return arrays.namespace(self.points).empty((self.tile, self.tile), dtype=self.dtype)
         # The same from call to call: memory that is touched for the first time costs more than a tile.
         if not hasattr(self._own, "scratch"):

@@ -33,9 +33,21 @@ def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
     n = x.shape[0]
     chosen = streams.permutation(seed, "median bandwidth", 0, n)[: min(n, n_points)]
     sample = arrays.to_numpy(arrays.take_rows(x, chosen))
-    distances = scipy.spatial.distance.pdist(np.unique(sample, axis=0))
+    distances = _sparse_distances(sample) if arrays.is_sparse(sample) else _distances(sample)
     if distances.size == 0 or not np.median(distances) > 0:
         raise ShallowsError(
             "All points of the subsample coincide, so the median rule gives no bandwidth; set bandwidth yourself."
         )
     return float(np.median(distances))
+
+
+def _distances(sample: np.ndarray) -> np.ndarray:
+    return scipy.spatial.distance.pdist(np.unique(sample, axis=0))
+
+
+def _sparse_distances(sample: arrays.SparsePoints) -> np.ndarray:
+    sample = sample.astype(np.float64)
+    sample = sample[np.unique(sample.groups())]
+    squares = sample.norms_squared()
+    distances = squares[:, None] + squares - 2.0 * (sample @ sample.T)
+    return np.sqrt(np.maximum(distances[np.triu_indices(len(squares), 1)], 0.0))

@@ -32,6 +32,8 @@ class Kernel:
         Whether moving all points by the same vector changes nothing, so that data may be centred.
     of_distance : bool
         Whether ‖x − z‖² is all that counts, so that constant features may be left out.
+    takes_sparse_points : bool
+        Whether points may be `arrays.SparsePoints`: for kernels of inner products and Euclidean distances.
     product_bound : float, optional
         κ + φ, with |k(x, z)| ≤ κ and |φ(x)φ(z)| ≤ φ for the features of `random_features`; None without such bounds.
     """
@@ -40,6 +42,7 @@ class Kernel:
     takes_bandwidth: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = False
     of_distance: ClassVar[bool] = False
+    takes_sparse_points: ClassVar[bool] = False
     bandwidth: float | None = None
     product_bound: float | None = None
 

@@ -16,6 +16,10 @@ from .radial import Cauchy, Gaussian, Laplace, RadialKernel, WrappedKernel
 MANY_VALUES = 2**29
 """Values from which the loops pay: 512 tiles gain about 0.3 s, which is what numba takes to be imported."""
 
+MANY_SPARSE_VALUES = 2**27
+"""The same for sparse points. A compiled kernel's values may be kept in 16 bits (`shallows.gram.Gram`), and the kernel
+matrix of 20,000 texts then takes 0.4 GB and not 0.8 GB."""
+
 COMPILED = (Gaussian, Laplace, Cauchy)
 """Kernels for which there is a loop, in `compiled_loops` under the kernel's name."""
 
@@ -47,11 +51,12 @@ class CompiledKernel(WrappedKernel):
 def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
     """The kernel with a compiled loop where that pays, else the kernel itself.
 
-    It pays for `COMPILED` kernels, float32 on a CPU, and at least `MANY_VALUES` values, where numba is installed (the
-    extra ``compiled``). Apart from that the choice follows from the problem alone, so that a fit that is done again, or
-    goes on after a break, has the same values.
+    It pays for `COMPILED` kernels, float32 on a CPU, and at least `MANY_VALUES` values (of sparse points
+    `MANY_SPARSE_VALUES`), where numba is installed (the extra ``compiled``). Apart from that the choice follows from
+    the problem alone, so that a fit that is done again, or goes on after a break, has the same values.
     """
-    pays = n_values >= MANY_VALUES and arrays.is_numpy(points) and points.dtype == np.float32
+    many = MANY_SPARSE_VALUES if arrays.is_sparse(points) else MANY_VALUES
+    pays = n_values >= many and arrays.uses_numpy(points) and points.dtype == np.float32
     if not pays or type(kernel) not in COMPILED or importlib.util.find_spec("numba") is None:
         return kernel
     try:

@@ -33,6 +33,8 @@ class PowerSeries(Kernel):
     P. Kar and H. Karnick (2012), "Random feature maps for dot product kernels", AISTATS 15.
     """
 
+    takes_sparse_points = True
+
     @abstractmethod
     def log_value(self, t: float) -> float:
         """The logarithm of f(t), for t > 0."""
@@ -220,6 +222,7 @@ class ArcCosine(Kernel):
 
     order: int = 1
     name = "arc_cosine"
+    takes_sparse_points = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.order, numbers.Integral) or self.order not in (0, 1, 2):

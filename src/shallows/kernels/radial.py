@@ -33,6 +33,7 @@ class RadialKernel(Kernel):
     takes_bandwidth = True
     shift_invariant = True
     of_distance = True
+    takes_sparse_points = True
 
     def __post_init__(self) -> None:
         check_positive("bandwidth", self.bandwidth)
@@ -107,7 +108,7 @@ class RadialKernel(Kernel):
 class WrappedKernel(Kernel):
     """A radial kernel whose blocks are computed in another way."""
 
-    takes_bandwidth = shift_invariant = of_distance = True
+    takes_bandwidth = shift_invariant = of_distance = takes_sparse_points = True
 
     def __init__(self, kernel: RadialKernel):
         self.kernel, self.name, self.bandwidth = kernel, kernel.name, kernel.bandwidth

@@ -72,6 +72,8 @@ class Writer:
             rows = scipy.sparse.csr_array(value)
             parts = (rows.data, rows.indices, rows.indptr, rows.shape)
             return {"csr": [isinstance(value, scipy.sparse.spmatrix), *(self.encode(one, place) for one in parts)]}
+        if arrays.is_sparse(value):
+            return {"sparse_points": [self.encode(value.rows, place), self.encode(value.tail, place)]}
         if isinstance(value, np.random.RandomState):
             return {"random_state": [self.encode(one, place) for one in value.get_state()]}
         return self._encode_object(value, place)
@@ -252,6 +254,7 @@ _DECODERS: dict[str, Any] = {
     "dict": lambda reader, coded: {reader.decode(key): reader.decode(value) for key, value in coded},
     "objects": _objects,
     "csr": _csr,
+    "sparse_points": lambda reader, coded: arrays.SparsePoints(*reader.all(coded)),
     "random_state": _random_state,
     "kernel": lambda reader, coded: Precomputed(None) if coded is None else kernels.from_description(coded),
     "blocks": lambda reader, coded: Blocks(reader.decode(coded[0]), coded[1]),

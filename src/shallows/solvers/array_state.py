@@ -23,7 +23,7 @@ class ArrayState:
         """Take up what `remember` gave, in the library and on the device of this state."""
         xp = arrays.namespace(self.coefficients)
         for name, value in held.items():
-            setattr(self, name, xp.asarray(value.copy()))
+            setattr(self, name, value.copy() if arrays.is_sparse(value) else xp.asarray(value.copy()))
         for name, value in numbers.items():
             setattr(self, name, value)
 

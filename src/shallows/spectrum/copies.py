@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import arrays
+
 
 @dataclass(frozen=True)
 class Joined:
@@ -25,7 +27,7 @@ class Joined:
 def join_copies(points: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> Joined:
     """Join the rows with equal points; weights are positive."""
     m = len(points)
-    first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)[1:]
+    first, group = distinct_rows(points)
     if len(first) == m:
         return Joined(np.arange(m), targets, weights, np.arange(m), True)
     group = group.reshape(-1)
@@ -33,3 +35,10 @@ def join_copies(points: np.ndarray, targets: np.ndarray, weights: np.ndarray | N
     total = np.bincount(group, weights)
     means = np.stack([np.bincount(group, weights * column) / total for column in targets.T], axis=1)
     return Joined(first, means, total, group, False)
+
+
+def distinct_rows(points: arrays.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of each distinct point, and which of these points each row is."""
+    if arrays.is_sparse(points):
+        return np.unique(points.groups(), return_index=True, return_inverse=True)[1:]
+    return np.unique(points, axis=0, return_index=True, return_inverse=True)[1:]

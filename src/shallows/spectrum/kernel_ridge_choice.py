@@ -106,7 +106,7 @@ def choose_kernel_ridge(
             return None
         with np.errstate(over="ignore"):
             points = kernels.augmented(x[joined.first])
-        if not np.isfinite(points).all():
+        if not np.isfinite(points[:, -2]).all():
             return None  # The fit reports it, in the precision that it computes in.
         median = kernels.median_bandwidth(points[:, :-2], seed) if has_bandwidth and given is None else None
 

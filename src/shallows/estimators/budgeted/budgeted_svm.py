@@ -13,6 +13,7 @@ from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, Budgete
 from ...solvers.budgeted.sparse_rows import SparseRows
 from .. import leave_one_out_choice
 from ..base import warn_user
+from ..centring import stay_sparse
 from ..constructors import stores_parameters
 from ..parameter_checks import check_whole
 from .row_by_row import RowByRowClassifier
@@ -150,7 +151,9 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         )
 
     def _chosen_bandwidth(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> float:
-        def points_of(rows: np.ndarray) -> np.ndarray:
+        def points_of(rows: np.ndarray) -> arrays.Array:
+            if stay_sparse(X):
+                return kernels.augmented(arrays.SparsePoints(X[rows].astype(np.float64)))
             some = X[rows].toarray() if scipy.sparse.issparse(X) else X[rows]
             some = some.astype(np.float64)
             # Distances do not depend on the origin, and are more exact about the mean.
@@ -193,7 +196,10 @@ class BudgetedSVMClassifier(RowByRowClassifier):
 
 def _median_distance(X: Any, seed: int) -> float:
     rows = streams.permutation(seed, "first look", 0, X.shape[0])[:1000]
-    some = X[rows].toarray() if scipy.sparse.issparse(X) else X[rows]
+    if stay_sparse(X):
+        some = arrays.SparsePoints(X[rows])
+    else:
+        some = X[rows].toarray() if scipy.sparse.issparse(X) else X[rows]
     try:
         return kernels.median_bandwidth(some.astype(np.float64), seed)
     except ShallowsError:

@@ -194,7 +194,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         self.coef_, self.intercept_, self.n_iter_ = machine.coef_, machine.intercept_, int(np.max(machine.n_iter_))
         self.effective_params_ = {
             **self.transformer_.effective_params_,
-            "budget": len(self.transformer_.landmarks_),
+            "budget": self.transformer_.landmarks_.shape[0],
             "C": C,
             **leave_one_out_choice.report(choice),
         }
@@ -203,8 +203,10 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
 
     def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> RidgeChoice | None:
         """Bandwidth and λ of kernel ridge regression, if one of them is to be chosen."""
-        centred = kernels.kind(self.kernel).shift_invariant
-        centring = Centring.of(X, centred=centred, without_constants=False)
+        kind = kernels.kind(self.kernel)
+        centring = Centring.of(
+            X, centred=kind.shift_invariant, without_constants=False, may_stay_sparse=kind.takes_sparse_points
+        )
         if centring.all_equal or precomputed.is_asked_for(self):
             return None
         return leave_one_out_choice.choose_kernel_ridge(

@@ -15,6 +15,7 @@ from ...kernels import Kernel
 from ...spectrum.copies import join_copies
 from ...spectrum.kernel_ridge_choice import with_enough_rows
 from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
+from ..centring import stay_sparse
 from ..least_squares.automatic.narrower_bandwidth import narrower, scores_of_centres
 from .normal_equations import solve_by_features
 
@@ -74,6 +75,8 @@ def choose_on_features(
 
     def first_rows(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         rows = order[:m]
+        if stay_sparse(X):
+            return arrays.SparsePoints(X[rows]), targets[rows], None if weights is None else weights[rows]
         points = X[rows].toarray() if scipy.sparse.issparse(X) else arrays.to_numpy(arrays.take_rows(X, rows))
         return points, targets[rows], None if weights is None else weights[rows]
 
@@ -83,6 +86,7 @@ def choose_on_features(
         if len(joined.first) < 3 or not joined.targets.any():
             return None
         points = rows[0][joined.first]
+        points = points.rows if arrays.is_sparse(points) else points
 
         def matrix_of(width: float | None) -> np.ndarray:
             H = make(width).fit(points).transform(points).astype(np.float64)
@@ -95,7 +99,7 @@ def choose_on_features(
     def augmented(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         points, *of_rows = first_rows(m)
         points = points.astype(np.float64)
-        return kernels.augmented(points - points.mean(axis=0)), *of_rows
+        return kernels.augmented(points if arrays.is_sparse(points) else points - points.mean(axis=0)), *of_rows
 
     choice = with_enough_rows(n, chosen)
     if choice is None or choice.bandwidth is None or not n_features:
@@ -116,6 +120,7 @@ def _scores_of_features(
 ) -> np.ndarray:
     """Outputs at the last points of ridge regression on features, fitted to the targets of the first ones."""
     n, points = len(targets), points[:, :-2].astype(np.float32)
+    points = points.rows if arrays.is_sparse(points) else points
     features = make(bandwidth).set_params(n_features=n_features).fit(points).transform(points)
     root = 1.0 if weights is None else np.sqrt(weights).astype(np.float32)
     return features[n:] @ solve_by_features(iter([(root * features[:n], root * targets)]), ridge)

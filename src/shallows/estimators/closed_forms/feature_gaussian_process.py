@@ -18,6 +18,7 @@ from ...kernels import Kernel
 from ...spectrum import marginal_likelihood
 from .. import leave_one_out_choice
 from ..array_inputs import follows_input
+from ..centring import refuse_wide
 from ..constructors import stores_parameters
 from ..feature_maps.fourier_features import FourierFeatures
 from ..feature_maps.nystroem_features import NystroemFeatures
@@ -167,6 +168,7 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
         self, X: Any, targets: np.ndarray, weights: np.ndarray | None, seed: int
     ) -> tuple[marginal_likelihood.MarginalChoice, float | None]:
         """The choice on some rows, and the bandwidth of the features; None is that of the kernel, or any."""
+        refuse_wide(X)
         rows = streams.permutation(seed, "rows to choose with", 0, X.shape[0])[:ROWS_TO_CHOOSE_WITH]
         points = X[rows].toarray() if scipy.sparse.issparse(X) else np.asarray(X[rows])
         with np.errstate(over="ignore", invalid="ignore"):

@@ -16,10 +16,11 @@ from ...solvers.solver_parameters import complete
 from ...spectrum import principal_components
 from ...utils.lazy_tables import LazyTable
 from .. import leave_one_out_choice
+from ..centring import refuse_wide
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
 from ..least_squares.automatic.narrower_bandwidth import are_classes
-from ..parameter_checks import check_not_negative, check_whole
+from ..parameter_checks import check_not_negative, check_whole, is_whole
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 TRANSFORMERS = LazyTable(
@@ -155,6 +156,8 @@ class _FeatureRidge:
         return "bandwidth" in known and named and leave_one_out_choice.is_automatic(given.get("bandwidth", "auto"))
 
     def _components_of(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> Any:
+        if is_whole(self.n_components):
+            refuse_wide(X)
         given, budget = self.features_params or {}, self._working_budget(arrays.Device("cpu"))
         named = isinstance(self.features, str) and "kernel" in TRANSFORMERS[self.features]().get_params()
         kernel = given.get("kernel", "gaussian") if named else None

@@ -57,6 +57,9 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         """The map of a kernel, from training points where it needs them; its arrays may lie on the device."""
         raise NotImplementedError
 
+    _of_landmarks = False
+    """Whether features are kernel values, so that sparse points stay sparse."""
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_median_bandwidth(self, "bandwidth")
@@ -99,7 +102,12 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         self._dtype = np.dtype(X.dtype if self.dtype == "auto" else self.dtype)
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
-        self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=False)
+        self._centring = Centring.of(
+            X,
+            centred=kind.shift_invariant,
+            without_constants=False,
+            may_stay_sparse=self._of_landmarks and kind.takes_sparse_points,
+        )
         budget = self._working_budget(device)
         with device.active():
             rows = streams.permutation(seed, "median bandwidth", 0, X.shape[0])[:SAMPLE]
@@ -205,6 +213,7 @@ class LandmarkTransformer(FeatureMapTransformer):
 
     __init__ = with_parameters(FeatureMapTransformer.__init__, landmarks="sample")
 
+    _of_landmarks = True
     _ways: ClassVar[Mapping[str, Any]]
     """What makes the map, by the way to choose landmarks."""
 

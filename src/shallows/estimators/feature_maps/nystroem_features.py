@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import arrays
 from ...features.landmarks import nystrom_at_means, nystrom_at_samples, nystrom_by_leverage
 from ...features.pivoted_cholesky import nystrom_at_pivots, nystrom_at_random_pivots
+from ..column_scales import shifted
 from .base import LandmarkTransformer
 
 LANDMARKS = {
@@ -86,5 +88,7 @@ class NystroemFeatures(LandmarkTransformer):
 
     @property
     def landmarks_(self) -> np.ndarray:
-        """The landmarks in the units of the inputs, shape (n_landmarks, n_features)."""
+        """The landmarks in the units of the inputs, shape (n_landmarks, n_features); a CSR array if X stays sparse."""
+        if arrays.is_sparse(self.feature_map_.landmarks):
+            return shifted(self.feature_map_.landmarks.rows, -self._centring.mean)
         return self.feature_map_.landmarks + self._centring.mean.astype(self._dtype)

@@ -194,7 +194,10 @@ class EigenProCentresMethod:
         kind = kernels.kind(self.kernel)
         kind.check_inputs(fit.inputs.shape[1])
         self._centring = Centring.of(
-            fit.inputs, centred=kind.shift_invariant, without_constants=kind.of_distance and self._samples_centres
+            fit.inputs,
+            centred=kind.shift_invariant,
+            without_constants=kind.of_distance and self._samples_centres,
+            may_stay_sparse=kind.takes_sparse_points,
         )
         # Where all points are equal, one step of EigenPro is the mean of the targets.
         suits = bool(self._of_eigenpro) or self.regularisation == 0 or self._centring.all_equal
@@ -228,11 +231,12 @@ class EigenProCentresMethod:
 
     def _centres_and_fresh_points(self, fit: EigenProCentresFit) -> Array:
         """The centres, whose number is chosen here, and after them points on which the step is measured."""
-        X, n, d, dtype, device = fit.inputs, fit.n, fit.inputs.shape[1], fit.dtype, fit.device
+        X, n, dtype, device = fit.inputs, fit.n, fit.dtype, fit.device
         given = None if self._samples_centres else self._model_inputs(points_of(self.centres, self.n_features_in_))
         kind, budget = kernels.kind(self.kernel), self._working_budget(device)
         n_fresh = fresh_points(n, budget, dtype.itemsize) if fit.takes_steps else number_of_rows(n)
-        room = RoomForCentres(d, fit.n_outputs, dtype.itemsize, n_fresh, fit.takes_steps)
+        row_bytes = self._row_bytes(fit)
+        room = RoomForCentres(row_bytes // dtype.itemsize - 2, fit.n_outputs, dtype.itemsize, n_fresh, fit.takes_steps)
         if self._counts_centres:
             wanted = max(LEAST_CENTRES, int(CENTRES_PER_ROOT * math.sqrt(n)))
             fit.n_centres = max(1, min(n, wanted, MOST_CENTRES, room.fitting(budget // 2)))
@@ -242,7 +246,7 @@ class EigenProCentresMethod:
         if needed > budget:
             raise self._too_many_centres(p, needed, room.fitting(budget), budget, device)
         # Half of what is left may hold the points; else they are read anew in every epoch.
-        held = (budget - needed) // 2 > n * (d + 2) * dtype.itemsize
+        held = (budget - needed) // 2 > n * row_bytes
         fit.rows = TrainingRows(X, fit.order, self._centring, device, dtype, held=held)
         first = 0 if given is not None else p
         fit.fresh = slice(first, min(n, first + n_fresh))
@@ -256,6 +260,12 @@ class EigenProCentresMethod:
             centres = self._centring.training_points(given, here, device, dtype)
         check_scale(centres, dtype, may_vanish=not kind.shift_invariant)
         return arrays.namespace(centres).concat([centres, fresh])
+
+    def _row_bytes(self, fit: EigenProCentresFit) -> int:
+        """Bytes of a point."""
+        if self._centring.sparse and fit.device.kind == "cpu":
+            return self._centring.row_bytes(fit.inputs, fit.dtype)
+        return (fit.inputs.shape[1] + 2) * fit.dtype.itemsize
 
     def _too_many_centres(
         self, p: int, needed: float, fitting: int, budget: int, device: arrays.Device
@@ -328,7 +338,9 @@ class EigenProCentresMethod:
         of_subsample = of_fresh = None
         if weights is not None:
             sampled = self._samples_centres
-            of_subsample = weights[:n_subsample] if sampled else xp.ones_like(centres[:n_subsample, 0]) * weights.mean()
+            of_subsample = (
+                weights[:n_subsample] if sampled else xp.ones_like(centres[:n_subsample, -1]) * weights.mean()
+            )
             of_fresh = weights[fit.fresh]
         made = spectrum.make_preconditioner(
             kernel,
@@ -379,7 +391,7 @@ class EigenProCentresMethod:
         if fit.weights is not None:
             of_centres = fit.weights[: fit.n_centres, 0]
             if not self._samples_centres:
-                of_centres = xp.ones_like(centres[:, 0]) * xp.mean(fit.weights[:, 0])
+                of_centres = xp.ones_like(centres[:, -1]) * xp.mean(fit.weights[:, 0])
         made = nystrom_conjugate_gradients.make_preconditioner(
             fit.plan.kernel,
             centres,

@@ -105,7 +105,13 @@ class FeatureEigenProMethod:
 
     def _prepare_points(self, fit: FeatureEigenProFit) -> Any:
         # All columns are kept: the map has to see where a new point differs from features that were constant before.
-        self._centring = Centring.of(fit.inputs, centred=isinstance(self.features, str), without_constants=False)
+        of_kernel = feature_maps.takes_sparse_points(self.features) and kernels.kind(self.kernel).takes_sparse_points
+        self._centring = Centring.of(
+            fit.inputs,
+            centred=isinstance(self.features, str),
+            without_constants=False,
+            may_stay_sparse=of_kernel,
+        )
         points = self._centring.training_points(fit.inputs, fit.order, fit.device, fit.dtype)
         if isinstance(self.features, str):
             centred = not self._takes_kernel or kernels.kind(self.kernel).shift_invariant

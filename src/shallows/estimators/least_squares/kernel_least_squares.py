@@ -18,7 +18,7 @@ from ...spectrum import Preconditioner, principal_components
 from ...spectrum.kernel_ridge_choice import is_automatic
 from .. import early_stopping, leave_one_out_choice, precomputed
 from ..base import GROWTH, reports_progress, warn_user
-from ..centring import Centring
+from ..centring import Centring, refuse_wide, stay_sparse
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
 from ..parameter_checks import check_positive, check_whole, is_whole
@@ -207,6 +207,8 @@ class KernelLeastSquares(TrainedEstimator):
             chooses = getattr(self, "preconditioner", None) is None and getattr(self, "_takes_kernel", True)
             kernel = self.kernel if chooses and is_automatic(self.bandwidth) else None
             given = fit.data.X, fit.codes, fit.data.weights, fit.seed, fit.budget
+            if is_whole(self.n_components):
+                refuse_wide(fit.data.X)
             made = principal_components.components_for
             self._components = made(self.n_components, kernel, self.kernel_params, *given)
             if chooses:
@@ -313,7 +315,12 @@ class KernelLeastSquares(TrainedEstimator):
     def _prepare_points(self, fit: LeastSquaresFit) -> Any:
         X, kind = fit.inputs, kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
-        self._centring = Centring.of(X, centred=kind.shift_invariant, without_constants=kind.of_distance)
+        self._centring = Centring.of(
+            X,
+            centred=kind.shift_invariant,
+            without_constants=kind.of_distance,
+            may_stay_sparse=kind.takes_sparse_points,
+        )
         points = self._centring.training_points(X, fit.order, fit.device, fit.dtype)
         check_scale(points, fit.dtype, may_vanish=not kind.shift_invariant)
         return points
@@ -382,6 +389,8 @@ class KernelLeastSquares(TrainedEstimator):
         d, components = fit.data.X.shape[1], getattr(self, "n_components", None)
         width = min(d, components) if is_whole(components) else d
         points = fit.n * (width + 2) * fit.dtype.itemsize
+        if stay_sparse(fit.data.X) and kernels.kind(self.kernel).takes_sparse_points and not is_whole(components):
+            points, components = fit.data.X.nnz * (fit.dtype.itemsize + 4), None
         outputs = fit.n * fit.n_outputs * (2 * self._n_arrays * fit.dtype.itemsize + 16)
         held = arrays.resident_memory()
         chosen_with = 0 if components is None else principal_components.bytes_beside(fit.n, d)

@@ -185,6 +185,8 @@ class RiskModel(TrainedEstimator):
             fit.data.X,
             centred=named and (kind.shift_invariant or self.features == "linear"),
             without_constants=self.features is None and kind.of_distance,
+            may_stay_sparse=kind.takes_sparse_points
+            and (self.features is None or feature_maps.takes_sparse_points(self.features)),
         )
         self._dtype = fit.dtype
         points = self._centring.training_points(fit.data.X, fit.order, fit.device, fit.dtype)
@@ -278,7 +280,7 @@ class RiskModel(TrainedEstimator):
             if not (by_map and arrays.is_numpy(fit.points)):
                 return
         x = arrays.to_numpy(fit.points)[:, :-2]
-        mean, scale = column_scales.scales_of(x, centred=False)
+        mean, scale = column_scales.scales_of(x.rows if arrays.is_sparse(x) else x, centred=False)
         # A linear kernel has no constant: its column is zero.
         constant = 0.0 if of_kernel else 1.0
         w = np.vstack([self._model["points"][:, :-2].T @ a, np.zeros((1, a.shape[1]))]) if of_kernel else a

@@ -100,7 +100,12 @@ class DualModel(TrainedEstimator):
 
     def _prepare_points(self, fit: DualFit) -> Any:
         kind, self._dtype = kernels.kind(self.kernel), fit.dtype
-        self._centring = Centring.of(fit.data.X, centred=kind.shift_invariant, without_constants=kind.of_distance)
+        self._centring = Centring.of(
+            fit.data.X,
+            centred=kind.shift_invariant,
+            without_constants=kind.of_distance,
+            may_stay_sparse=kind.takes_sparse_points,
+        )
         points = self._centring.training_points(fit.data.X, fit.order, fit.device, fit.dtype)
         check_scale(points, fit.dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
         return points

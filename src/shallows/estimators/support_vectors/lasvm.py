@@ -181,7 +181,8 @@ class LASVMClassifier(DualClassifier, LabelledBatches):
         self._centring = replace(self._centring, varies=np.ones(X.shape[1], dtype=bool))
         k = len(self.classes_)
         n_machines = 1 if k == 2 else k if self.multiclass == "one_vs_rest" else k * (k - 1) // 2
-        self._states = [LASVMState.empty(X.shape[1] + 2, self._dtype) for _ in range(n_machines)]
+        none = self._centring.training_points(X, np.arange(0), fit.device, self._dtype)
+        self._states = [LASVMState.empty(none) for _ in range(n_machines)]
 
     def _show(
         self, X: Any, y: np.ndarray, weights: np.ndarray | None, numbers_of_rows: np.ndarray, n_epochs: int

@@ -99,7 +99,7 @@ def make_preconditioner(
     diagonal, eps = kernel.diagonal(centres[:, :-2]), float(xp.finfo(centres.dtype).eps)
     factor, jitter = _factored(lambda: _lower_triangle(kernel, centres), 0.25 * eps * float(xp.sum(diagonal)))
     trace = n / p * float(xp.sum(diagonal if weights is None else weights * diagonal))
-    root = xp.sqrt(n / p * (xp.ones_like(centres[:, 0]) if weights is None else weights))[:, None]
+    root = xp.sqrt(n / p * (xp.ones_like(centres[:, -1]) if weights is None else weights))[:, None]
     exact = of_all_points and centres.dtype == xp.float64
     shift = max(regularisation, trace * max(0.0 if exact else LEAST_SHIFT / p, 0.25 * eps))
     inner, _ = _factored(lambda: arrays.triangular_gram(root * factor), shift)
@@ -123,7 +123,7 @@ def _factored(make: Callable[[], Array], shift: float) -> tuple[Array, float]:
 
 def _lower_triangle(kernel: Kernel, centres: Array) -> Array:
     """The kernel matrix of the centres; of NumPy's array the blocks above the diagonal are zero."""
-    if not arrays.is_numpy(centres):
+    if not arrays.uses_numpy(centres):
         return kernels.matrix(kernel, centres)
     p = centres.shape[0]
     matrix, strips = np.zeros((p, p), dtype=centres.dtype), list(arrays.blocks(p, ROWS))

@@ -136,7 +136,7 @@ def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | 
         except np.linalg.LinAlgError:
             share *= 10.0
             continue
-        if arrays.is_numpy(centres):
+        if arrays.uses_numpy(centres):
             # One by one, so that beside them one strip is held twice.
             for i in range(len(strips)):
                 strips[i] = _in_tiles(strips[i])

@@ -52,14 +52,14 @@ class LASVMState(ArrayState):
         vars(self).update(arrays.writable(attributes))
 
     @classmethod
-    def empty(cls, width: int, dtype: Any) -> LASVMState:
-        """No examples, of points with ``width`` columns."""
+    def empty(cls, points: arrays.Array) -> LASVMState:
+        """No examples, of points like the given ones, shape (m, d + 2)."""
         none = np.empty(0)
         return cls(
             np.empty(0, dtype=np.int64),
-            np.empty((0, width), dtype=dtype),
+            points[:0, :] if arrays.is_sparse(points) else np.empty((0, points.shape[1]), dtype=points.dtype),
             *(none.copy() for _ in range(4)),
-            np.empty((0, 0), dtype=dtype),
+            np.empty((0, 0), dtype=points.dtype),
         )
 
     @property
@@ -116,8 +116,12 @@ class LASVMState(ArrayState):
         if len(free) < n:
             old = len(self.numbers)
             new = max(2 * old, old + n, 256)
+            if arrays.is_sparse(self.points):
+                self.points = self.points.resized(new)
             for name in ("numbers", "points", "coefficients", "gradient", "lower", "upper"):
                 array = getattr(self, name)
+                if arrays.is_sparse(array):
+                    continue
                 larger = np.full((new, *array.shape[1:]), -1 if name == "numbers" else 0, dtype=array.dtype)
                 larger[:old] = array
                 setattr(self, name, larger)
@@ -158,7 +162,7 @@ class LASVM:
 
     def init(self, problem: ExampleProblem) -> LASVMState:
         """A machine without examples."""
-        return LASVMState.empty(problem.points.shape[1], problem.points.dtype)
+        return LASVMState.empty(problem.points)
 
     def step(self, problem: ExampleProblem, state: LASVMState, batch: slice) -> LASVMState:
         """PROCESS and REPROCESS for each example of a batch, in its order."""
@@ -219,7 +223,10 @@ def _place(problem: ExampleProblem, state: LASVMState, rows: np.ndarray, slots: 
     """Put examples into slots with β = 0."""
     signs, C = problem.signs[rows], problem.C[rows]
     state.numbers[slots] = problem.numbers[rows]
-    state.points[slots] = problem.points[rows]
+    if arrays.is_sparse(state.points):
+        state.points = state.points.replaced(slots, problem.points[rows])
+    else:
+        state.points[slots] = problem.points[rows]
     state.coefficients[slots] = 0.0
     state.lower[slots], state.upper[slots] = np.where(signs > 0, 0.0, -C), np.where(signs > 0, C, 0.0)
 

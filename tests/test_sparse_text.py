@@ -1,0 +1,223 @@
+"""Sparse rows with very many columns, such as tf-idf of texts: kernels stay sparse, and random features are refused."""
+
+from __future__ import annotations
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import shallows
+from shallows import arrays, kernels
+from shallows.errors import ShallowsError
+from shallows.estimators.centring import Centring
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+CPU = arrays.Device("cpu")
+
+
+def texts(n, d, seed=0, words=60):
+    """tf-idf rows of two topics; words follow Zipf's law."""
+    rng = np.random.default_rng(seed)
+    chances = 1.0 / (np.arange(d) + 2.7)
+    ranks = rng.choice(d, size=(n, words), p=chances / chances.sum())
+    y = rng.integers(2, size=n)
+    topical = rng.random((n, words)) < 0.4
+    ranks = np.where(topical & (y[:, None] == 1), d - 1 - ranks, ranks)
+    counts = sp.csr_array((np.ones(n * words), ranks.ravel(), words * np.arange(n + 1)), shape=(n, d))
+    counts.sum_duplicates()
+    rare = np.log((1 + n) / (1 + np.bincount(counts.indices, minlength=d))) + 1
+    rows = sp.csr_array(counts.multiply(rare))
+    return sp.csr_array(rows.multiply(1 / np.sqrt(rows.multiply(rows).sum(axis=1))[:, None])), y
+
+
+def with_columns(rows):
+    """The rows with a constant column, a filled one far from zero, and one with values in some rows."""
+    n = rows.shape[0]
+    rng = np.random.default_rng(1)
+    columns = [np.full(n, 3.0), 2000.0 + rng.normal(size=n), rng.normal(size=n) * (rng.random(n) < 0.3)]
+    return sp.csr_array(sp.hstack([rows, np.stack(columns, axis=1)]))
+
+
+OF_KERNELS = {
+    "EigenProClassifier": {},
+    "EigenProRegressor": {},
+    "EigenProCentresClassifier": {"centres": 60},
+    "KernelRidgeClassifier": {},
+    "KernelRidgeRegressor": {"solver": "conjugate_gradients"},
+    "KernelSGDClassifier": {"max_epochs": 5},
+    "KernelSVMClassifier": {"tol": 1e-8},
+    "LASVMClassifier": {"tol": 1e-8},
+    "CoreVectorMachineClassifier": {},
+    "RegularisedRiskClassifier": {},
+    "LowRankLinearizedSVMClassifier": {"budget": 50},
+    "FeatureRidgeClassifier": {"features": "nystrom"},
+    "FeatureEigenProClassifier": {"features": "nystrom", "n_features": 50},
+    "NystroemFeatures": {"n_features": 50},
+    "RBFNetwork": {"n_features": 50, "landmarks": "kmeans"},
+}
+
+
+def fitted(name, X, y):
+    model = getattr(shallows, name)(random_state=0, **OF_KERNELS[name])
+    return model.fit(X, y.astype(float) if name.endswith("Regressor") else y)
+
+
+def outputs(model, X):
+    for method in ("decision_function", "predict", "transform"):
+        if hasattr(model, method):
+            return getattr(model, method)(X)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("name", [name for name in OF_KERNELS if name != "RBFNetwork"])  # K-means draws other rows
+def test_wide_sparse_rows_give_what_dense_rows_give(name):
+    X, y = texts(160, 1500)
+    X = with_columns(X)[:, np.r_[:1501, 1502]]
+    new = X[120:]
+    sparse, dense = (fitted(name, rows, y[:120]) for rows in (X[:120], X[:120].toarray()))
+    expected = outputs(dense, new.toarray())
+    found = outputs(sparse, new)
+    if name == "NystroemFeatures":  # Eigenvectors have no sign.
+        found, expected = found @ found.T, expected @ expected.T
+    # Core vector machines end anywhere within their epsilon.
+    tolerance = 1e-3 if name.startswith("CoreVector") else 1e-6
+    assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
+    assert np.array_equal(outputs(sparse, new.toarray()), outputs(sparse, new))
+
+
+@pytest.mark.parametrize("name", OF_KERNELS)
+def test_no_fit_and_no_prediction_makes_rows_dense(name):
+    X, y = texts(330, 100_000)
+    fitted(name, X[:40], y[:40])  # What is imported and compiled once counts for no model.
+    tracemalloc.start()
+    try:
+        model = fitted(name, X[:300], y[:300])
+        outputs(model, X[300:])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # 300 dense rows take 240 MB in float64, and 50 centres of K-means 40 MB.
+    assert peak < 100e6
+
+
+REFUSED = [
+    "DoublyStochasticClassifier",
+    "DoublyStochasticRegressor",
+    "DoublyStochasticNoveltyDetector",
+    "DoublyStochasticKernelPCA",
+    "ExtremeLearningMachineAutoencoder",
+    "Fastfood",
+    "FeatureEigenProClassifier",
+    "FeatureGaussianProcessRegressor",
+    "FeatureRidgeClassifier",
+    "FourierFeatures",
+    "HiddenUnits",
+    "KernelSlicedInverseRegression",
+    "QuasiMonteCarloFeatures",
+    "RandomBinning",
+    "RandomKitchenSinksClassifier",
+    "SemiRandomFeatures",
+    "TensorSketch",
+]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_random_features_of_wide_sparse_rows_are_refused_with_what_to_do(name):
+    X, y = texts(50, 30_000)
+    model = getattr(shallows, name)(random_state=0)
+    with pytest.raises(ShallowsError, match=r"30,000 columns.*TruncatedSVD.*KernelSVMClassifier.*nystrom"):
+        model.fit(X, y.astype(float) if name.endswith("Regressor") else y)
+
+
+def test_kernels_and_components_that_need_dense_rows_refuse_wide_sparse_ones():
+    X, y = texts(50, 30_000)
+    for parameters in ({"kernel": "laplace_product"}, {"n_components": 10}):
+        with pytest.raises(ShallowsError, match="TruncatedSVD"):
+            shallows.EigenProClassifier(random_state=0, **parameters).fit(X, y)
+
+
+KERNELS = [
+    kernels.Gaussian(1.3),
+    kernels.Laplace(1.3),
+    kernels.Cauchy(1.3),
+    kernels.Matern(1.3, nu=1.5),
+    kernels.Polynomial(3, scale=0.5),
+    kernels.Linear(),
+    kernels.Exponential(2.0),
+    kernels.ArcCosine(1),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_values_of_sparse_points_are_those_of_dense_points(kernel, dtype):
+    X, _ = texts(50, 2000)
+    X[7, :] = 0  # a text without words
+    X.eliminate_zeros()
+    x = arrays.SparsePoints(X[:30].astype(dtype)), arrays.SparsePoints(X[20:].astype(dtype))
+    exact = kernel(*(part.toarray().astype(np.float64) for part in x))
+    points, dense = [kernels.augmented(part) for part in x], [kernels.augmented(part.toarray()) for part in x]
+    tolerance = {np.float64: 1e-7, np.float32: 2e-3}[dtype]  # Roots of distances near zero have half of the digits.
+    for left, right in ((points[0], points[1]), (points[0], dense[1]), (dense[0], points[1])):
+        assert np.abs(kernels.values(kernel, left, right) - exact).max() <= tolerance * np.abs(exact).max()
+    own = kernels.matrix(kernel, points[0])
+    assert np.allclose(np.diag(own), kernels.matrix(kernel, dense[0]).diagonal(), rtol=1e-5)
+
+
+def test_a_row_of_a_product_does_not_depend_on_the_other_rows():
+    X, _ = texts(60, 2000)
+    points = kernels.augmented(arrays.SparsePoints(X))
+    whole = kernels.values(kernels.Gaussian(1.0), points, points)
+    for i in (0, 17, 59):
+        assert np.array_equal(kernels.values(kernels.Gaussian(1.0), points[i : i + 1, :], points)[0], whole[i])
+
+
+def test_a_filled_column_far_from_zero_keeps_its_digits_in_float32():
+    X = with_columns(texts(80, 1500)[0])
+    centring = Centring.of(X, may_stay_sparse=True)
+    points = centring.training_points(X, np.arange(80), CPU, np.float32)
+    assert arrays.is_sparse(points)
+    dense = X.toarray()[:, centring.varies]
+    exact = kernels.Gaussian(2.0)(dense, dense)
+    assert np.abs(kernels.matrix(kernels.Gaussian(2.0), points) - exact).max() < 1e-5
+
+
+def test_a_column_that_was_constant_in_training_counts_in_a_new_point():
+    X, y = texts(100, 1500)
+    X = with_columns(X)[:, :1501]
+    model = shallows.KernelRidgeClassifier(bandwidth=1.0, regularisation=0.1, calibration=None).fit(X, y)
+    new = X[:20].tolil()
+    new[3, 1500], new[5, 1500] = 4.0, 0.0
+    X_dense, new = X.toarray(), sp.csr_array(new)
+    dense = shallows.KernelRidgeClassifier(bandwidth=1.0, regularisation=0.1, calibration=None).fit(X_dense, y)
+    assert np.allclose(model.decision_function(new), dense.decision_function(new.toarray()), atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["EigenProClassifier", "KernelSVMClassifier", "LASVMClassifier", "NystroemFeatures"])
+def test_a_model_of_sparse_points_is_saved_pickled_and_loaded(name, tmp_path):
+    X, y = texts(80, 1500)
+    model = fitted(name, X, y)
+    shallows.save(model, tmp_path / "model.zip")
+    for other in (shallows.load(tmp_path / "model.zip"), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(outputs(other, X), outputs(model, X))
+
+
+def test_lasvm_learns_dense_batches_after_sparse_ones():
+    X, y = texts(120, 1500)
+    sparse, mixed = (shallows.LASVMClassifier(random_state=0) for _ in range(2))
+    for start in range(0, 120, 40):
+        rows = slice(start, start + 40)
+        sparse.partial_fit(X[rows], y[rows], classes=[0, 1])
+        mixed.partial_fit(X[rows].toarray() if start else X[rows], y[rows], classes=[0, 1])
+    assert np.array_equal(sparse.decision_function(X), mixed.decision_function(X))
+
+
+def test_the_median_of_distances_of_sparse_points_counts_copies_once():
+    X, _ = texts(40, 1500)
+    twice = sp.vstack([X, X, X[:5]], format="csr")
+    found = kernels.median_bandwidth(arrays.SparsePoints(twice))
+    assert found == pytest.approx(kernels.median_bandwidth(X.toarray()), rel=1e-12)
