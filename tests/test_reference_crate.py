@@ -18,8 +18,10 @@ IMAGES = {"name": "train-images-idx3-ubyte.gz", "part": "train_images", "size": 
 
 
 @pytest.fixture
-def finished(tmp_path):
+def finished(tmp_path, monkeypatch):
     """The plan of the small configuration of the project, with all that its demo leaves, numbers and pictures apart."""
+    # Snakemake made none of it, and knows nothing of it.
+    monkeypatch.setattr(crate, "out_of_date", lambda plan, scale: [])
     places = {"results": str(tmp_path / "results"), "data": str(tmp_path / "data")}
     plan = Plan.load(PROJECT, {"configuration": str(PROJECT / ".test" / "config"), **places})
     results = tmp_path / "results" / "demo"
@@ -149,6 +151,15 @@ def test_runs_of_other_code_than_the_packed_one_are_not_of_a_finished_scale(fini
     record.write_text(json.dumps(json.loads(record.read_text()) | {"run": {"key": "of another day"}}))
     with pytest.raises(ShallowsError, match=r"small_table .* of other code or parameters than the present ones"):
         crate.write(plan, "demo", results, tmp_path / "crate")
+
+
+def test_a_scale_that_is_out_of_date_is_refused_with_its_targets(finished, tmp_path, monkeypatch):
+    plan, results = finished
+    stale = [f"target_{number}" for number in range(12)]
+    monkeypatch.setattr(crate, "out_of_date", lambda plan, scale: stale)
+    with pytest.raises(ShallowsError, match=r"out of date: .* target_0, .*, target_9 and 2 more\. .* make SCALE=demo"):
+        crate.write(plan, "demo", results, tmp_path / "crate")
+    assert not (tmp_path / "crate").exists()
 
 
 def test_the_command_names_ten_of_the_missing_targets(capsys, tmp_path):

@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+from shallows.errors import ShallowsError
+from shallows.experiments.planning.plan import Plan
+from shallows.reference import crate
 from workflow_runs import copy_project, snakemake
 
 pytestmark = pytest.mark.workflow
@@ -13,9 +16,9 @@ PAPER = ".test/config/papers/small.yaml"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A project in which the small target was made."""
+    """A project in which the small target and its page were made."""
     root = copy_project(tmp_path_factory.mktemp("changes"))
-    done = snakemake(root, "small_table", *SMALL)
+    done = snakemake(root, *SMALL)
     assert done.returncode == 0, done.stdout
     return root
 
@@ -61,3 +64,18 @@ def test_a_dry_run_says_in_few_words_what_has_changed(project, edit, old, new, j
     assert changed and not [reason for reason in changed if len(reason) > 400 or re.search(r"[{}\[\]]", reason)]
     before, _, now = " ".join(changed).partition("now: ")
     assert f"{told} (" in before and f"{told} (" in now
+
+
+def test_a_crate_is_refused_where_the_configuration_would_not_produce_a_table(project, edit, monkeypatch):
+    """Change a bandwidth, make the table, and take the change back: the table is of the other bandwidth."""
+    monkeypatch.setenv("PYTHONPATH", str(project / "src"))
+
+    def check():
+        crate.check_up_to_date(Plan.load(project, {"configuration": ".test/config"}), "demo")
+
+    check()
+    edit("bandwidth: 5.0", "bandwidth: 4.0")
+    assert snakemake(project, "small_table", *SMALL).returncode == 0
+    edit("bandwidth: 5.0", "bandwidth: 5.0")
+    with pytest.raises(ShallowsError, match=r"would not produce small_table, the page .* make SCALE=demo"):
+        check()

@@ -11,7 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import mimetypes
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -35,12 +38,13 @@ def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: s
     """Write the crate of a scale, from its ``results/<scale>``, into a new folder, and return the folder.
 
     The crate says that ``agent`` ran the workflow. An error is raised where the folder is there already, the scale is
-    not finished, or a result would reveal a path on this machine.
+    not finished or out of date, or a result would reveal a path on this machine.
     """
     results, out = Path(results), Path(out)
     if out.exists():
         raise ShallowsError(f"The folder {out} is there already: remove it, or name another by --out.")
     check_finished(plan, scale, results)
+    check_up_to_date(plan, scale)
     MissingExtraError.check("crate", "A crate", "rocrate")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as place:
@@ -61,6 +65,40 @@ def check_finished(plan: Plan, scale: str, results: Path) -> None:
         f"The scale {scale} is not finished. Of {len(plan.targets)} targets {len(reasons)} are missing: "
         f"{'; '.join(named)}{more}. To make what is missing: make SCALE={scale}"
     )
+
+
+def check_up_to_date(plan: Plan, scale: str) -> None:
+    """Refuse a scale with a table, a figure or a page that the present configuration and code would not produce."""
+    stale = out_of_date(plan, scale)
+    if not stale:
+        return
+    more = f" and {len(stale) - 10} more" if len(stale) > 10 else ""
+    raise ShallowsError(
+        f"The results of the scale {scale} are out of date: the present configuration and code would not produce "
+        f"{', '.join(stale[:10])}{more}. To make them again: make SCALE={scale}. What has changed: "
+        f"snakemake -n --config scale={scale}"
+    )
+
+
+def out_of_date(plan: Plan, scale: str) -> list[str]:
+    """The targets that Snakemake would make again at a scale, and the page."""
+    given = {name: plan.configuration.settings[name] for name in ("results", "data", "configuration")}
+    words = [f"{name}={value}" for name, value in {"scale": scale, **given}.items() if value]
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1", "--config", *words],
+        cwd=plan.configuration.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode != 0:
+        said = done.stdout.strip().splitlines() or ["it said nothing"]
+        raise ShallowsError(f"Snakemake could not say whether the results are up to date: {said[-1]}")
+    stale = dict.fromkeys(re.findall(r"^ +wildcards: scale=\w+, target=(\w+)$", done.stdout, re.MULTILINE))
+    pages = (
+        ["the page (report/index.html)"] if re.search(r"^(local)?rule write_page:$", done.stdout, re.MULTILINE) else []
+    )
+    return [*(target for target in plan.targets if target in stale), *pages]
 
 
 def _unfinished(plan: Plan, target: str, scale: str, results: Path) -> str | None:
