@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shallows.experiments.user_data import leaderboard, recommendation
+from shallows.experiments.user_data import leaderboard, method_results, recommendation
 from shallows.experiments.user_data.method_results import MethodResult, Results, over_rows, over_splits
 from shallows.experiments.user_data.prediction_scores import row_losses, score
 from shallows.report import figures, own_data
@@ -25,13 +26,14 @@ def entry(task="classification", n_test=0):
     return {"entry": found, "dataset": "own-my", "told": "my.csv was read as a table."}
 
 
-def method(name, errors, seconds=1.0, task="classification", defaults=None, trials=(), folders=()):
-    """A method with a test error (or R²) for each division."""
+def method(name, errors, cost=1.0, task="classification", defaults=None, trials=(), folders=(), seconds=None):
+    """A method with a test error (or R²) for each division; a cost of 1 are 10⁹ operations, and a second by default."""
+    seconds = cost if seconds is None else seconds
     which = "error" if task == "classification" else "r2"
     records = []
     for seed, value in enumerate(errors):
         final = {f"test_{which}": value, f"validation_{which}": value, "fit_seconds": seconds, "predict_seconds": 1e-6}
-        final |= {"choice_seconds": 10 * seconds, "model_kilobytes": 12.5}
+        final |= {"choice_seconds": 10 * seconds, "model_kilobytes": 12.5, "million_operations": 1000 * cost}
         if defaults:
             final |= {f"default_{which}": defaults[seed], "default_seconds": seconds}
         records.append(
@@ -95,13 +97,36 @@ def test_the_score_is_the_mean_loss_of_the_rows_and_one_minus_r2():
 # The choice
 
 
-def test_the_fastest_of_those_that_cannot_be_told_from_the_best_is_taken():
+def test_the_one_of_the_fewest_operations_of_those_that_cannot_be_told_from_the_best_is_taken():
     best = method("slow_best", [5.0, 5.2, 4.8, 5.1, 4.9], 9.0)
     as_good = method("quick", [5.4, 4.9, 5.1, 4.8, 5.3], 0.1)
     worse = method("quickest", [9.0, 9.2, 8.8, 9.1, 8.9], 0.01)
     found = recommendation.recommend(results(best, as_good, worse))
     assert (found.chosen.method, found.best.method) == ("quick", "slow_best")
     assert [one.method for one in found.equals] == ["slow_best", "quick"]
+
+
+@pytest.mark.parametrize("seconds", [*itertools.permutations([0.2, 3.0, 9.0])])
+def test_seconds_decide_nothing(seconds):
+    errors = [5.0, 5.2, 4.8, 5.1, 4.9], [5.4, 4.9, 5.1, 4.8, 5.3], [5.1, 5.1, 5.1, 4.8, 5.2]
+    names = "best", "lean", "heavy"
+    costs = 9.0, 0.5, 6.0
+    methods = [method(*one, seconds=took) for *one, took in zip(names, errors, costs, seconds, strict=True)]
+    assert recommendation.recommend(results(*methods)).chosen.method == "lean"
+
+
+def test_equal_errors_are_decided_by_operations_and_then_by_the_name(tmp_path, monkeypatch):
+    found = {
+        name: method(name, [5.0, 5.2, 4.9], cost) for name, cost in (("b", 0.1), ("a", 0.1), ("c", 0.05), ("d", 9.0))
+    }
+    monkeypatch.setattr(method_results, "_method", lambda group, task: found[group[0]["method"]])
+    for order in itertools.permutations(found):
+        paths = [tmp_path / f"{name}.json" for name in order]
+        for name, path in zip(order, paths, strict=True):
+            path.write_text(json.dumps({"method": name, "has_part": True}))
+        ordered = method_results.read(paths, entry())
+        assert [one.method for one in ordered.done] == ["c", "a", "b", "d"]
+        assert recommendation.recommend(ordered).chosen.method == "c"
 
 
 def test_differences_are_taken_on_the_same_rows():
@@ -115,12 +140,12 @@ def test_of_given_test_rows_the_losses_of_the_rows_are_compared(tmp_path):
     rng = np.random.default_rng(0)
     true = rng.integers(0, 2, 1000)
     found = []
-    for name, wrong, seconds in (("best", 20, 9.0), ("near", 24, 0.5), ("far", 40, 0.1)):
+    for name, wrong, cost in (("best", 20, 9.0), ("near", 24, 0.5), ("far", 40, 0.1)):
         predicted = true.copy()
         predicted[rng.choice(1000, wrong, replace=False)] ^= 1
         (tmp_path / name).mkdir()
         np.savez(tmp_path / name / "predictions.npz", true=true, predicted=predicted, classes=["a", "b"])
-        found.append(method(name, [wrong / 10], seconds, folders=[tmp_path / name]))
+        found.append(method(name, [wrong / 10], cost, folders=[tmp_path / name]))
     assert recommendation.recommend(results(*found, n_test=1000)).chosen.method == "near"
 
 
@@ -130,16 +155,17 @@ def test_the_sentence_names_the_method_with_what_was_measured():
     text = recommendation.sentence(data, recommendation.recommend(data))
     assert text.startswith("Take other: 5.1 % errors over 3 divisions of the rows is within one standard error of the")
     assert "lowest test error, 5 % errors by best (difference 0.1 points, standard error 0.3" in text
-    assert "0.25 s, where best takes 9 s" in text
+    assert "36 times fewer operations. It fits and predicts in 0.25 s, and best in 9 s" in text
 
 
-def test_the_best_is_taken_where_the_others_are_hardly_faster():
+def test_the_best_is_taken_where_the_others_need_hardly_fewer_operations():
     best, other = method("best", [5.0, 5.4, 4.6], 0.09), method("other", [5.1, 5.0, 5.2], 0.001)
     data = results(best, other)
     found = recommendation.recommend(data)
     assert (found.chosen.method, len(found.equals)) == ("best", 2)
-    assert "none of those within one standard error of it (other) is much faster" in recommendation.sentence(
-        data, found
+    assert (
+        "none of those within one standard error of it (other) needs far fewer operations"
+        in recommendation.sentence(data, found)
     )
 
 
