@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -15,8 +16,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import points, sine_squared
-from shallows import DoublyStochasticKernelPCA, kernels
+from shallows import (
+    DoublyStochasticKernelCCA,
+    DoublyStochasticKernelPCA,
+    DoublyStochasticKernelSVD,
+    FeatureKernelPCA,
+    KernelSlicedInverseRegression,
+    kernels,
+)
 from shallows.errors import DivergenceError, ShallowsError
+from shallows.estimators.components.randomised_cca import RandomisedCCA
 from shallows.training import Checkpoint, Curve, Observer
 
 
@@ -228,3 +237,49 @@ def test_points_that_are_all_the_same_have_no_components():
         warnings.simplefilter("error")
         with pytest.raises(ShallowsError, match="span 0 directions"):
             DoublyStochasticKernelPCA(1).fit(np.ones((30, 2)))
+
+
+def largest_coefficients(model):
+    """Of each component the coefficient that is largest in size, shape (k,)."""
+    columns = model.coef_ if isinstance(model, RandomisedCCA) else model.dual_coef_
+    columns = columns.reshape(-1, columns.shape[-1])
+    return columns[np.abs(columns).argmax(axis=0), np.arange(columns.shape[1])]
+
+
+SMALL = {"n_components": 3, "random_state": 0}
+SIGNED = {
+    "kernel PCA": DoublyStochasticKernelPCA(n_iter=20, max_features=256, **SMALL),
+    "kernel PCA, individual": DoublyStochasticKernelPCA(n_iter=20, max_features=256, method="individual", **SMALL),
+    "kernel PCA on features": FeatureKernelPCA(n_features=64, n_iter=20, **SMALL),
+    "kernel PCA on landmarks": FeatureKernelPCA(features="nystrom", n_features=64, n_iter=20, **SMALL),
+    "kernel SVD": DoublyStochasticKernelSVD(n_iter=20, max_features=256, **SMALL),
+    "kernel CCA": DoublyStochasticKernelCCA(n_iter=20, max_features=256, **SMALL),
+    "sliced inverse regression": KernelSlicedInverseRegression(n_iter=20, max_features=256, **SMALL),
+    "CCA on features": RandomisedCCA(n_features=64, ridge=1e-3, **SMALL),
+    "linear CCA": RandomisedCCA(features="linear", ridge=1e-3, **SMALL),
+}
+
+
+@pytest.mark.parametrize("name", SIGNED)
+@pytest.mark.parametrize("seed", range(2))
+def test_the_largest_coefficient_of_a_component_is_positive_whatever_the_type_of_the_input(name, seed):
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=(300, 4)) * np.array([3.0, 2.0, 1.2, 0.7])
+    first, second = (shared + 0.1 * rng.normal(size=(300, 4)) for _ in range(2))
+    forms = [np.float64, np.float32, lambda x: np.asfortranarray(x.astype(">f8"))]
+    fits = [clone(SIGNED[name]).fit(form(first), form(second)) for form in forms]
+    for model in fits:
+        assert (largest_coefficients(model) > 0).all()
+    values = [model.transform(first).astype(np.float64) for model in fits]
+    for other in values[1:]:
+        cosines = (values[0] * other).sum(axis=0) / np.linalg.norm(values[0], axis=0) / np.linalg.norm(other, axis=0)
+        assert (cosines > 0.99).all()
+
+
+@pytest.mark.parametrize("name", ["kernel SVD", "kernel CCA", "CCA on features"])
+def test_both_functions_of_a_pair_have_one_sign(name):
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(300, 4)) * np.array([3.0, 2.0, 1.2, 0.7])
+    first, second = (shared + 0.1 * rng.normal(size=(300, 4)) for _ in range(2))
+    left, right = clone(SIGNED[name]).fit(first, second).transform(first, second)
+    assert ((left * right).mean(axis=0) > 0).all()

@@ -210,7 +210,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         """Coefficients of the features of the first view, shape (n_blocks, width, n_components)."""
         if not hasattr(self, "_state"):
             raise AttributeError("dual_coef_ is there after fit.")
-        expansion, _, turn = self._functions(self._state)[0]
+        expansion, _, turn = self._oriented_functions(self._state)[0]
         return arrays.to_numpy(expansion.coefficients) @ turn.astype(self._dtype)
 
     # ------------------------------------------------------------------------------------- the fit
@@ -379,10 +379,22 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
                 out[rows] = arrays.to_numpy(expansion.evaluate(view.features, x, self._problem.budget))
         return out
 
+    def _oriented_functions(self, state: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+        """`_functions`, with the signs by which the largest coefficient of the first view's functions is positive.
+
+        The signs of eigenvectors are arbitrary, and differ between data types and between versions of LAPACK.
+        """
+        functions = self._functions(state)
+        expansion, _, turn = functions[0]
+        with expansion.device.active():
+            coefficients = expansion.coefficients
+            signs = signs_of_columns(coefficients @ arrays.like(turn, coefficients, coefficients.dtype))
+        return [(expansion, mean, turn * signs) for expansion, mean, turn in functions]
+
     def _project(self, views: Sequence[Any], state: Any, device: arrays.Device) -> list[np.ndarray]:
         """Values of the functions of the first view, or of each, at checked points."""
         found = []
-        for place, (X, (expansion, mean, turn)) in enumerate(zip(views, self._functions(state), strict=False)):
+        for place, (X, (expansion, mean, turn)) in enumerate(zip(views, self._oriented_functions(state), strict=False)):
             values = self._values(X, place, expansion, device)
             if self._problem.centred:
                 values = values - mean.astype(self._dtype)
@@ -436,8 +448,9 @@ class ExpansionSnapshot(ComponentSnapshot):
         return found[0] if Y is None else tuple(found)
 
 
-def signed(columns: np.ndarray) -> np.ndarray:
-    """Flip signs so that the largest number of each column is positive; those of eigenvectors are arbitrary."""
-    places = np.argmax(np.abs(columns), axis=0)
-    signs = np.sign(columns[places, np.arange(columns.shape[1])])
-    return columns * np.where(signs == 0, 1.0, signs)
+def signs_of_columns(columns: arrays.Array) -> np.ndarray:
+    """The sign of the largest number of each column, 1 or −1, shape (k,), for an array of shape (..., k)."""
+    xp, k = arrays.namespace(columns), columns.shape[-1]
+    flat = xp.reshape(columns, (-1, k))
+    largest = flat[xp.argmax(xp.abs(flat), axis=0), xp.arange(k)]
+    return np.where(arrays.to_numpy(largest) < 0, -1.0, 1.0)

@@ -21,7 +21,7 @@ from ..base import SMALL, native
 from ..constructors import stores_parameters
 from ..parameter_checks import check_choice
 from ..streaming.stream_batches import Batch
-from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
+from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signs_of_columns
 
 MAPS = LazyTable(
     "feature map",
@@ -235,8 +235,8 @@ class FeatureKernelPCA(ComponentEstimator):
         """Eigenvalues, and the components' coefficients (D, k) turned within their span to the eigenvectors."""
         values, vectors = np.linalg.eigh(arrays.to_numpy(state.moment).astype(np.float64))
         k = self._problem.n_components  # which `set_params` after the fit does not change
-        W, turn = arrays.to_numpy(state.coefficients)[:, :k], signed(vectors[:, ::-1])
-        return np.clip(values[::-1], 0.0, None), W @ turn.astype(self._dtype)
+        W = arrays.to_numpy(state.coefficients)[:, :k] @ vectors[:, ::-1].astype(self._dtype)
+        return np.clip(values[::-1], 0.0, None), W * signs_of_columns(W).astype(self._dtype)
 
     @property
     def dual_coef_(self) -> np.ndarray:

@@ -12,7 +12,6 @@ from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from . import component_plan
-from .component_estimator import signed
 from .two_view_estimator import TwoViewEstimator
 
 METHODS = ("newton", "gradient", "printed")
@@ -166,6 +165,4 @@ def canonical_turns(state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.nda
     """What turns the functions of a state into uncorrelated ones of unit variance, and their correlations."""
     white = [whitening(one) for one in (state.first_moment, state.second_moment)]
     left, values, right = np.linalg.svd(white[0] @ state.cross_moment @ white[1])
-    turned = signed(left)
-    signs = np.sum(turned * left, axis=0)
-    return white[0] @ turned, white[1] @ (right.T * signs), np.clip(values, 0.0, 1.0)
+    return white[0] @ left, white[1] @ right.T, np.clip(values, 0.0, 1.0)

@@ -17,7 +17,7 @@ from ..base import native
 from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from . import component_plan
-from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signed
+from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit
 
 METHODS = ("subspace", "individual")
 SCALINGS = ("eigenvalues", None)
@@ -162,7 +162,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         """The matrix that turns the functions of a state into components, shape (k, k)."""
         if self._solver.individual:
             return np.eye(self._problem.n_components)
-        return signed(np.linalg.eigh(state.moment)[1][:, ::-1])
+        return np.linalg.eigh(state.moment)[1][:, ::-1]
 
     def _functions(self, state: ComponentState) -> list[tuple[Any, np.ndarray, np.ndarray]]:
         return [(state, state.mean, self._turn(state))]

@@ -13,7 +13,6 @@ from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
 from ..parameter_checks import check_choice
 from . import component_plan
-from .component_estimator import signed
 from .two_view_estimator import TwoViewEstimator
 
 
@@ -128,9 +127,7 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         # FᵀF = GᵀG = ½ I at the fixed points, so that singular functions are √2 times as large.
         left, values, right = np.linalg.svd(state.cross_moment)
-        turned = signed(left)
-        signs = np.sum(turned * left, axis=0)
-        return math.sqrt(2.0) * turned, math.sqrt(2.0) * right.T * signs, 2.0 * values
+        return math.sqrt(2.0) * left, math.sqrt(2.0) * right.T, 2.0 * values
 
     def _set_model_attributes(self, state: TwoViewState) -> None:
         self.singular_values_ = self._turns(state)[2]

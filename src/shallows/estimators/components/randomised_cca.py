@@ -14,6 +14,7 @@ from ...spectrum.eigensystems import eigensystem, top_eigensystem
 from ..constructors import stores_parameters
 from ..feature_maps.fourier_features import FourierFeatures
 from ..feature_maps.nystroem_features import NystroemFeatures
+from .component_estimator import signs_of_columns
 
 MAPS = {"fourier": FourierFeatures, "nystroem": NystroemFeatures, "linear": None}
 RIDGES = tuple(10.0**-e for e in range(1, 8))
@@ -141,4 +142,5 @@ def _directions(
     values = np.sqrt(squares)
     pairs = zip(factors, (whitened @ right / np.maximum(values, 1e-12), right), strict=True)
     a, b = (np.linalg.solve(L.T, vectors) for L, vectors in pairs)
-    return a, b, np.clip(values, 0.0, 1.0)
+    signs = signs_of_columns(a)
+    return a * signs, b * signs, np.clip(values, 0.0, 1.0)
