@@ -19,6 +19,29 @@ LEAST_SHARE = 1e-6
 """No finite sample makes a class impossible or certain."""
 
 
+def plain_probabilities(scores: np.ndarray, *, multilabel: bool = False) -> np.ndarray:
+    """Probabilities of classes by outputs f without a calibration: (f + 1)/2, clipped and normalised.
+
+    Shape (n, 2) for a single column of outputs and classes that exclude each other, else (n, c).
+    """
+    shares = np.clip((scores.astype(np.float64) + 1.0) / 2.0, LEAST_SHARE, 1.0 - LEAST_SHARE)
+    if multilabel:
+        return shares
+    if shares.shape[1] == 1:
+        return np.hstack([1.0 - shares, shares])
+    # Where no output speaks for a class, the largest does.
+    none = (scores <= -1.0).all(axis=1)
+    shares[none, scores[none].argmax(axis=1)] = 1.0
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def calibrated_probabilities(logits: np.ndarray, *, multilabel: bool = False) -> np.ndarray:
+    """Probabilities of classes by their logits, in the shape of `plain_probabilities`."""
+    if multilabel:
+        return expit(logits)
+    return softmax(logits, axis=1) if logits.shape[1] > 1 else expit(np.hstack([-logits, logits]))
+
+
 class SquareLossClassifier(LabelPredictions):
     """Classification by least squares on targets coded −1 and +1, one output a class (one in all for two classes).
 
@@ -104,19 +127,8 @@ class SquareLossClassifier(LabelPredictions):
         """
         scores = self._raw_predict(self._validated(X))
         if getattr(self, "_calibration", None) is not None:
-            logits = self._decisions(scores)
-            if self._multilabel:
-                return expit(logits)
-            return softmax(logits, axis=1) if logits.shape[1] > 1 else expit(np.hstack([-logits, logits]))
-        shares = np.clip((scores.astype(np.float64) + 1.0) / 2.0, LEAST_SHARE, 1.0 - LEAST_SHARE)
-        if self._multilabel:
-            return shares
-        if shares.shape[1] == 1:
-            return np.hstack([1.0 - shares, shares])
-        # Where no output speaks for a class, the largest does.
-        none = (scores <= -1.0).all(axis=1)
-        shares[none, scores[none].argmax(axis=1)] = 1.0
-        return shares / shares.sum(axis=1, keepdims=True)
+            return calibrated_probabilities(self._decisions(scores), multilabel=self._multilabel)
+        return plain_probabilities(scores, multilabel=self._multilabel)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,6 +19,11 @@ EigenPro would take many epochs to reach their solutions; the largest leaves nex
 FACTORS = 2.0 ** np.arange(-5.0, 3.01)
 """Multiples of the median distance that the bandwidth is chosen from."""
 
+UNEVEN, FAR = 10.0, 1e3
+"""The diagonal of a kernel has a long tail if its mean is so many times its median. The points lie far from the origin
+of the kernel's space if the mean is so many times their median squared distance from their centre there. With the
+bandwidths of `FACTORS` it is at most 200 times that distance."""
+
 START = int(np.flatnonzero(FACTORS == 1.0)[0])
 
 MARGIN = 0.01
@@ -53,16 +58,29 @@ class RidgePath:
         coefficients = self.vectors @ (inverse[:, None] * self._turned)
         return coefficients / (self._squares @ inverse)[:, None] / self.root
 
-    def best(self, candidates: np.ndarray) -> tuple[float, dict[float, np.ndarray]]:
+    def fitted(self, regularisation: float) -> np.ndarray:
+        """f(xᵢ) of the function that is fitted to all points, shape (m, c)."""
+        shrunken = self.values / (self.values + max(regularisation, self._rounding, 1e-300))
+        return self.vectors @ (shrunken[:, None] * self._turned) / self.root
+
+    def best(self, candidates: np.ndarray, *, bounded: bool = False) -> tuple[float, dict[float, np.ndarray]]:
         """The largest λ whose error is within `MARGIN` of the least, and the `squares` of every candidate."""
-        squares = {float(value): self.squares(value) for value in candidates}
+        squares = {float(value): self.squares(value, bounded=bounded) for value in candidates}
         least = min(float(s.mean()) for s in squares.values())
         return max(value for value, s in squares.items() if s.mean() <= (1.0 + MARGIN) * least), squares
 
-    def squares(self, regularisation: float) -> np.ndarray:
-        """The weighted squared residuals, summed over the outputs, shape (m,); their mean is the error."""
-        weighted = self.root**2 / np.mean(self.root**2)
-        return np.sum(weighted * self.residuals(regularisation) ** 2, axis=1)
+    def squares(self, regularisation: float, *, bounded: bool = False) -> np.ndarray:
+        """The weighted squared residuals, summed over the outputs, shape (m,); their mean is the error.
+
+        ``bounded`` takes those of outputs that are clipped to the range of the targets. A class is decided by them as
+        by the outputs, and a few outputs that are far too large do not hide the others (Steinwart and Christmann 2008,
+        "Support vector machines", section 2.2).
+        """
+        weighted, residuals = self.root**2 / np.mean(self.root**2), self.residuals(regularisation)
+        if bounded:
+            least, most = self.targets.min(axis=0), self.targets.max(axis=0)
+            residuals = self.targets - np.clip(self.targets - residuals, least, most)
+        return np.sum(weighted * residuals**2, axis=1)
 
 
 @dataclass(frozen=True)
@@ -121,8 +139,24 @@ class Tried:
 
 
 def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """The λ that are tried for a kernel matrix: `REGULARISATIONS` times its mean diagonal and the mean weight."""
-    return REGULARISATIONS * float(np.mean(np.diagonal(matrix))) * (1.0 if weights is None else float(weights.mean()))
+    """The λ that are tried for a kernel matrix: `REGULARISATIONS` times its mean diagonal and the mean weight.
+
+    Where the mean is decided by few points, or by their distance from the origin, much smaller ones are tried as well,
+    down to the rounding errors of the eigenvalues.
+    """
+    unit = float(np.mean(np.diagonal(matrix))) * (1.0 if weights is None else float(weights.mean()))
+    if not has_misleading_diagonal(matrix):
+        return REGULARISATIONS * unit
+    least = np.log10(len(matrix) ** 2 * float(np.finfo(np.float64).eps))
+    return np.concatenate([10.0 ** np.arange(-3.5, least, -0.5)[::-1], REGULARISATIONS]) * unit
+
+
+def has_misleading_diagonal(matrix: np.ndarray) -> bool:
+    """Whether the mean diagonal of a kernel matrix says nothing of the size of the other eigenvalues than the first."""
+    diagonal, means = np.diagonal(matrix), matrix.mean(axis=1)
+    from_centre = float(np.median(diagonal - 2.0 * means + means.mean()))
+    mean = float(diagonal.mean())
+    return mean > UNEVEN * float(np.median(diagonal)) or mean > FAR * max(from_centre, 0.0)
 
 
 def choose_ridge(
@@ -133,13 +167,15 @@ def choose_ridge(
     bandwidth: float | None = None,
     regularisation: float | None = None,
     weights: np.ndarray | None = None,
+    of_classes: bool = False,
 ) -> RidgeChoice:
     """The bandwidth and the λ of least leave-one-out error, or one of them where the other is given.
 
     The search begins at the median distance and goes on in factors of two in the direction in which the error falls.
 
     ``matrix_of`` gives the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to choose.
-    ``targets`` (m, c) are without their mean.
+    ``targets`` (m, c) are without their mean, or codes of classes. Where the diagonal of the kernel misleads, those
+    ``of_classes`` are compared with bounded outputs (`RidgePath.squares`).
 
     References
     ----------
@@ -158,7 +194,8 @@ def choose_ridge(
                 return Tried(math.inf)
             path = RidgePath(matrix, targets, weights)
             candidates = candidates_of(matrix, weights) if regularisation is None else np.array([regularisation])
-            value, squares = path.best(candidates)
+            bounded = of_classes and len(candidates) > len(REGULARISATIONS)
+            value, squares = path.best(candidates, bounded=bounded)
         errors = {tried: float(s.mean()) / constant for tried, s in squares.items()}
         return Tried(errors[value], value, squares[value] / constant, errors, path)
 

@@ -12,8 +12,8 @@ from ... import arrays, streams, training
 from ...errors import ShallowsError
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
-from ..least_squares.automatic.calibration import calibrate, calibrate_labels
 from ..least_squares.automatic.choices import check_calibration, number_held_out
+from ..least_squares.automatic.judged_calibration import calibrate_judged
 from ..parameter_checks import check_not_negative, check_positive, check_whole
 from .feature_least_squares import BLOCK_NUMBERS, FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
@@ -232,9 +232,11 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
         left = float(n if weights is None else weights.sum()) - w.sum()
         wH = w[:, None] * H
         alpha, _ = self._solved(gram - wH.T @ H, moments - wH.T @ T, left)
-        learn, shares = calibrate_labels if self._multilabel else calibrate, np.average(targets > 0, 0, weights)
-        self._calibration = learn(H @ alpha.T, T, None if weights is None else w, shares)
-        self.effective_params_ |= self._calibration.report()
+        of_rows, shares = None if weights is None else w, np.average(targets > 0, 0, weights)
+        given = H @ alpha.T, T, of_rows, shares, targets
+        self._calibration = calibrate_judged(*given, multilabel=self._multilabel)
+        if self._calibration is not None:
+            self.effective_params_ |= self._calibration.report()
 
 
 class RandomKitchenSinksRegressor(_RandomKitchenSinks, FeatureLeastSquaresRegressor):

@@ -27,8 +27,8 @@ from ..scores import kernel_scores
 from ..square_loss_classes import SquareLossClassifier
 from . import convergence_warning
 from .automatic import choices as automatic_choice
-from .automatic.calibration import learn_calibration
 from .automatic.choices import Choices
+from .automatic.judged_calibration import learn_calibration
 from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,13 @@ SPREAD = 3.0
 
 MOST_CLASSES = 30
 """With more classes the outputs are scaled and shifted, one by one, and not mixed: a matrix would be learnt badly."""
+
+
+OUTPUTS, BOUNDED, SCALED = "outputs", "bounded outputs", "bounded outputs, one scale"
+"""What a calibration is a function of, from the usual to the simplest."""
+
+SCALES = 1e-3, 1e3
+"""The least and the largest factor of bounded outputs."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,10 @@ class Calibration:
         Mean cross-entropy on the points that it was learnt on.
     n_rows : int
         How many these were.
+    units : ndarray, shape (c,), optional
+        Scores s of a column become s/(u + |s|) first, which keeps their order; they stay s where u is infinite.
+    form : str
+        `OUTPUTS`, `BOUNDED` or `SCALED`.
 
     References
     ----------
@@ -46,14 +57,16 @@ class Calibration:
     shift: np.ndarray
     log_loss: float
     n_rows: int
+    units: np.ndarray | None = None
+    form: str = OUTPUTS
 
     def report(self) -> dict[str, Any]:
         """The entry of ``effective_params_``."""
-        return {"calibration": {"rows": self.n_rows, "log_loss": self.log_loss}}
+        return {"calibration": {"rows": self.n_rows, "log_loss": self.log_loss, "function_of": self.form}}
 
     def logits(self, scores: np.ndarray) -> np.ndarray:
         """Logits of raw outputs, shape (n, c) to (n, k)."""
-        return scores.astype(np.float64) @ self.matrix + self.shift
+        return _bounded(scores.astype(np.float64), self.units) @ self.matrix + self.shift
 
 
 def calibrate(
@@ -72,65 +85,72 @@ def calibrate(
         Of the codes +1 among all training rows. The rows are weighted so that they have the same: few rows have a rare
         class more or less often by chance.
     """
-    scores, n = scores.astype(np.float64), len(scores)
-    # The least weight is one row's, so that a weight twice as large is a row that is there twice, in any unit.
-    weights = np.ones(n) if weights is None else weights / max(weights.min(), 0.1 * weights.mean())
-    if shares is not None:
-        own, wanted = codes > 0, shares
-        if own.shape[1] == 1:
-            own, wanted = np.hstack([~own, own]), np.array([1.0 - shares[0], shares[0]])
-        here = np.average(own, axis=0, weights=weights)
-        weights = weights * (wanted / np.where(here > 0, here, 1.0))[own.argmax(axis=1)]
+    scores, weights = scores.astype(np.float64), row_weights(codes, weights, shares)
     fit = _two_classes if scores.shape[1] == 1 else _several_classes
     with arrays.one_blas_thread():
         matrix, shift, loss = fit(scores, codes > 0, weights)
-    return Calibration(matrix, shift, float(loss / weights.sum()), n)
+    return Calibration(matrix, shift, float(loss / weights.sum()), len(scores))
 
 
-def calibrate_labels(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray
+def calibrate_bounded(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None, shares: np.ndarray | None = None
 ) -> Calibration:
-    """The same for labels that do not exclude each other: a sigmoid for each column."""
-    each = [calibrate(scores[:, [k]], codes[:, [k]], weights, shares[[k]]) for k in range(scores.shape[1])]
-    matrix = np.diag([one.matrix[0, 0] for one in each])
-    shift = np.array([one.shift[0] for one in each])
-    return Calibration(matrix, shift, float(np.mean([one.log_loss for one in each])), len(scores))
+    """As `calibrate`, but of bounded outputs, so that a few outputs that are far too large do not decide the slope."""
+    units = units_of(scores, row_weights(codes, weights, shares))
+    learnt = calibrate(_bounded(scores.astype(np.float64), units), codes, weights, shares)
+    return replace(learnt, units=units, form=BOUNDED)
 
 
-def learn_calibration(estimator: Any, fit: Any, state: Any) -> Calibration | None:
-    """Learn it on the rows that early stopping held out, on all, or on those that further sets of outputs lack.
+def calibrate_scale(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None, shares: np.ndarray | None = None
+) -> Calibration:
+    """One positive factor for all bounded outputs, which decide as they do without a calibration."""
+    weights, c = row_weights(codes, weights, shares), scores.shape[1]
+    units = units_of(scores, weights)
+    s, rows, own = _bounded(scores.astype(np.float64), units), np.arange(len(scores)), class_numbers(codes)
 
-    Parameters
-    ----------
-    estimator : LeastSquaresClassifier
-    fit : LeastSquaresFit
-        At the end of its training.
-    state
-        Of the solver.
+    def loss(log_scale: float) -> float:
+        logits = np.exp(log_scale) * s
+        of_classes = np.hstack([np.zeros_like(logits), logits]) if c == 1 else logits
+        return -float(weights @ log_softmax(of_classes, axis=1)[rows, own])
 
-    Returns
-    -------
-    Calibration or None
-        None where there are too few rows.
-    """
-    learn, c = (calibrate_labels if estimator._multilabel else calibrate), fit.n_outputs
-    (X, _, weights, *_), targets = fit.data, fit.codes
-    shares = np.average(targets > 0, axis=0, weights=weights)
-    if fit.held_out is not None:
-        held = fit.held_out
-        scores = estimator._raw_predict(held.X, state.coefficients[:, :c], fit)
-        return learn(scores, estimator._codes(held.y), held.weights, shares)
-    known, order = estimator._left_out_scores(fit, state), fit.order
-    if known is not None:
-        scores, rows = known[0], order[known[1]]
-    elif fit.choices.held_out:
-        parts = [order[rows] for rows in fit.choices.held_out]
-        sets = [state.coefficients[:, (k + 1) * c : (k + 2) * c] for k in range(len(parts))]
-        scores = [estimator._raw_predict(X[part], own, fit) for part, own in zip(parts, sets, strict=True)]
-        scores, rows = np.concatenate(scores), np.concatenate(parts)
-    else:
-        return None
-    return learn(scores, targets[rows], None if weights is None else weights[rows], shares)
+    found = scipy.optimize.minimize_scalar(loss, bounds=np.log(SCALES), method="bounded")
+    matrix = np.exp(found.x) * np.eye(c)
+    return Calibration(matrix, np.zeros(c), float(found.fun / weights.sum()), len(s), units, SCALED)
+
+
+def row_weights(codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray | None) -> np.ndarray:
+    """The weights of rows in a calibration, shape (n,), with the arguments of `calibrate`."""
+    # The least weight is one row's, so that a weight twice as large is a row that is there twice, in any unit.
+    weights = np.ones(len(codes)) if weights is None else weights / max(weights.min(), 0.1 * weights.mean())
+    if shares is None:
+        return weights
+    own, wanted = codes > 0, shares
+    if own.shape[1] == 1:
+        own, wanted = np.hstack([~own, own]), np.array([1.0 - shares[0], shares[0]])
+    here = np.average(own, axis=0, weights=weights)
+    return weights * (wanted / np.where(here > 0, here, 1.0))[own.argmax(axis=1)]
+
+
+def class_numbers(codes: np.ndarray) -> np.ndarray:
+    """The class of each row, 0 or 1 for a single column of codes, shape (n,)."""
+    return (codes[:, 0] > 0).astype(int) if codes.shape[1] == 1 else codes.argmax(axis=1)
+
+
+def units_of(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weighted median size of all outputs, for each of c columns."""
+    sizes = np.abs(scores.astype(np.float64)).ravel()
+    order, of_sizes = np.argsort(sizes), np.repeat(weights, scores.shape[1])
+    total = np.cumsum(of_sizes[order])
+    median = sizes[order[np.searchsorted(total, total[-1] / 2.0)]]
+    return np.full(scores.shape[1], float(median) or float(np.average(sizes, weights=of_sizes)) or 1.0)
+
+
+def _bounded(scores: np.ndarray, units: np.ndarray | None) -> np.ndarray:
+    if units is None:
+        return scores
+    as_they_are = np.isinf(units)
+    return np.where(as_they_are, scores, scores / (np.where(as_they_are, 1.0, units) + np.abs(scores)))
 
 
 def _two_classes(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

@@ -14,7 +14,7 @@ from ....errors import ShallowsError
 from ....kernels import Kernel
 from ....spectrum.copies import Joined, join_copies
 from ....spectrum.kernel_ridge_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
-from ....spectrum.leave_one_out import RidgeChoice, RidgePath, candidates_of, choose_ridge
+from ....spectrum.leave_one_out import REGULARISATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ...parameter_checks import is_number, is_positive
 from .narrower_bandwidth import are_classes, narrower, scores_of_centres
 
@@ -179,6 +179,7 @@ class Choices:
             median=None if seed is None else kernels.median_bandwidth(distinct.points[:, :-2], seed),
             regularisation=None if isinstance(estimator.regularisation, str) else self.regularisation,
             weights=distinct.rows.weights,
+            of_classes=are_classes(estimator),
         )
         if found.is_uninformative and m < min(n, MOST_ROWS):
             self._choose(estimator, matrix_of, data, seed, min(n, MOST_ROWS))
@@ -218,7 +219,9 @@ class Choices:
         matrix = _wide(matrix_of(self._all.points))
         self.path = RidgePath(matrix, self._all.rows.targets, self._all.rows.weights)
         if isinstance(estimator.regularisation, str):
-            self.regularisation, _ = self.path.best(candidates_of(matrix, self._all.rows.weights))
+            candidates = candidates_of(matrix, self._all.rows.weights)
+            bounded = are_classes(estimator) and len(candidates) > len(REGULARISATIONS)
+            self.regularisation, _ = self.path.best(candidates, bounded=bounded)
 
     def eigensystem(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The eigensystem of all rows, weighted, if it is known and all rows are distinct."""
@@ -255,6 +258,14 @@ class Choices:
             return None
         scores = self.path.targets - self.path.residuals(self.regularisation)
         return scores[self._all.rows.group], slice(0, len(self._all.rows.group))
+
+    def distinct_rows(self) -> np.ndarray:
+        """Rows of the fit of which none is a copy of another, and that are left out one by one in closed form."""
+        return self._all.rows.first
+
+    def fitted_scores(self) -> np.ndarray:
+        """Outputs at all rows of the fit of a function that was fitted to them, in closed form."""
+        return self.path.fitted(self.regularisation)[self._all.rows.group]
 
     def report(self, unit: float) -> dict[str, Any]:
         """Entries of ``effective_params_``; λ is in the unit of the user's weights."""

@@ -1,0 +1,252 @@
+"""The calibration that a model uses: the first of several that is as good as none on rows kept apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...base import warn_user
+from ...square_loss_classes import LEAST_SHARE, calibrated_probabilities, plain_probabilities
+from .calibration import (
+    BOUNDED,
+    SCALED,
+    Calibration,
+    calibrate,
+    calibrate_bounded,
+    calibrate_scale,
+    class_numbers,
+    row_weights,
+    units_of,
+)
+
+N_FOLDS = 5
+"""Each fifth of the rows judges a calibration that was fitted to the others."""
+
+
+LARGEST_DIFFERENCE = 0.25
+"""Between outputs at training rows and those of the closed form, whose left-out outputs a calibration is learnt on, as
+a share of their median size. Where training converged to ``tol``, it was 0.05 at most."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Log loss, accuracy and their standard errors, on rows that outputs and calibration were not fitted to.
+
+    The standard errors count one more row, for which the true class is impossible (rule of succession): rows without
+    any error do not show that errors are impossible. ``found`` says which classes are predicted for one of their rows.
+    """
+
+    log_loss: float
+    accuracy: float
+    error_of_log_loss: float
+    error_of_accuracy: float
+    found: np.ndarray
+
+    @classmethod
+    def of(cls, probabilities: np.ndarray, decided: np.ndarray, own: np.ndarray, weights: np.ndarray) -> Judgement:
+        """Judge probabilities, shape (n, k), and decisions for rows of the classes ``own``, both of shape (n,)."""
+        losses = -np.log(np.maximum(probabilities[np.arange(len(own)), own], LEAST_SHARE))
+        right = decided == own
+        n = weights.sum() ** 2 / (weights**2).sum()  # As many equal weights would have the same variance.
+        with_another = np.append(weights / weights.sum(), 1.0 / n) / (1.0 + 1.0 / n)
+
+        def standard_error(values: np.ndarray) -> float:
+            return float(np.sqrt(with_another @ (values - with_another @ values) ** 2 / n))
+
+        return cls(
+            float(np.average(losses, weights=weights)),
+            float(np.average(right, weights=weights)),
+            standard_error(np.append(losses, -np.log(LEAST_SHARE))),
+            standard_error(np.append(right, 0.0)),
+            np.bincount(own[right], minlength=probabilities.shape[1]) > 0,
+        )
+
+    def is_as_good_as(self, plain: Judgement) -> bool:
+        """Whether it is worse than ``plain`` by at most their standard error, and finds as many classes."""
+        return not self.fault(plain)
+
+    def fault(self, plain: Judgement) -> str:
+        """How it is worse than ``plain``; empty if it is not."""
+        of_accuracy = np.hypot(self.error_of_accuracy, plain.error_of_accuracy)
+        of_log_loss = np.hypot(self.error_of_log_loss, plain.error_of_log_loss)
+        if self.accuracy < plain.accuracy - of_accuracy:
+            return f"the accuracy on rows held out is {self.accuracy:.3f} with it and {plain.accuracy:.3f} without"
+        if self.log_loss > plain.log_loss + of_log_loss:
+            return f"the log loss on rows held out is {self.log_loss:.3g} with it and {plain.log_loss:.3g} without"
+        if (plain.found & ~self.found).any():
+            return "with it a class is never predicted"
+        return ""
+
+
+def calibrate_judged(
+    scores: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    shares: np.ndarray,
+    all_codes: np.ndarray,
+    *,
+    multilabel: bool = False,
+) -> Calibration | None:
+    """Learn a calibration that is as good as none on rows that neither it nor the outputs were fitted to.
+
+    Candidates are the usual calibration, the same of bounded outputs, and one factor of bounded outputs, in this order.
+
+    Parameters
+    ----------
+    scores, codes, weights, shares
+        As for `calibrate`.
+    all_codes : ndarray, shape (m, c)
+        Of all training rows that are left out one by one or in parts.
+    multilabel : bool
+        Whether each column has its own calibration.
+
+    Returns
+    -------
+    Calibration or None
+        None where every calibration is worse. Any but the usual one comes with a warning.
+    """
+    if not multilabel:
+        made, reason = _first_good(scores, codes, weights, shares, all_codes)
+        if reason:
+            warn_user(_message(made, reason), UserWarning)
+        return made
+    each, reasons = [], []
+    for k in range(scores.shape[1]):
+        column = scores[:, [k]], codes[:, [k]], weights, shares[[k]]
+        made, reason = _first_good(*column, all_codes[:, [k]])
+        each.append(made or calibrate_scale(*column))
+        reasons += [(each[-1], f"for label {k} {reason}")] if reason else []
+    if reasons:
+        warn_user(_message(*reasons[0]), UserWarning)
+    return _side_by_side(each)
+
+
+def learn_calibration(estimator: Any, fit: Any, state: Any) -> Calibration | None:
+    """Learn it on the rows that early stopping held out, on all, or on those that further sets of outputs lack.
+
+    Parameters
+    ----------
+    estimator : LeastSquaresClassifier
+    fit : LeastSquaresFit
+        At the end of its training.
+    state
+        Of the solver.
+
+    Returns
+    -------
+    Calibration or None
+        None where there are too few rows, and where every calibration is worse than none.
+    """
+    c, multilabel = fit.n_outputs, estimator._multilabel
+    (X, _, weights, *_), targets = fit.data, fit.codes
+    shares = np.average(targets > 0, axis=0, weights=weights)
+    if fit.held_out is not None:
+        held = fit.held_out
+        scores, codes = estimator._raw_predict(held.X, state.coefficients[:, :c], fit), estimator._codes(held.y)
+        all_codes = np.concatenate([targets, codes])
+        return calibrate_judged(scores, codes, held.weights, shares, all_codes, multilabel=multilabel)
+    known, order = estimator._left_out_scores(fit, state), fit.order
+    if known is not None:
+        scores, rows = known[0], order[known[1]]
+    elif fit.choices.held_out:
+        parts = [order[rows] for rows in fit.choices.held_out]
+        sets = [state.coefficients[:, (k + 1) * c : (k + 2) * c] for k in range(len(parts))]
+        scores = [estimator._raw_predict(X[part], own, fit) for part, own in zip(parts, sets, strict=True)]
+        scores, rows = np.concatenate(scores), np.concatenate(parts)
+    else:
+        return None
+    by_closed_form = known is not None and fit.choices.path is not None
+    all_codes = targets[order][fit.choices.distinct_rows()] if by_closed_form else targets
+    given = scores, targets[rows], None if weights is None else weights[rows], shares, all_codes
+    if by_closed_form:
+        mine, closed = estimator._raw_predict(X, state.coefficients[:, :c], fit)[order], fit.choices.fitted_scores()
+        if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
+            made = replace(_scale_of(*given[:4], multilabel=multilabel), units=units_of(mine, row_weights(*given[1:4])))
+            reason = "the training ended far from the solution that the left-out outputs belong to"
+            warn_user(_message(made, reason), UserWarning)
+            return made
+    return calibrate_judged(*given, multilabel=multilabel)
+
+
+def _first_good(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray, all_codes: np.ndarray
+) -> tuple[Calibration | None, str]:
+    """The calibration, and what is wrong with the usual one."""
+    n_classes = max(2, codes.shape[1])
+    everywhere = np.bincount(class_numbers(all_codes), minlength=n_classes)
+    # The output at the only row of a class is that of a function that never saw the class, and says nothing about it.
+    unknown = (np.bincount(class_numbers(codes), minlength=n_classes) == 0) | (everywhere < 2)
+    reason = ""
+    if unknown.any():
+        reason = f"a class has {everywhere[unknown.argmax()]} of {len(all_codes)} rows, too few to hold one out"
+    rows = _Rows.of(scores, codes, weights, shares)
+    plain = rows.judge(plain_probabilities(rows.scores), rows.scores)
+    for learn in (calibrate_scale,) if unknown.any() else (calibrate, calibrate_bounded, calibrate_scale):
+        made, logits = learn(scores, codes, weights, shares), np.zeros(rows.scores.shape)
+        for k in range(min(N_FOLDS, len(logits))):
+            here = np.arange(len(logits)) % N_FOLDS == k
+            rest = rows.scores[~here], rows.codes[~here], rows.weights[~here]
+            logits[here] = learn(*rest, shares).logits(rows.scores[here])
+        # Without a fifth of the rows a class may have too few, so this is asked of the calibration of all rows.
+        found = rows.judge(plain_probabilities(rows.scores), made.logits(rows.scores)).found
+        judged = replace(rows.judge(calibrated_probabilities(logits), logits), found=found)
+        if judged.is_as_good_as(plain):
+            return made, reason
+        reason = reason or judged.fault(plain)
+    return None, reason
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows to judge on, by class and by their scores. Rows that are equal are one, of the sum of their weights."""
+
+    scores: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+    shares: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray) -> _Rows:
+        keys = np.column_stack([class_numbers(codes), scores])
+        first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)[1:]
+        return cls(scores[first], codes[first], np.bincount(group.reshape(-1), weights), shares)
+
+    def judge(self, probabilities: np.ndarray, decisive: np.ndarray) -> Judgement:
+        """Judge probabilities of classes, and decisions by outputs or logits."""
+        own, weights = class_numbers(self.codes), row_weights(self.codes, self.weights, self.shares)
+        decided = (decisive[:, 0] > 0).astype(int) if decisive.shape[1] == 1 else decisive.argmax(axis=1)
+        return Judgement.of(probabilities, decided, own, weights)
+
+
+def _scale_of(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray, *, multilabel: bool
+) -> Calibration:
+    """`calibrate_scale`, for several labels of each column."""
+    if not multilabel:
+        return calibrate_scale(scores, codes, weights, shares)
+    columns = range(scores.shape[1])
+    return _side_by_side([calibrate_scale(scores[:, [k]], codes[:, [k]], weights, shares[[k]]) for k in columns])
+
+
+def _message(made: Calibration | None, reason: str) -> str:
+    used = {None: "No calibration is used", BOUNDED: "A calibration of bounded outputs is used"}
+    used |= {SCALED: "A calibration with a single factor is used, which keeps the decisions of the outputs"}
+    return (
+        f"The usual calibration of probabilities is not used: {reason}. {used[made and made.form]}. If some outputs "
+        "are far too large, a larger regularisation or scaled columns (StandardScaler) help."
+    )
+
+
+def _side_by_side(each: list[Calibration]) -> Calibration:
+    """The calibrations of single columns as one."""
+    units = [np.full(1, np.inf) if made.units is None else made.units for made in each]
+    return Calibration(
+        np.diag([made.matrix[0, 0] for made in each]),
+        np.array([made.shift[0] for made in each]),
+        float(np.mean([made.log_loss for made in each])),
+        each[0].n_rows,
+        None if all(made.units is None for made in each) else np.concatenate(units),
+        ", ".join(sorted({made.form for made in each})),
+    )

@@ -1,0 +1,117 @@
+"""Calibrations of probabilities: used only where they are as good as none on rows kept apart, for every class."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from shallows import (
+    EigenProCentresClassifier,
+    EigenProClassifier,
+    FeatureEigenProClassifier,
+    KernelRidgeClassifier,
+    KernelSGDClassifier,
+    RandomKitchenSinksClassifier,
+)
+from shallows.estimators.least_squares.automatic.calibration import calibrate
+from shallows.estimators.least_squares.automatic.judged_calibration import calibrate_judged
+
+BY_KERNEL = [KernelRidgeClassifier, EigenProClassifier, EigenProCentresClassifier]
+CALIBRATED = [*BY_KERNEL, FeatureEigenProClassifier, KernelSGDClassifier, RandomKitchenSinksClassifier]
+
+pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs", "ignore:The usual calibration of probabilities")
+
+
+def breast_cancer(*, scaled):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X) if scaled else X
+    return train_test_split(X, y, train_size=0.6, random_state=0, stratify=y)
+
+
+def polynomial(Estimator, degree, **given):
+    of_features = {"features": "nystrom"} if Estimator is FeatureEigenProClassifier else {}
+    params = {"degree": degree, "gamma": 1 / 30, "coef0": 1}
+    return Estimator(kernel="poly", kernel_params=params, random_state=0, **of_features, **given)
+
+
+@pytest.mark.parametrize(("scaled", "degree"), [(False, 3), (True, 3), (True, 5)])
+@pytest.mark.parametrize("Estimator", [*BY_KERNEL, FeatureEigenProClassifier])
+def test_outputs_with_a_long_tail_do_not_spoil_the_probabilities(Estimator, scaled, degree):
+    X, new, y, true = breast_cancer(scaled=scaled)
+    model = polynomial(Estimator, degree, regularisation=1e-3)
+    with pytest.warns(UserWarning, match="The usual calibration of probabilities is not used"):
+        model.fit(X, y)
+    plain = polynomial(Estimator, degree, regularisation=1e-3, calibration=None).fit(X, y)
+    assert model.score(new, true) > plain.score(new, true) - 0.01
+    assert log_loss(true, model.predict_proba(new)) < log_loss(true, plain.predict_proba(new))
+    assert np.array_equal(model.predict(new), model.classes_[model.predict_proba(new).argmax(axis=1)])
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_a_wrong_label_far_away_does_not_spoil_the_probabilities(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1300, 5))
+    y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=1300) > 0).astype(int)
+    X[7], y[7] = 30 * np.array([1, 1, 0, 0, 0]), 0
+    params = {"degree": 3, "gamma": 0.2, "coef0": 1} if kernel == "poly" else None
+    model = KernelSGDClassifier(kernel, kernel_params=params, random_state=0).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > 0.89
+
+
+@pytest.mark.parametrize(("move", "degree"), [(0.0, 3), (0.0, 5), (100.0, 3)])
+@pytest.mark.parametrize("Estimator", BY_KERNEL)
+def test_the_automatic_ridge_suits_kernels_of_any_scale(Estimator, move, degree):
+    X, new, y, true = breast_cancer(scaled=bool(move))
+    model = polynomial(Estimator, degree).fit(X + move, y)
+    plain = polynomial(Estimator, degree, calibration=None).fit(X + move, y)
+    assert min(model.score(new + move, true), plain.score(new + move, true)) > 0.9
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_calibration_without_fault_is_the_usual_one_to_the_bit(n_classes):
+    rng = np.random.default_rng(0)
+    own = rng.integers(0, n_classes, 600)
+    codes = 2.0 * np.eye(n_classes)[own] - 1.0
+    codes = codes[:, 1:] if n_classes == 2 else codes
+    scores, shares = codes + 0.7 * rng.normal(size=codes.shape), (codes > 0).mean(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        judged = calibrate_judged(scores, codes, None, shares, codes)
+    usual = calibrate(scores, codes, None, shares)
+    assert np.array_equal(judged.matrix, usual.matrix) and np.array_equal(judged.shift, usual.shift)
+    assert judged.units is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_a_few_outputs_that_are_far_too_large_bring_another_calibration(n_classes, multilabel):
+    rng = np.random.default_rng(1)
+    own = rng.integers(0, n_classes, 300)
+    codes = 2.0 * np.eye(n_classes)[own] - 1.0
+    codes = codes[:, 1:] if n_classes == 2 else codes
+    scores = codes + 0.5 * rng.normal(size=codes.shape)
+    scores[:3] = -1e4 * codes[:3]
+    with pytest.warns(UserWarning, match="accuracy on rows held out is"):
+        made = calibrate_judged(scores, codes, None, (codes > 0).mean(axis=0), codes, multilabel=multilabel)
+    decided = (
+        made.logits(scores) > 0 if multilabel or n_classes == 2 else np.eye(n_classes)[made.logits(scores).argmax(1)]
+    )
+    before = scores > 0 if multilabel or n_classes == 2 else np.eye(n_classes)[scores.argmax(1)]
+    assert accuracy_score(codes > 0, decided) > accuracy_score(codes > 0, before) - 0.02
+
+
+def test_the_only_row_of_a_class_does_not_make_it_impossible():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[0], y[0] = [6.0, 6.0], 2
+    for Estimator in CALIBRATED:
+        with pytest.warns(UserWarning, match="a class has 1 of 300 rows"):
+            model = Estimator(bandwidth=1.0, random_state=0).fit(X, y)
+        assert set(model.predict(X)) == {0, 1, 2}, Estimator
