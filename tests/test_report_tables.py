@@ -399,11 +399,28 @@ def test_many_notes_are_folded_after_the_third(errors, count, folded):
     assert ("<summary>2 more notes</summary>" in text) == folded
 
 
-def test_a_long_caption_shows_at_most_forty_words_and_folds_the_rest():
-    for spec in own_plan().targets.values():
+def test_a_caption_of_the_page_ends_at_the_end_of_a_sentence():
+    for target, spec in own_plan().targets.items():
         shown, folded = tables.split_caption(spec["caption"])
-        assert len(shown.split()) <= 40 and f"{shown} {folded}".strip() == spec["caption"].strip()
-    assert tables.split_caption("One sentence. Another.") == ("One sentence. Another.", "")
+        assert shown.endswith(".") and f"{shown} {folded}".strip() == spec["caption"].strip(), target
+        assert len(shown.split()) <= 40 or ". " not in shown, target
+
+
+LONG = " ".join(["word"] * 45)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("One sentence. Another.", "One sentence. Another."),
+        (f"First; a part: {LONG}, and more. Then this.", f"First; a part: {LONG}, and more."),
+        (f"By Dai et al. (2014), e.g. σ = 5. {LONG}.", "By Dai et al. (2014), e.g. σ = 5."),
+        (f"Is it so? α grows. 200 points: {LONG}.", "Is it so? α grows."),
+        (f"No end at all, {LONG}", f"No end at all, {LONG}"),
+    ],
+)
+def test_a_long_caption_shows_whole_sentences_of_at_most_forty_words_and_folds_the_rest(text, shown):
+    assert tables.split_caption(text) == (shown, text[len(shown) :].strip())
 
 
 def test_ours_stands_in_the_table_beside_the_authors_with_its_ratio_and_is_not_folded(errors):

@@ -25,7 +25,9 @@ CRITERIA = {
     "first commit": "Criteria, unchanged since the first commit of this target",
     AFTER: "Criteria, set or moved after results had been looked at",
 }
-CAPTION_WORDS = 40  # of a caption that stand open; the rest is folded
+CAPTION_WORDS = 40  # of a caption are shown, or its first sentence if that is longer; the rest is folded
+#: The space behind a sentence. "Dai et al. (2014)" and the like do not end one.
+_SENTENCE_END = r"(?<=[.!?])(?<!\bal\.)(?<!\bcf\.)(?<!\bvs\.)(?<!e\.g\.)(?<!i\.e\.)(?<!\bFig\.)(?<!\bEq\.)(?<!\bSec\.) "
 WORDY = 12  # characters; a longer published entry is a claim in words, and is set as text
 LONG = 8  # rows; a longer table of nothing but measured values is folded where a figure shows them
 
@@ -271,13 +273,13 @@ def environment():
 
 
 def split_caption(text: str) -> tuple[str, str]:
-    """The first sentences of a caption, up to `CAPTION_WORDS` words, and the rest; a longer one ends at a comma."""
-    for ends in (r"(?<=[.]) (?=[A-ZÀ-Ý(])|(?<=[;:]) ", r"(?<=[,;:.]) "):
-        parts = re.split(ends, text)
-        heads = [" ".join(parts[:n]) for n in range(1, len(parts) + 1)]
-        if fitting := [head for head in heads if len(head.split()) <= CAPTION_WORDS]:
-            return fitting[-1], text[len(fitting[-1]) :].strip()
-    return text, ""
+    """The first sentences of a caption and the rest: the first one, and more up to `CAPTION_WORDS` words in all."""
+    sentences = re.split(_SENTENCE_END, text)
+    shown = 1
+    while shown < len(sentences) and len(" ".join(sentences[: shown + 1]).split()) <= CAPTION_WORDS:
+        shown += 1
+    head = " ".join(sentences[:shown])
+    return head, text[len(head) :].strip()
 
 
 def html(target: Target) -> str:
