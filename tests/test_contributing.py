@@ -154,9 +154,9 @@ def test_the_targets_of_the_page_are_made(project):
     """The one of a known kind and the one of a new kind, from generated and from embedded data to table and picture."""
     done = snakemake(project, "--cores", "2", "example_features", "moons_alignment")
     assert done.returncode == 0, done.stdout
-    assert rows(project, "example_features")["test_error", "features=256; iterations=400"]["verdict"] == "reproduced"
+    assert rows(project, "example_features")["test_error", "features=256; iterations=400"]["verdict"] == "undecided"
     found = rows(project, "moons_alignment")
-    assert found["best", ""]["verdict"] == "reproduced" and ("alignment", "bandwidth=0.5") in found
+    assert found["best", ""]["verdict"].startswith("reproduced") and ("alignment", "bandwidth=0.5") in found
     for target in ("example_features", "moons_alignment"):
         assert (project / f"results/demo/figures/{target}.svg").stat().st_size > 1000
 

@@ -65,8 +65,9 @@ def table_of(project, evaluation):
 def test_the_example_is_run_compared_and_drawn(project, evaluation):
     path, rows = table_of(project, evaluation)
     judged = rows["test_error", "features=256; iterations=400"]
-    assert judged["published"] == "15.9" and judged["verdict"] == "reproduced" and judged["seeds"] == "0 1"
-    # Two seeds give an interval so wide that it may decide nothing.
+    # Two seeds give an interval so wide that it may decide nothing, though the mean lies within the margin.
+    assert judged["published"] == "15.9" and judged["verdict"] == "undecided" and judged["seeds"] == "0 1"
+    assert abs(float(judged["measured_mean"]) - 15.9) < float(judged["margin"])
     assert rows["more_features", "features=256"]["verdict"] in ("reproduced", "undecided")
     assert float(rows["more_features", "features=256"]["measured_mean"]) < 1.0
     assert float(rows["iterations_needed", "features=256"]["measured_mean"]) <= 400

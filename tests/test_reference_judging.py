@@ -159,7 +159,7 @@ def test_a_cell_is_judged_again_by_its_own_series():
     comparison, measured = made(curves, metrics=metrics, published=said)
     comparison["series"][0]["altered"] = {"rank": (160, 40)}
     files = held_of(comparison, measured, "error")
-    assert [row.verdict for row in files.rows] == [Verdict.NOT_COMPARABLE, Verdict.REPRODUCED]
+    assert [row.verdict for row in files.rows] == [Verdict.NOT_COMPARABLE, Verdict.ONE_SEED]
     spoilt = [replace(row, reason=NONSENSE, verdict=Verdict.DEVIATES) for row in files.rows]
     assert texts(judging.judged_again(comparison, folder.TargetFiles(spoilt, files.record))) == texts(files.rows)
 

@@ -28,7 +28,10 @@ ROWS = (
     number("10", 10.0, 1.0, "reproduced", derived="another"),
     number("10", 10.0, 1.0, "reproduced", evidence="fact"),
     number("10", 10.0, None, "reproduced"),
+    number("10", 10.5, 1.0, "reproduced, one seed"),
+    number("10", 11.25, 1.0, "undecided"),
     number("10", float("nan"), 1.0, "deviates"),
+    number("10", None, 1.0, "deviates", cause="other data", low=40.0, high=float("inf"), repetitions=1, passed=0),
 )
 
 
@@ -37,25 +40,32 @@ def test_each_judged_number_is_a_dot_at_its_distance_in_margins_with_the_colour_
     numbers = distances.table([target], {"Another paper": "Not drawn", TITLE: "Invented"})
     [ax] = distances.draw(numbers).axes
     ax.figure.draw_without_rendering()  # the dots find their places
-    [dots] = ax.collections
+    dots, *triangles = ax.collections
     colours = {
         round(float(x), 9): to_hex(colour)
         for (x, _), colour in zip(dots.get_offsets(), dots.get_facecolors(), strict=True)
     }
-    causes = {2.0: "other data", -0.5: distances.WITHIN, -50.0: "unexplained"}
+    causes = {2.0: "other data", -0.5: "reproduced", -50.0: "unexplained"}
+    causes |= {0.5: "reproduced, one seed", 1.25: "undecided"}
     assert colours == {x: distances.COLOURS[cause].lower() for x, cause in causes.items()}
     assert [text.get_text() for text in ax.get_yticklabels()] == ["Invented"]
     assert ax.get_xlim()[0] < -50
+    # What is not finite lies at the edge; what was never reached at the least that is known of it.
+    edge, least = sorted((float(one.get_offsets()[0, 0]) for one in triangles), reverse=True)
+    assert least == 30.0 and 50.0 < edge < ax.get_xlim()[1]
+    outcomes = {"reproduced": 1, "reproduced, one seed": 1, "undecided": 1, "deviates": 4}
+    assert distances.counts(numbers) == outcomes and len(numbers) == 7
 
 
 def test_the_page_shows_the_picture_and_counts_its_dots(tmp_path):
     csv_path = report_example.error_table(tmp_path)
     texts = []
-    for rows in (ROWS, ROWS[3:]):
+    for rows in (ROWS, ROWS[3:7]):
         named = [dataclasses.replace(row, setting=f"kernel={n}; epochs=1") for n, row in enumerate(rows)]
         write_rows(csv_path, named)
         page.write([(csv_path, None)], tmp_path / "index.html")
         texts.append((tmp_path / "index.html").read_text())
-    assert "1 of 3 lie in the grey band" in texts[0] and "grey band" not in texts[1]
+    told = "Of 7 numbers: 1 reproduced; 1 reproduced, one seed; 1 undecided; 4 deviate."
+    assert told in texts[0] and "grey band" not in texts[1]
     [uri] = re.findall(r'src="(data:image/svg[^"]*)"', texts[0])
-    assert "within the margin (1)" in urllib.parse.unquote(uri)
+    assert "reproduced, one seed (1)" in urllib.parse.unquote(uri)

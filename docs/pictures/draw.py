@@ -42,6 +42,7 @@ ABOUT = {
 }
 COLUMNS = {
     "reproduced or agrees": (Verdict.REPRODUCED, Verdict.AGREES),
+    "reproduced, one seed": (Verdict.ONE_SEED,),
     "undecided": (Verdict.UNDECIDED,),
     "deviates or refuted as printed": (Verdict.DEVIATES, Verdict.REFUTED),
     "not comparable": (Verdict.NOT_COMPARABLE,),
@@ -80,7 +81,7 @@ def main() -> int:
     with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE}):
         distances.draw(numbers).savefig(out, dpi=150, metadata={"Software": None})
     print(verdicts(every))
-    print(f"{(numbers['cause'] == distances.WITHIN).sum()} of {len(numbers)} numbers lie within their margins")
+    print(f"{len(numbers)} judged numbers: {distances.counts(numbers)}")
     return 0
 
 

@@ -92,7 +92,7 @@ def write(
         kind_meanings=KINDS,
         findings=[((_HEADING.findall(text) or ["What was found"])[0], text) for text in texts],
         summaries=in_short,
-        n_within=int((numbers["cause"] == distances.WITHIN).sum()),
+        outcomes=distances.counts(numbers),
         n_numbers=len(numbers),
         distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
         papers=papers,

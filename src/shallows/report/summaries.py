@@ -12,7 +12,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.experiments.comparing.table_rows import Row
-from shallows.experiments.comparing.verdicts import Verdict
+from shallows.experiments.comparing.verdicts import AGREEING, Verdict
 
 from . import numbers
 from .pivot import without_size, writer
@@ -109,7 +109,7 @@ def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Summary
 def in_words(verdicts: Iterable[Verdict]) -> str:
     """What the verdicts on its rows say of a claim; those that decide come before those that do not."""
     given = set(verdicts)
-    for_it, against = given & {Verdict.REPRODUCED, Verdict.AGREES}, given & {Verdict.DEVIATES, Verdict.REFUTED}
+    for_it, against = given & {*AGREEING}, given & {Verdict.DEVIATES, Verdict.REFUTED}
     if for_it or against:
         word = "holds in part" if for_it and against else "holds" if for_it else "does not hold"
         return word + (", as far as the runs decide" if Verdict.UNDECIDED in given else "")

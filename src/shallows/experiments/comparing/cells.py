@@ -74,19 +74,33 @@ def row_of(
         spread = printed.get("spread", "")
         margin = uncertainty.margin(text, tolerance, measured, runs, spread)
         scattered = uncertainty.scatters(text, margin, tolerance, runs, spread)
+    interval = _interval(series, definition, measured)
+    judgement = _judged(maker, series, metric, measured, number, margin, scattered, interval, runs, point)
     return maker.row(
         [series["data"]],
         series["method"],
         setting,
         metric,
-        _judged(maker, series, metric, measured, number, margin, scattered, runs, point),
+        judgement,
         printed,
         measured,
         runs,
         is_shown=not measured.n_without or point is not None,
         tolerance=verdicts.criterion_of(definition) if margin is not None and tolerance else "",
         margin=margin,
+        interval=interval if number is not None and judgement[0] in verdicts.DECIDED_BY_INTERVAL else None,
     )
+
+
+def _interval(
+    series: Mapping[str, Any], definition: Mapping[str, Any], measured: Measured
+) -> tuple[float, float] | None:
+    """A 95 % interval of the mean; where some runs never passed a level, from the mean with their last point on."""
+    if not (measured.n_without and "first_passage" in definition and measured.passed is not None):
+        return uncertainty.interval(measured)
+    end = float(max(series["marks"]))
+    least = (sum(measured.values) + measured.n_without * end) / measured.repetitions
+    return math.nextafter(least, math.inf), math.inf
 
 
 def _judged(
@@ -97,6 +111,7 @@ def _judged(
     number: float | None,
     margin: float | None,
     scattered: bool,
+    interval: tuple[float, float] | None,
     runs: Sequence[RunResult],
     point: str | None,
 ) -> tuple[Verdict, str]:
@@ -132,7 +147,9 @@ def _judged(
             return Verdict.NOT_COMPARABLE, f"{reason}; {incomparable}"
         if number is None or number > end:
             return Verdict.NOT_RUN, f"{reason}, where the runs of this scale end"
-        return Verdict.DEVIATES, reason
+        if n_diverged:
+            return Verdict.DEVIATES, reason  # what diverged never gets there
+        return verdicts.judge(number, math.nan, margin or 0.0, interval=interval)[0], reason
     if definition.get("evidence") == verdicts.DERIVED:
         return Verdict.DERIVATION, definition["why"]
     if incomparable:
@@ -143,7 +160,7 @@ def _judged(
         return Verdict.NOT_COMPARABLE, silent
     if reason := verdicts.halved(runs):
         return Verdict.UNDECIDED, reason
-    return verdicts.judge(number, measured.mean, margin or 0.0, scattered)
+    return verdicts.judge(number, measured.mean, margin or 0.0, scattered, interval)
 
 
 def _points(

@@ -92,11 +92,11 @@ def row_of(
 ) -> Row:
     """The row of a claim's number, judged beside what the paper says if it says anything.
 
-    Where no interval for the mean is given, it follows from the repetitions; there is none beside a tolerance, whose
-    margin holds the spread, and none where every repetition has to satisfy the criterion by itself.
+    Where no interval for the mean is given, it follows from the repetitions; there is none where every repetition has
+    to satisfy the criterion by itself.
     """
     claim, margin = maker.comparison["spec"]["claims"][name], None
-    by_mean = not ("tolerance" in claim or claim.get("every_seed")) and claim["evidence"] in verdicts.KINDS
+    by_mean = not claim.get("every_seed") and claim["evidence"] in verdicts.KINDS
     if interval is None and by_mean:
         interval = uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
     if printed and "tolerance" in claim:
@@ -175,7 +175,7 @@ def _judged(
     if margin is not None and printed:
         text, spread = printed["published"], printed.get("spread", "")
         scattered = uncertainty.scatters(text, margin, claim["tolerance"], runs, spread)
-        return verdicts.judge(float(text), measured.mean, margin, scattered)
+        return verdicts.judge(float(text), measured.mean, margin, scattered, interval)
     text, every = verdicts.criterion(claim), measured.values if claim.get("every_seed") else ()
     good = all(verdicts.holds(claim, value) for value in every or [measured.mean])
     if not printed:
@@ -199,7 +199,10 @@ def _judged(
         return verdicts.of_interval(claim, *interval), reason
     if claim.get("paired"):
         return Verdict.UNDECIDED, f"{reason}; one repetition gives no interval"
-    return Verdict.REPRODUCED if good else Verdict.DEVIATES, reason
+    if not good:
+        return Verdict.DEVIATES, reason
+    is_single = measured.count == 1 and len({run.record["run"]["seed"] for run in runs}) <= 1
+    return Verdict.ONE_SEED if is_single else Verdict.REPRODUCED, reason
 
 
 def _is_least(claim: Mapping[str, Any], measured: Measured) -> bool:

@@ -56,7 +56,7 @@ class RowMaker:
         verdict, cause, why = self.explained(
             judgement[0], {"data": words, "method": method, "metric": metric, **setting}
         )
-        if verdict == Verdict.REPRODUCED and evidence == "fact":
+        if verdict in (Verdict.REPRODUCED, Verdict.ONE_SEED) and evidence == "fact":
             verdict = Verdict.AGREES
         elsewhere = f"counted elsewhere: {printed['derived']}" if printed.get("derived") else ""
         low, high = interval or (None, None)

@@ -16,16 +16,29 @@ class Verdict(StrEnum):
     REPRODUCED = (
         "reproduced",
         "✓",
-        "within the tolerance, or as the criterion asks: with several repetitions, for the whole 95 % interval",
+        "the whole 95 % interval of several repetitions lies within the tolerance, or as the criterion asks",
+    )
+    ONE_SEED = (
+        "reproduced, one seed",
+        "✓₁",
+        "a single repetition lies within the tolerance, or as the criterion asks; nothing is known of its scatter",
     )
     AGREES = "agrees", "✓", "a fact that is the same here"
-    DEVIATES = "deviates", "✗", "beyond the tolerance on either side, against the criterion, or not finite"
+    DEVIATES = (
+        "deviates",
+        "✗",
+        "the whole interval, or the single repetition, lies outside of the tolerance or criterion, or is not finite",
+    )
     REFUTED = (
         "refuted as printed",
         "≠",
         "a statement that a run contradicts, and of which the errata give a correction",
     )
-    UNDECIDED = "undecided", "?", "the interval holds both what agrees and what does not, or there is none"
+    UNDECIDED = (
+        "undecided",
+        "?",
+        "the interval lies partly within the tolerance, or the criterion asks for one and there is none",
+    )
     NOT_COMPARABLE = "not comparable", "○", "measured at another scale, on other data, or beside no printed number"
     NOT_RUN = "not run", "", "not measured; the reason is given"
     DERIVATION = (
@@ -53,11 +66,16 @@ class Verdict(StrEnum):
     @property
     def css(self) -> str:
         """The class that colours it."""
-        return self.replace(" ", "-")
+        return self.replace(",", "").replace(" ", "-")
 
 
+#: What agrees with a printed number or statement.
+AGREEING = (Verdict.REPRODUCED, Verdict.ONE_SEED, Verdict.AGREES)
 #: Of what nothing was measured.
 UNMEASURED = (Verdict.NOT_RUN, Verdict.QUOTATION)
+
+#: Verdicts that an interval may have led to.
+DECIDED_BY_INTERVAL = (Verdict.REPRODUCED, Verdict.DEVIATES, Verdict.UNDECIDED)
 
 #: What a printed item may be, and what that means.
 KINDS = {
@@ -89,6 +107,7 @@ PRECEDENCE = (
     Verdict.DEVIATES,
     Verdict.REFUTED,
     Verdict.UNDECIDED,
+    Verdict.ONE_SEED,
     Verdict.REPRODUCED,
     Verdict.AGREES,
     Verdict.NOT_COMPARABLE,
@@ -102,6 +121,8 @@ ROUNDED_SIZE = 0.1
 
 #: Why a number is undecided whose repetitions scatter.
 SCATTERED = "the repetitions scatter by more than a quarter of the printed number"
+#: Why a number is undecided whose interval is neither within its margin nor outside of it.
+STRADDLING = "the 95 % interval of the mean lies partly within the margin"
 
 
 def halved(runs: Sequence[Any]) -> str:
@@ -119,15 +140,30 @@ def diverged(n: int, n_runs: int) -> str:
     return f"{DIVERGED} in {n} of {n_runs} runs"
 
 
-def judge(published: float, measured: float, margin: float, scattered: bool = False) -> tuple[Verdict, str]:
-    """The verdict on two numbers, and why.
+def judge(
+    published: float,
+    measured: float,
+    margin: float,
+    scattered: bool = False,
+    interval: tuple[float, float] | None = None,
+) -> tuple[Verdict, str]:
+    """The verdict on a measured number beside a printed one, and why.
 
-    ``reproduced`` where they lie within the margin of each other, ``undecided`` where the scatter of the repetitions
-    alone makes it so wide, else ``deviates``; so does a NaN.
+    Several repetitions have a 95 % interval: ``reproduced`` where all of it lies within the margin of the printed
+    number, ``deviates`` where none of it does, else ``undecided``. It is undecided too where the scatter of the
+    repetitions makes the margin so wide that it decides nothing. One repetition has no interval: ``reproduced, one
+    seed`` where it lies within the margin, else ``deviates``; so does a NaN.
     """
-    if not abs(measured - published) <= margin:
+    if interval is None:
+        return (Verdict.ONE_SEED if abs(measured - published) <= margin else Verdict.DEVIATES), ""
+    low, high = interval
+    if low - published > margin or published - high > margin:
         return Verdict.DEVIATES, ""
-    return (Verdict.UNDECIDED, SCATTERED) if scattered else (Verdict.REPRODUCED, "")
+    if scattered:
+        return Verdict.UNDECIDED, SCATTERED
+    if published - low <= margin and high - published <= margin:
+        return Verdict.REPRODUCED, ""
+    return Verdict.UNDECIDED, "" if high == math.inf else STRADDLING
 
 
 def holds(claim: Mapping[str, Any], value: float) -> bool:
