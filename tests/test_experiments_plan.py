@@ -158,6 +158,72 @@ def test_a_path_can_be_read():
     assert len(slug({f"parameter_{i}": i for i in range(50)}, 0)) < 80
 
 
+def changed(changes, **settings):
+    """The plan of the small configuration with changed parameters."""
+    return Plan.load(PROJECT, {"configuration": str(PROJECT / ".test/config"), "changes": changes, **settings})
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"bandwidth": 8}, {"bandwidth": 8, "rank": 20}),
+        ({"bandwidth": "8.5", "max_epochs": "1e1"}, {"bandwidth": 8.5, "max_epochs": 10.0}),  # as on a command line
+        ({"EigenPro": {"rank": 30}}, {"bandwidth": 5.0, "rank": 30}),
+        ({"rank": 10, "EigenPro": {"rank": 30}}, {"rank": 30}),
+        ({"step_size": None}, {"step_size": None}),  # a parameter that only the method has
+    ],
+)
+def test_parameters_of_a_target_can_be_changed_and_its_results_go_elsewhere(changes, expected):
+    plan, usual = changed({"small_table": changes}), changed({})
+    for run in plan.runs("demo").values():
+        assert {name: run.parameters[name] for name in expected} == expected
+    assert not set(plan.runs("demo")) & set(usual.runs("demo"))
+    assert re.fullmatch(r"results/changes/small_table-[A-Za-z_-]+-[0-9a-f]{10}", plan.configuration.settings["results"])
+    assert usual.configuration.settings["results"] == "results"
+    assert changed({"small_table": changes}, results="mine").configuration.settings["results"] == "mine"
+
+
+def test_a_changed_parameter_is_told_beside_the_paper_and_changes_no_other_target():
+    (series,) = changed({"small_table": {"bandwidth": 8, "batch_size": 16}}).series("small_table", "demo")
+    assert series.altered == {"bandwidth": (8, 5.0), "batch_size": (16, "its default")}
+    whole = Plan.load(PROJECT, {"changes": {"eigenpro_table6": {"damping": 0.5}}})
+    for target in ("eigenpro_table8", "eigenpro_fig3_eigenspectrum"):
+        assert whole.series(target, "demo") == own_plan().series(target, "demo")
+    # Two of its methods have a damping, and the others stay as they are.
+    dampings = {one.method: one.parameters.get("damping") for one in whole.series("eigenpro_table6", "demo")}
+    assert dampings == {"EigenPro": 0.5, "EigenPro (ours)": 0.5, "Pegasos": None, "Pegasos (ours)": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"small_tabel": {"bandwidth": 8}}, "There is no target 'small_tabel'. Did you mean 'small_table'"),
+        (
+            {"small_table": {"bandwith": 8}},
+            "'bandwith'. Did you mean 'bandwidth'",
+        ),
+        ({"small_table": {"EigenPro": {"rnak": 8}}}, "'rnak'. Did you mean 'rank'"),
+        ({"small_table": {"EigenPro": 8}}, "EigenPro is a method of small_table, and not a parameter"),
+        ({"small_table": 8}, "8 is not of type 'object'"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_refused(changes, message):
+    with pytest.raises(ShallowsError, match=re.escape(message)):
+        changed(changes)
+
+
+def test_what_the_rows_of_a_target_differ_in_cannot_be_changed():
+    target, axis = next(
+        (target, axis)
+        for target, spec in own_plan().targets.items()
+        for axis, choices in spec["settings"].items()
+        if isinstance(choices, str)
+    )
+    changes = {target: {own_plan().targets[target]["settings"][axis]: 8}}
+    with pytest.raises(ShallowsError, match=f"The rows of {target} differ in "):
+        Plan.load(PROJECT, {"changes": changes})
+
+
 def test_seeds_of_the_configuration_replace_those_of_the_targets():
     assert {run.seed for run in small(seeds=[4, 5, 6]).runs("demo").values()} == {4, 5, 6}
 

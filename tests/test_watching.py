@@ -6,10 +6,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from shallows import cli
 from shallows.errors import ShallowsError
 from shallows.experiments import command_line, watching
+from shallows.experiments.planning.plan import Plan
 from shallows.experiments.user_data import file_fit
 from shallows.reference import drawing
 from shallows.utils import project
@@ -215,3 +217,26 @@ def test_the_commands_are_snakemakes_with_the_projects_rules(monkeypatch, tmp_pa
         [*first, "2", "compare", "--config", "dataset=my.csv", "task=regression"],
         [*first, "all", "eigenpro_table6", "--config", "scale=laptop"],
     ]
+
+
+def test_reproduce_writes_changed_parameters_into_a_file_of_settings(tmp_path, monkeypatch, capsys):
+    """Results, and the log, go to a folder of their own, whose table is printed."""
+    asked = []
+
+    def watch(words, log):
+        asked.extend(words)
+        (log.parents[1] / "tables").mkdir(parents=True)
+        (log.parents[1] / "tables" / "eigenpro_table6.md").write_text("# A table", encoding="utf-8")
+        return 0
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(watching, "watch", watch)
+    changes = ["bandwidth=8", "damping=1e-2", "Pegasos.step_size=None"]
+    assert cli.main(["reproduce", "eigenpro_table6", "--scale", "laptop", "--set", *changes]) == 0
+    overlay = asked[asked.index("--configfile") + 1]
+    assert yaml.safe_load((tmp_path / overlay).read_text()) == {
+        "changes": {"eigenpro_table6": {"bandwidth": 8, "damping": 0.01, "Pegasos": {"step_size": None}}}
+    }
+    plan = Plan.load(PROJECT, {**yaml.safe_load((tmp_path / overlay).read_text()), "scale": "laptop"})
+    assert overlay == f"{plan.configuration.settings['results']}/changes.yaml"
+    assert "# A table" in capsys.readouterr().out

@@ -1,5 +1,6 @@
 """What a change of the configuration makes out of date, and how a person is told of it: one small target, run once."""
 
+import json
 import re
 
 import pytest
@@ -64,6 +65,23 @@ def test_a_dry_run_says_in_few_words_what_has_changed(project, edit, old, new, j
     assert changed and not [reason for reason in changed if len(reason) > 400 or re.search(r"[{}\[\]]", reason)]
     before, _, now = " ".join(changed).partition("now: ")
     assert f"{told} (" in before and f"{told} (" in now
+
+
+def test_an_overlay_changes_one_parameter_and_leaves_the_results_that_are_there(project):
+    (project / "mine.yaml").write_text("changes: {small_table: {bandwidth: 4, max_epochs: 1}}\n")
+    before = {path: path.stat().st_mtime_ns for path in (project / "results").rglob("*") if path.is_file()}
+    done = snakemake(project, "small_table", "--configfile", "mine.yaml", *SMALL)
+    assert done.returncode == 0, done.stdout
+    [place] = re.findall(r"^Results with changed parameters: (\S+)$", done.stdout, re.MULTILINE)
+    assert re.fullmatch(r"results/changes/small_table-\S+/demo", place)
+    table = (project / place / "tables" / "small_table.md").read_text()
+    assert "Error on handwritten digits" in table
+    records = [json.loads(path.read_text()) for path in (project / place).rglob("record.json")]
+    assert [one["run"]["parameters"]["bandwidth"] for one in records] == [4, 4]
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    # The same file again asks for nothing more, and without it the usual results are up to date.
+    assert "Nothing to be done" in snakemake(project, "small_table", "--configfile", "mine.yaml", *SMALL).stdout
+    assert planned(project, "small_table")[0] == {}
 
 
 def test_a_crate_is_refused_where_the_configuration_would_not_produce_a_table(project, edit, monkeypatch):

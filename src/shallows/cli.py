@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shallows import __version__
 from shallows.errors import ShallowsError
@@ -141,6 +141,8 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument("--test-file", help="rows to test on (default: a fifth of the rows of FILE)")
     reproduce = command(rooms, "reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
     reproduce.add_argument("targets", nargs="+", metavar="TARGET")
+    words = "change parameters of the targets, with results in a folder of their own: bandwidth=8 Pegasos.batch_size=64"
+    reproduce.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help=words)
     report = command(rooms, "report", _report, "draw the page of a scale from the reference results, without training")
     for one in (compare, reproduce):
         one.add_argument("--cores", default="all", help="(default: %(default)s)")
@@ -340,14 +342,36 @@ def _compare(chosen: argparse.Namespace) -> int:
     return watching.watch(words, Path("results", "own", "compare.log"))
 
 
+def changes_file(results: Path, targets: Sequence[str], words: list[str]) -> tuple[Path, Path]:
+    """Write changed parameters of targets as a file of settings; returns the folder of their results, and the file."""
+    from shallows.datasets.files import write_json
+    from shallows.experiments.planning import configuration
+    from shallows.experiments.user_data import file_fit
+
+    parameters: dict[str, Any] = {}
+    for name, value in file_fit.parameters_of(words).items():
+        method, _, own = name.rpartition(".")
+        if method:
+            parameters.setdefault(method, {})[own] = value
+        else:
+            parameters[name] = value
+    changes = configuration.with_numbers(dict.fromkeys(targets, parameters))
+    folder = Path(configuration.folder_of_changes(results, changes))
+    write_json(folder / "changes.yaml", {"changes": changes})
+    return folder, folder / "changes.yaml"
+
+
 def _reproduce(chosen: argparse.Namespace) -> int:
     from shallows.experiments import watching
 
     words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
-    results = Path("results", chosen.scale)
-    status = watching.watch(
-        [*words, *chosen.targets, "--config", f"scale={chosen.scale}"], results / "logs" / "make.log"
-    )
+    words += chosen.targets
+    folder = Path("results")
+    if chosen.set:
+        folder, overlay = changes_file(folder, chosen.targets, chosen.set)
+        words += ["--configfile", str(overlay)]
+    results = folder / chosen.scale
+    status = watching.watch([*words, "--config", f"scale={chosen.scale}"], results / "logs" / "make.log")
     for target in chosen.targets if status == 0 else ():
         if (table := results / "tables" / f"{target}.md").exists():
             print(table.read_text(encoding="utf-8"))

@@ -141,6 +141,12 @@ def tell_of_idle_gpu():
         )
 
 
+def tell_of_changes():
+    """Say where the results of changed parameters go."""
+    if config["changes"]:
+        print(f"Results with changed parameters: {RESULTS}/{SCALE}", file=sys.stderr)
+
+
 def start_fork_server():
     """Start the process that spares jobs their imports, where there are more than a few of them in this environment."""
     if len(planned_jobs()) > 8 and not DEPLOYED:

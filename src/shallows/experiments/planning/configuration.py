@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 
 from ..setting_text import selects
 from . import costs, retired
+from .runs import digest
 
 #: From the quick demonstration to the sizes of the papers.
 SCALES = ("demo", "laptop", "paper")
@@ -60,10 +62,15 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     """Read and check every configuration file below ``root``; ``settings`` overrule those of ``config.yaml``."""
     root = Path(root)
     schemas = root / "workflow" / "schemas"
-    settings = {**read_yaml(root / "config" / "config.yaml"), **(settings or {})}
+    usual = read_yaml(root / "config" / "config.yaml")
+    settings = {**usual, **(settings or {})}
+    settings["changes"] = with_numbers(settings.get("changes") or {})
     settings["seeds"] = _as_seeds(settings.get("seeds"))
     retired.check(settings, "the configuration")
     check(settings, schemas / "config.schema.yaml", "the configuration")
+    # Results of changed parameters never replace those of the targets as they are; another folder is the user's choice.
+    if settings["changes"] and settings["results"] == usual["results"]:
+        settings["results"] = folder_of_changes(settings["results"], settings["changes"])
     for path in (root.resolve(), Path.cwd(), settings["results"], settings["data"]):
         refuse_braces(path)
     folder = Path(settings["configuration"] or root / "config")
@@ -92,6 +99,27 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     loaded = Configuration(root, settings, variants, methods["methods"], papers, published, *compared)
     _check_chains(loaded, folder / "datasets.yaml")
     return loaded
+
+
+def folder_of_changes(results: str | Path, changes: Mapping[str, Any]) -> str:
+    """The folder of the results of changed parameters, below that of all results."""
+    parts = [f"{target}-{'-'.join(map(str, parameters))}" for target, parameters in changes.items()]
+    readable = re.sub(r"[^A-Za-z0-9_.-]+", "", "-".join(parts))[:60]
+    return f"{results}/changes/{readable}-{digest(changes)}"
+
+
+def with_numbers(given: Any) -> Any:
+    """A value with the numbers that it has as texts: all those of a command line, and 1e-3 in a YAML file."""
+    if isinstance(given, Mapping):
+        return {name: with_numbers(value) for name, value in given.items()}
+    if isinstance(given, list):
+        return [with_numbers(value) for value in given]
+    if not isinstance(given, str):
+        return given
+    for read in (int, float):
+        with suppress(ValueError):
+            return read(given)
+    return {"None": None, "null": None, "True": True, "true": True, "False": False, "false": False}.get(given, given)
 
 
 def _as_seeds(given: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from ..identity import code, signatures
 from . import configuration, costs, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
-from .runs import Preconditioner, Run, Series, fixed_parameters
+from .runs import Preconditioner, Run, Series, digest, fixed_parameters
 
 #: Forms in which a target leaves its numbers, and its picture where it has one, by their folder.
 PRODUCTS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
@@ -55,11 +55,19 @@ class Plan:
                 target_entry.check_data(target, spec)
                 target_entry.check_series(target, spec, self.configuration.methods)
                 found[target] = {**spec, "paper": name}
+        for target, changes in self._changes.items():
+            with placed("changes"):
+                _check_changes(target, look_up("target", target, found), changes, self.configuration.methods)
         for target, spec in found.items():
             with placed(f"target {target}, metrics"):
                 for one in target_entry.printed_targets(spec):
                     look_up("target", one, found)
         return found
+
+    @property
+    def _changes(self) -> dict[str, dict[str, Any]]:
+        """Parameters that a person changes, by target."""
+        return self.configuration.settings.get("changes") or {}
 
     @cached_property
     def items(self) -> configuration.Items:
@@ -154,7 +162,7 @@ class Plan:
 
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
         at = spec["scales"][scale]
-        absent = self.absent(target, scale)
+        absent, changes = self.absent(target, scale), self._changes.get(target, {})
         for group in at["runs"]:
             # What is not there may be asked for all the same: its runs come into being once it is.
             words = [word for word in _chosen("dataset", group.get("data"), at["data"]) if word not in absent]
@@ -179,6 +187,10 @@ class Plan:
                 fixed = fixed_parameters(definition, task)
                 own |= {name: value for name, value in fixed.items() if name not in own}
                 parameters = {**own, **here, **data.get("parameters", {})}
+                changed = _changed(changes, spec, method, definition, parameters, task)
+                before = {name: parameters.get(name, "its default") for name in changed}
+                altered |= {name: (value, before[name]) for name, value in changed.items() if before[name] != value}
+                parameters |= changed
                 _check_parameters(definition, parameters, task)
                 run = Run(scale, data["dataset"], "", entry["method"], parameters, 0, marks, unit)
                 runs = [
@@ -361,6 +373,49 @@ def _axes(
             yield [(axis, str(value), {choices: value}) for value in wanted[axis]]
         else:
             yield [(axis, str(word), choices[word]) for word in _chosen(axis, wanted.get(axis), choices)]
+
+
+def _changed(
+    changes: Mapping[str, Any],
+    spec: Mapping[str, Any],
+    method: str,
+    definition: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    task: str,
+) -> dict[str, Any]:
+    """The changed parameters of one method of a target: those for all methods that it has, then those for it alone."""
+    place = definition["call"].get(task) or definition["call"].get("any")
+    known = {*parameters, *((place and signatures.parameters(place)) or ())}
+    for_all = {name: value for name, value in changes.items() if name not in spec["methods"] and name in known}
+    return {**for_all, **changes.get(method, {})}
+
+
+def _check_changes(
+    target: str, spec: Mapping[str, Any], changes: Mapping[str, Any], methods: Mapping[str, Any]
+) -> None:
+    """Refuse changes of what no method of a target has, and of what tells the rows of its table apart."""
+    known, changed = set(spec["methods"]), dict[str, Any]()
+    for entry in spec["methods"].values():
+        known |= {*entry.get("parameters", {})}
+        for place in look_up("method", entry["method"], methods)["call"].values():
+            known |= {*(signatures.parameters(place) or ())}
+    for name, value in changes.items():
+        if name in spec["methods"] and not isinstance(value, Mapping):
+            raise ConfigurationError(
+                f"{name} is a method of {target}, and not a parameter. Write {{{name}: {{parameter: value}}}}."
+            )
+        changed |= value if name in spec["methods"] else {name: value}
+    for name in changed:
+        look_up(f"parameter or method of {target}", name, known)
+    for axis, choices in spec["settings"].items():
+        varied = {choices} if isinstance(choices, str) else set().union(*choices.values())
+        before = [] if isinstance(choices, str) else [digest(one) for one in choices.values()]
+        after = [] if isinstance(choices, str) else [digest({**one, **changed}) for one in choices.values()]
+        if varied & {*changed} and (isinstance(choices, str) or len({*after}) < len({*before})):
+            names = ", ".join(sorted(varied & {*changed}))
+            raise ConfigurationError(
+                f"The rows of {target} differ in {names} (its setting {axis!r}). A change would make them all the same."
+            )
 
 
 def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str) -> None:
