@@ -56,6 +56,7 @@ explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost
 
 leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE: make leaderboard DATASET=mnist SCALE=laptop
 	@page=$$($(BIN)/python -m shallows.experiments.dataset_leaderboard $(DATASET) --scale $(SCALE)) && \
+		$(BIN)/python -m shallows.experiments.running.snakemake_process && \
 		$(BIN)/snakemake --cores $(CORES) --quiet reason -- "$$page" && echo "The leaderboard: $(CURDIR)/$$page"
 
 bench: $(READY) ## the benchmark against other packages, in an environment of its own

@@ -4,8 +4,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
+import psutil
 import pytest
 import yaml
 
@@ -63,10 +65,10 @@ def the_record(results):
     return json.loads(path.read_text())
 
 
-def interrupted(project, results):
-    """Start, wait for the second checkpoint, and kill everything."""
+def begun(words, project, results):
+    """Start, and wait for the second checkpoint."""
     process = subprocess.Popen(
-        command("slow_table", *options(results)),
+        words,
         cwd=project,
         env=environment(project),
         stdout=subprocess.DEVNULL,
@@ -80,6 +82,12 @@ def interrupted(project, results):
         assert time.monotonic() < deadline, "no checkpoint was written"
         written |= {path.stat().st_mtime_ns for path in (project / results).rglob("checkpoint.npz")}
         time.sleep(0.01)
+    return process
+
+
+def interrupted(project, results):
+    """Start, wait for the second checkpoint, and kill everything."""
+    process = begun(command("slow_table", *options(results)), project, results)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=60)
     assert not list((project / results).rglob("runs/**/record.json")), "it ended before it could be interrupted"
@@ -99,7 +107,10 @@ def test_killed_with_everything_it_goes_on_where_it_was_to_the_same_numbers(proj
     assert not names & {"record.json", "curve.csv", "slow_table.csv"}
     locked = snakemake(project, "slow_table", *options("killed"))
     assert locked.returncode != 0 and "lock" in locked.stdout.lower()
-    assert snakemake(project, "--unlock", *options("killed")).returncode == 0
+    # What make, compare and reproduce do before they start Snakemake.
+    unlock = [sys.executable, "-m", "shallows.experiments.running.snakemake_process"]
+    assert subprocess.run(unlock, cwd=project, env=environment(project)).returncode == 0
+    assert not list(project.glob(".snakemake/locks/*"))
     records = []
     for results in ("killed", "calm"):
         done = snakemake(project, "slow_table", *options(results))
@@ -108,3 +119,18 @@ def test_killed_with_everything_it_goes_on_where_it_was_to_the_same_numbers(proj
     resumed, calm = records
     assert resumed["resumes"] == 1 and calm["resumes"] == 0
     assert_same_numbers(resumed, calm)
+
+
+def test_after_sigterm_to_the_command_its_snakemake_and_the_training_have_ended_and_the_folder_is_unlocked(project):
+    settings = project / "config" / "config.yaml"
+    given = yaml.safe_load(settings.read_text()) | {"results": "ended", "checkpoint_seconds": 0.2}
+    settings.write_text(yaml.safe_dump(given))
+    words = [sys.executable, "-m", "shallows.experiments.watching", "--cores", "1", "slow_table"]
+    process = begun(words, project, "ended")
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert len(family) >= 2
+    process.terminate()
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    assert not list(project.glob(".snakemake/locks/*"))
+    assert not list((project / "ended").rglob("runs/**/record.json")), "it ended before it could be interrupted"

@@ -12,8 +12,12 @@ from shallows.experiments.identity import code, source_code
 from shallows.experiments.planning import placement, requests, slurm
 from shallows.experiments.planning.plan import SCALES, Plan
 from shallows.experiments.planning.runs import digest
-from shallows.experiments.running import fork_server
+from shallows.experiments.running import fork_server, snakemake_process
 from shallows.experiments.user_data import comparison as user_data
+
+# A lock that this process leaves behind is then known to be its own.
+if workflow.is_main_process:
+    snakemake_process.register()
 
 # Whether jobs have environments of their own, of workflow/envs/.
 DEPLOYED = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.experiments.comparing.table_rows import Row, counts_by_kind, read_rows
@@ -27,6 +31,7 @@ from shallows.utils.progress import duration
 
 from .command_line import one_sentence
 from .planning.configuration import SCALES
+from .running import snakemake_process
 
 #: What Snakemake says while all is well, and the line that each run ends with.
 _CHATTER = re.compile(
@@ -118,28 +123,89 @@ def outcome(results: Path) -> Iterator[str]:
 
 
 def watch(words: Sequence[str], log: Path) -> int:
-    """Run Snakemake with these words, show what a person wants and keep all in a log; returns its exit status."""
+    """Run Snakemake with these words, show what a person wants and keep all in a log; returns its exit status.
+
+    A signal that ends this program ends Snakemake and its jobs too. The status is then 128 plus the signal's number, as
+    in a shell.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
     report, screen, command = "", Screen(begun), [sys.executable, "-m", "snakemake", *words]
-    # Ctrl-C reaches Snakemake too, which ends its jobs and says so; this program goes on reading until then.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        with (
-            log.open("w", encoding="utf-8") as file,
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1) as child,
-        ):
-            for line in child.stdout:
-                file.write(line)
-                report = line.rstrip() if line.startswith("The comparison's report:") else report
-                for shown in screen.lines(line, time.monotonic()):
-                    print(shown, flush=True)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    if snakemake_process.remove_stale_lock():
+        print("An earlier run in this folder was killed. Its lock is removed, and what it finished is used.")
+    stopped: list[int] = []
+    refused = False
+    with (
+        log.open("w", encoding="utf-8") as file,
+        _ending_with_this_program(stopped) as children,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            bufsize=1,
+            env={**os.environ, snakemake_process.WATCHER: str(os.getpid())},
+        ) as child,
+    ):
+        children.append(child)
+        for line in child.stdout:
+            file.write(line)
+            report = line.rstrip() if line.startswith("The comparison's report:") else report
+            refused = refused or line.startswith("LockException")
+            if refused or (stopped and stopped[0] != signal.SIGINT):
+                continue  # how Snakemake ends and what it says of its lock is in the log
+            for shown in screen.lines(line, time.monotonic()):
+                print(shown, flush=True)
+    if stopped:
+        snakemake_process.remove_stale_lock()  # it was killed, or ended before it could unlock
+    if refused:
+        print(f"Error: {_who_holds_the_lock(command)}", file=sys.stderr)
     print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}; log: {log}")
     if report and child.returncode == 0:
         print(report)
-    return child.returncode
+    return 128 + stopped[0] if stopped and child.returncode != 0 else child.returncode
+
+
+@contextmanager
+def _ending_with_this_program(stopped: list[int]) -> Iterator[list[subprocess.Popen[str]]]:
+    """Note the signals that ask this program to end, and then end the process that the block adds to the list."""
+    children: list[subprocess.Popen[str]] = []
+
+    def end(number: int) -> None:
+        while not children:  # the signal came before the process was started
+            time.sleep(0.1)
+        # A terminal sends Ctrl-C to Snakemake and its jobs too, and they have some seconds to end by themselves.
+        snakemake_process.end(children[0], 3.0 if number == signal.SIGINT else 0.0)
+
+    def note(number: int, _: Any) -> None:
+        stopped.append(number)
+        if len(stopped) == 1:
+            threading.Thread(target=end, args=[number], daemon=True).start()
+
+    before = {}
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        # nohup lets SIGHUP be ignored, and then nothing ends.
+        if number is not None and not (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
+            before[number] = signal.signal(number, note)
+    try:
+        yield children
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _who_holds_the_lock(command: Sequence[str]) -> str:
+    """What to do about the lock of the present folder, with which Snakemake refused to start."""
+    here = Path.cwd()
+    if held := snakemake_process.holders():
+        numbers = " ".join(str(number) for number, _ in held)
+        return f"another run works in {here} (process {numbers}). Wait until it has ended, or end it: kill {numbers}"
+    unlock = f"cd {shlex.quote(str(here))} && {shlex.join([*command[:3], '--unlock', *command[3:]])}"
+    return (
+        f"{here} is locked by a run that this machine knows nothing of. Make sure that no Snakemake works in this "
+        f"folder, also on other machines. Then remove the lock, and give your command again:\n    {unlock}"
+    )
 
 
 def check_cores(given: str) -> str:

@@ -97,6 +97,9 @@ def main(address: str, listener_number: str) -> None:
     listener = socket.socket(fileno=int(listener_number))
     threading.Thread(target=_end_with_parent, args=[Path(address)], daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(
+        signal.SIGTERM, signal.SIG_IGN
+    )  # it is sent to the jobs; this process ends with the one that started it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     _import()
     while True:
@@ -131,6 +134,7 @@ def _import() -> None:
 def _run(connection: socket.socket) -> None:
     """Run the script of a request in this process, a fork, and end it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     length, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
     words = b""
