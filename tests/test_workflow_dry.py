@@ -245,15 +245,16 @@ def test_a_profile_sets_resources_by_the_name_of_a_stage(project, tmp_path):
 
 
 def test_nothing_private_of_snakemake_is_used():
-    """`workflow.basedir` and its like are documented; of its machinery only the planned jobs and whether they
-    have environments of their own are read."""
+    """`workflow.basedir` and its like are documented. Of its machinery only these are read: the planned jobs, whether
+    they have their own environments, the numbers of cores and jobs, and whether this process runs the workflow."""
     for path in [
         PROJECT / "Snakefile",
         PROJECT / "workflow" / "Snakefile",
         *(PROJECT / "workflow/rules").glob("*.smk"),
     ]:
         used = set(re.findall(r"\bworkflow\.(\w+)", path.read_text()))
-        assert used <= {"current_basedir", "dag", "deployment_settings", "rules"}, path
+        documented = {"current_basedir", "rules"}
+        assert used <= documented | {"dag", "deployment_settings", "resource_settings", "is_main_process"}, path
 
 
 def test_make_takes_the_scale_that_it_is_given():
