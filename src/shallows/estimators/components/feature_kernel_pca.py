@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from ... import arrays, training
-from ...errors import ShallowsError, UnknownNameError
+from ...errors import UnknownNameError
 from ...features.design import Design
 from ...solvers.examples import Examples
 from ...solvers.feature_components import SOLVERS
@@ -29,6 +30,17 @@ MAPS = LazyTable(
     {"fourier": ".fourier_features:FourierFeatures", "nystrom": ".nystroem_features:NystroemFeatures"},
 )
 """The transformers by the names of their maps."""
+
+
+def _takes_streams(model: Any) -> bool:
+    if model.solver in SOLVERS and not SOLVERS[model.solver].streams:
+        able = ", ".join(repr(name) for name, solver in SOLVERS.items() if solver.streams)
+        raise AttributeError(
+            f"partial_fit needs a solver that sees rows once ({able}), and solver={model.solver!r} goes over all rows "
+            "again and again."
+        )
+    return True
+
 
 SAMPLE = 2000  # rows whose components a training starts from
 
@@ -212,11 +224,7 @@ class FeatureKernelPCA(ComponentEstimator):
 
     # ---------------------------------------------------------------------------------------- streams
 
-    def _learn_stream(self, source: Iterator[Batch], *given: Any) -> Any:
-        if not SOLVERS[self.solver].streams:
-            told = f"solver={self.solver!r} goes over all rows again and again, and a stream shows them once."
-            raise ShallowsError(f"{told} Take solver='oja', or another one, for partial_fit.")
-        return super()._learn_stream(source, *given)
+    partial_fit = available_if(_takes_streams)(ComponentEstimator.partial_fit)
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
         return Examples(self._points(rows[0], np.arange(rows[0].shape[0]), device))
