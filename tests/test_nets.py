@@ -203,6 +203,15 @@ def test_features_are_the_activations_recomputed_by_hand():
     np.testing.assert_allclose(net.predict_proba(x)[7], shares, rtol=1e-9)
 
 
+@needs_torch
+def test_parameters_that_are_set_after_a_fit_change_no_output():
+    x, y = bars()
+    net = tiny().fit(x, y)
+    before = net.transform(x), net.decision_function(x)
+    net.set_params(architecture="lenet", dtype="float64", image_shape=(4, 4, 4), batch_size=1)
+    assert np.array_equal(net.transform(x), before[0]) and np.array_equal(net.decision_function(x), before[1])
+
+
 # Inputs
 
 
