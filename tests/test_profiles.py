@@ -49,6 +49,8 @@ def test_every_key_of_a_profile_is_an_option_of_snakemake(name, monkeypatch):
 def test_snakemake_alone_uses_all_cores_of_the_machine(words, cores, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["snakemake", *words])
     assert read("default").get("cores") == ("all" if cores else None)
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", "profiles/slurm")
+    assert "cores" not in read("default")
 
 
 @pytest.mark.parametrize(("words", "cores"), [([], available_cpu_count()), (["--cores", "1"], 1), (["-c1"], 1)])

@@ -67,15 +67,16 @@ def test_a_dry_run_says_in_few_words_what_has_changed(project, edit, old, new, j
     assert f"{told} (" in before and f"{told} (" in now
 
 
-def test_an_overlay_changes_one_parameter_and_leaves_the_results_that_are_there(project):
-    (project / "mine.yaml").write_text("changes: {small_table: {bandwidth: 4, max_epochs: 1}}\n")
+def test_an_overlay_changes_parameters_and_leaves_the_results_that_are_there(project):
+    """With this step both runs diverge, which is a result: the table is made and says so."""
+    (project / "mine.yaml").write_text("changes: {small_table: {bandwidth: 4, step_size: 1e5}}\n")
     before = {path: path.stat().st_mtime_ns for path in (project / "results").rglob("*") if path.is_file()}
     done = snakemake(project, "small_table", "--configfile", "mine.yaml", *SMALL)
     assert done.returncode == 0, done.stdout
     [place] = re.findall(r"^Results with changed parameters: (\S+)$", done.stdout, re.MULTILINE)
     assert re.fullmatch(r"results/changes/small_table-\S+/demo", place)
     table = (project / place / "tables" / "small_table.md").read_text()
-    assert "Error on handwritten digits" in table
+    assert "Error on handwritten digits" in table and "| diverged " in table
     records = [json.loads(path.read_text()) for path in (project / place).rglob("record.json")]
     assert [one["run"]["parameters"]["bandwidth"] for one in records] == [4, 4]
     assert {path: path.stat().st_mtime_ns for path in before} == before
