@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from inspect import signature
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
+import promises_example
 from bad_input_example import (
     OTHERS,
     each_map,
@@ -19,6 +23,7 @@ from bad_input_example import (
 )
 from engine_example import EUCLIDEAN, sample
 from estimators_example import published
+from promises_example import EVERY, targets, unfitted
 from shallows import (
     DoublyStochasticNoveltyDetector,
     EigenProCentresRegressor,
@@ -240,3 +245,95 @@ def test_a_function_that_overflows_at_a_new_point_is_refused_there(Estimator, dt
     with pytest.raises(ShallowsError, match=f"which lead beyond the numbers of {dtype}") as raised:
         model.predict(new * {"float32": 1e25, "float64": 1e200}[dtype])
     assert ("dtype='float64'" in str(raised.value)) is (dtype == "float32")
+
+
+# -------------------------------------------------------------------------------- all three, in every estimator
+
+ROWS = np.random.default_rng(0).normal(size=(120, 3))
+SAYS_TO_SCALE = r"(?i)scale|StandardScaler|bandwidth must lie between|squares are beyond|beyond the numbers"
+# Of inner products, which are no functions of X divided by a scale.
+OF_THE_ORIGIN = ("AMMClassifier", "LinearSVMClassifier", "PolynomialFeatures", "TensorSketch")
+REGRESSORS = [name for name in EVERY if name.endswith("Regressor")]
+WEIGHTED = [name for name in EVERY if "sample_weight" in signature(unfitted(name).fit).parameters]
+BINS = {"n_grids": 5, "n_bins": 64}
+
+
+def predicted_or_refused(model, X, y, says, **options):
+    """The outputs of a fit at its rows, or None if it is refused in words that say what to do."""
+    try:
+        return promises_example.outputs(model.fit(X, y, **options), X)
+    except ShallowsError as error:
+        assert re.search(says, str(error)), str(error)
+        return None
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in OF_THE_ORIGIN])
+def test_rows_at_any_scale_give_the_model_of_scaled_rows_or_are_refused(name, precision):
+    y, options = targets(name, ROWS), {"dtype": precision, **BINS}
+    expected = promises_example.outputs(unfitted(name, **options).fit(ROWS, y), ROWS)
+    scales = {"float32": [1e-40, 1e-20, 1e18, 1e36], "float64": [1e-200, 1e-20, 1e160]}
+    for scale in scales[precision]:
+        found = predicted_or_refused(unfitted(name, **options), ROWS * scale, y, SAYS_TO_SCALE)
+        if scale == 1e-20 and precision == "float64":
+            assert found is not None
+        for mine, its in zip(found or [], expected, strict=found is not None):
+            assert np.abs(mine - its).max() <= 0.05 * np.abs(its).max()
+
+
+@pytest.mark.parametrize("name", ["NystroemFeatures", "RBFNetwork", "LowRankLinearizedSVMClassifier"])
+def test_kernel_values_of_tiny_rows_in_float32_are_refused_in_the_fit(name):
+    tiny = (ROWS * 1e-20).astype(np.float32)
+    with pytest.raises(ShallowsError, match=r"bandwidth=\S+e-20 is too small for float32.*StandardScaler.*float64"):
+        unfitted(name).fit(tiny, targets(name, ROWS))
+    assert np.isfinite(
+        promises_example.outputs(unfitted(name, dtype="float64").fit(tiny, targets(name, ROWS)), tiny)
+    ).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("name", [*REGRESSORS, "SparseRandomFeatures"])
+def test_targets_at_any_scale_give_the_model_of_scaled_targets_or_are_refused(name, scale):
+    y = ROWS[:, 0]
+    expected = promises_example.outputs(unfitted(name).fit(ROWS, y), ROWS)
+    found = predicted_or_refused(unfitted(name), ROWS, y * scale, "The targets are too large.*Scale y")
+    unit = scale if name in REGRESSORS else 1.0
+    for mine, its in zip(found or [], expected, strict=found is not None):
+        # The likelihood of a Gaussian process is flat about its maximum; others end a search at a tolerance.
+        assert mine / unit == pytest.approx(its, abs=1e-2 if "Gaussian" in name else 1e-3)
+    assert found is not None or "Gaussian" in name
+
+
+def test_columns_of_targets_have_scales_of_their_own():
+    y = np.column_stack([ROWS[:, 0], 1e-200 * ROWS[:, 1], 1e200 * ROWS[:, 2]])
+    for name in ("FeatureRidgeRegressor", "RandomKitchenSinksRegressor"):
+        model = unfitted(name).fit(ROWS, y)
+        expected = [unfitted(name).fit(ROWS, ROWS[:, j]).predict(ROWS) for j in range(3)]
+        # What is chosen for all columns together differs from what is chosen for one.
+        assert np.abs(model.predict(ROWS) / [1, 1e-200, 1e200] - np.transpose(expected)).max() < 0.5
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in EVERY if "sample_weight" in signature(unfitted(name).fit).parameters]
+)
+def test_weights_beyond_the_numbers_are_refused_and_wide_ones_are_taken(name):
+    y, shares = targets(name, ROWS), np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, 120))
+    for weights in (10.0 ** (200 * shares), np.full(120, 1e308)):
+        with pytest.raises(ShallowsError, match=r"weights of the rows go from .* Set the small ones to 0"):
+            unfitted(name).fit(ROWS, y, sample_weight=weights)
+    for weights in (10.0 ** (20 * shares), np.full(120, 1e200)):
+        found = predicted_or_refused(unfitted(name), ROWS, y, "nearer to 1 and to each other", sample_weight=weights)
+        assert found is not None or "Gaussian" in name
+        assert all(np.isfinite(one).all() for one in found or [])
+
+
+def test_weights_of_classes_beyond_the_numbers_are_refused():
+    model = EigenProClassifier(class_weight={0: 1e-200, 1: 1e200})
+    with pytest.raises(ShallowsError, match="weights of the rows go from"):
+        model.fit(ROWS, targets("Classifier", ROWS))
+
+
+def test_the_median_rule_says_that_distances_underflow():
+    with pytest.raises(ShallowsError, match="too small: squared distances underflow"):
+        kernels.median_bandwidth(ROWS * 1e-200)

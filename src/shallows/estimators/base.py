@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, training
+from ..errors import ShallowsError
 from ..gpu import gpu_checks
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from ..utils import progress
@@ -32,6 +33,9 @@ from .parameter_checks import check_kinds
 
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
+
+LEAST_WEIGHT = 1e-300
+"""Weights that are smaller, in units of the largest, become zero when they are divided by it."""
 
 GROWTH = 2**22
 """Bytes that the process may gain before the user tries again; the budget that a message names has room for them."""
@@ -59,6 +63,16 @@ def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> Non
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def _check_range(weights: np.ndarray) -> None:
+    """Refuse weights that float64 cannot sum up, or whose smallest are nothing compared with the largest."""
+    least, largest = float(weights.min()), float(weights.max())
+    if not len(weights) * largest < np.finfo(np.float64).max or least / largest < LEAST_WEIGHT:
+        raise ShallowsError(
+            f"The weights of the rows go from {least:.3g} to {largest:.3g}, which float64 cannot compare or add up. "
+            "Set the small ones to 0, which leaves their rows out, and bring the others to a usual scale."
+        )
 
 
 def _is_part_of_another_fit(estimator: Any) -> bool:
@@ -217,7 +231,10 @@ class Estimator(PlainParameters, BaseEstimator):
                 X, y, weights, rows, _ = TrainingSet(X, y, weights, rows).take(np.flatnonzero(weights))
         if whole:
             self._warn_of_units(X)
-        return TrainingSet(X, y, class_weights.weighted(getattr(self, "class_weight", None), y, weights), rows, matrix)
+        weights = class_weights.weighted(getattr(self, "class_weight", None), y, weights)
+        if weights is not None:
+            _check_range(weights)
+        return TrainingSet(X, y, weights, rows, matrix)
 
     def _has_common_bandwidth(self) -> bool:
         """Whether one bandwidth is for all columns of X."""

@@ -24,6 +24,17 @@ def check_scale(points: Any, dtype: np.dtype, *, may_vanish: bool = False) -> No
         )
 
 
+def check_precision(points: np.ndarray, dtype: np.dtype) -> None:
+    """Refuse centred points, shape (m, d) in float64, that underflow in the precision of the model."""
+    largest, least = float(np.abs(points).max(initial=0.0)), float(np.finfo(dtype).tiny)
+    if 0.0 < largest < least:
+        raise ShallowsError(
+            f"The features are too small for {dtype.name}: the largest distance from the mean is {largest:.3g}, and "
+            f"numbers below {least:.2g} are rounded to zero. Bring X to a usual scale, for example with "
+            "sklearn.preprocessing.StandardScaler, or use dtype='float64'."
+        )
+
+
 def too_large(largest: float, dtype: Any) -> ShallowsError:
     """The error for points whose values, or distances, overflow in a precision."""
     name = np.dtype(dtype).name

@@ -78,6 +78,9 @@ class RBFNetwork(FeatureMap):
             return self
         return replace(self, centres=arrays.to_device(self.centres, device))
 
+    def __post_init__(self) -> None:
+        kernels.values(self.kernel, *(kernels.augmented(self.centres[:1, :]),) * 2)  # Refuses what cannot be computed.
+
     def map(self, x: Array) -> Array:
         """k(xᵢ, zⱼ), shape (m, D)."""
         check_inputs(x, self.n_inputs)

@@ -35,6 +35,11 @@ def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
     sample = arrays.to_numpy(arrays.take_rows(x, chosen))
     distances = _sparse_distances(sample) if arrays.is_sparse(sample) else _distances(sample)
     if distances.size == 0 or not np.median(distances) > 0:
+        if distances.size and not distances.any():  # All of them are between distinct points.
+            raise ShallowsError(
+                "The features are too small: squared distances underflow, so the median rule gives no bandwidth. Bring "
+                "X to a usual scale, for example with sklearn.preprocessing.StandardScaler."
+            )
         raise ShallowsError(
             "All points of the subsample coincide, so the median rule gives no bandwidth; set bandwidth yourself."
         )

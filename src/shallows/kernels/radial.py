@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import arrays, streams
 from ..arrays import Array
+from ..errors import ShallowsError
 from ..gpu import cuda
 from ..utils.plain_numbers import takes_numpy_integers
 from .base import Kernel, check_positive, in_strips
@@ -59,10 +60,21 @@ class RadialKernel(Kernel):
         """
         return None
 
+    def check_precision(self, itemsize: int) -> None:
+        """Refuse a bandwidth so small that `factor` overflows in numbers of so many bytes."""
+        name = f"float{8 * itemsize}"
+        if not 2.0 * abs(self.factor) < float(np.finfo(name).max):
+            other = ", or use dtype='float64'" if name != "float64" else ""
+            raise ShallowsError(
+                f"bandwidth={self.bandwidth:.3g} is too small for {name}: 1/bandwidth² overflows. Bring X to a usual "
+                f"scale, for example with sklearn.preprocessing.StandardScaler{other}."
+            )
+
     def left_factor(self, points: Array) -> Array:
         """``L`` with ``L @ augmented(z).T = factor * ‖x − z‖²`` for augmented points x: factor·[−2x, 1, ‖x‖²]."""
         xp = arrays.namespace(points)
         d = points.shape[1] - 2
+        self.check_precision(arrays.itemsize(points))
         return xp.concat(
             [
                 points[:, :d] * (-2.0 * self.factor),

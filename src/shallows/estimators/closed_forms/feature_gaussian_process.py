@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
@@ -152,6 +152,19 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
             )
 
     # --------------------------------------------------------------------------------------- the fit
+
+    def _unit_of_targets(self, y: np.ndarray) -> np.ndarray:
+        return np.ones(y.shape[1])  # The variances are in the units of the targets.
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence = ()) -> Self:
+        try:
+            return super()._fit(X, y, sample_weight, observers)
+        except (np.linalg.LinAlgError, OverflowError) as error:
+            raise ShallowsError(
+                "The covariance of the targets cannot be computed in float64, because the noise variances of the rows "
+                "are too small or too different. A weight divides the noise variance of its row: use sample weights "
+                "nearer to 1 and to each other, or give a larger noise_variance."
+            ) from error
 
     def _fit_transformer(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> tuple[float, dict[str, Any]]:
         seed = self._seed()

@@ -16,7 +16,7 @@ from ...solvers.solver_parameters import DeclaresParameters, Parameter, choice
 from ...spectrum.principal_components import Components
 from .. import leave_one_out_choice
 from ..base import Estimator
-from ..predictions import ValuePredictions
+from ..predictions import ValuePredictions, unit_of_targets
 from ..square_loss_classes import SquareLossClassifier
 from .feature_choice import choose_on_features
 from .normal_equations import DIRECT_ROWS, FORMS, solve_by_features, solve_by_rows, solve_sparse
@@ -126,7 +126,7 @@ class FeatureLeastSquares(Estimator):
         coefficients, told = self._solve(X, targets, root, ridge, observers)
         if not np.isfinite(coefficients).all():
             raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")
-        self.coef_ = np.ascontiguousarray(coefficients.T)
+        self.coef_ = self._in_units_of_targets(np.ascontiguousarray(coefficients.T))
         of_inputs = {}
         if hasattr(self, "n_components"):
             of_inputs = {"n_components": None if self._components is None else self._components.directions.shape[1]}
@@ -189,6 +189,10 @@ class FeatureLeastSquares(Estimator):
             ridge = 1.0 if choice is None else choice.regularisation
         return ridge, leave_one_out_choice.report(choice)
 
+    def _in_units_of_targets(self, coefficients: np.ndarray) -> np.ndarray:
+        """Coefficients of shape (c, n_features) for the targets that the user gave."""
+        return coefficients * vars(self)["_target_unit"][:, None] if self._y_is_numeric else coefficients
+
     def _dense(self) -> bool:
         return not self.transformer_._blocks.is_sparse
 
@@ -234,8 +238,15 @@ class FeatureLeastSquaresRegressor(ValuePredictions, FeatureLeastSquares):
         y = y.astype(np.float64)
         self._one_column = y.ndim == 1
         y = y.reshape(len(y), -1)
-        self.intercept_ = np.average(y, axis=0, weights=weights)
-        return y - self.intercept_
+        self._target_unit = self._unit_of_targets(y)
+        y = y / self._target_unit
+        mean = np.average(y, axis=0, weights=weights)
+        self.intercept_ = mean * self._target_unit
+        return y - mean
+
+    def _unit_of_targets(self, y: np.ndarray) -> np.ndarray:
+        """What the targets are divided by in the fit."""
+        return unit_of_targets(y)
 
     def _unscale(self, scores: np.ndarray) -> np.ndarray:
         return scores + self.intercept_

@@ -124,7 +124,7 @@ class _RandomKitchenSinks:
             moments += H.T @ T
         bound = float(self.C / K)
         alpha, self.n_iter_ = self._solved(gram, moments, total)
-        self.coef_ = np.ascontiguousarray(alpha * scales[:, None])
+        self.coef_ = self._in_units_of_targets(np.ascontiguousarray(alpha * scales[:, None]))
         at_bound = float(np.mean(np.abs(alpha) >= bound * (1 - 1e-9)))
         self.effective_params_ = {**self.transformer_.effective_params_, "bound": bound, "at_bound": at_bound}
         self._learn_calibration(X, targets, weights, gram, moments, seed)

@@ -16,7 +16,7 @@ from ...training.failed_fits import keeps_model_on_failure
 from ..array_inputs import follows_input
 from ..base import TrainingSet
 from ..constructors import stores_parameters
-from ..kernel_checks import check_scores
+from ..kernel_checks import check_precision, check_scores
 from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
 from ..snapshot import ComponentSnapshot
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
@@ -253,6 +253,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
             for place, (X, choice) in enumerate(zip(views, self._view_kernels(), strict=True))
         )
         for view in self._views:
+            check_precision(view.sample, self._dtype)
             width, n_rows = view.features.width, len(view.sample)
             arrays.check_room(
                 f"A block of {view.features.block_size:,} frequencies takes",

@@ -12,6 +12,7 @@ from ..base import native
 from ..constructors import with_parameters
 from ..label_checks import refuse_missing_labels
 from ..parameter_checks import check_median_bandwidth, width
+from ..predictions import unit_of_targets
 from .component_estimator import ComponentEstimator
 from .kernel_cca import CanonicalEstimator
 from .two_view_estimator import FLOATS
@@ -149,7 +150,9 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
             self.classes_ = np.unique(y.ravel())
             self._target_scale = np.ones(len(self.classes_))
             return
-        scale = y.reshape(len(y), -1).astype(np.float64).std(axis=0)
+        y = y.reshape(len(y), -1).astype(np.float64)
+        unit = unit_of_targets(y)
+        scale = (y / unit).std(axis=0) * unit
         self._target_scale = np.where(scale > 0, scale, 1.0)
 
     def _second_view(self, Y: Any, *, first: bool = False) -> np.ndarray:

@@ -18,7 +18,7 @@ from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..base import TrainingSet
 from ..centring import Centring, RowsAsArray, TrainingRows
 from ..fitting import FitSnapshot
-from ..kernel_checks import check_scale, check_scores, check_values
+from ..kernel_checks import check_precision, check_scale, check_scores, check_values
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.stream_batches import Batch, batches_of, is_array
 from ..streaming.streamed_fit import FIRST_ROWS, StreamableFit
@@ -321,6 +321,7 @@ class RandomFeatureExpansion(PlannedExpansion):
         )
         check_scale(sample, sample.dtype, may_vanish=not centred or bool((sample == sample[0]).all()))
         mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
+        check_precision(sample, self._dtype)
         looked_at = (sample, *(None if part is None else part[rows] for part in (targets, weights)))
         for m in (CHOSEN_FROM, SAMPLE):
             kernel, nu, chosen = self._choose_kernel(*(None if p is None else p[:m] for p in looked_at), n, seed)

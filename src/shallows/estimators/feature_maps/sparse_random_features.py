@@ -23,6 +23,7 @@ from ..base import native
 from ..constructors import stores_parameters
 from ..label_checks import refuse_missing_labels
 from ..parameter_checks import check_positive, check_whole
+from ..predictions import unit_of_targets
 from .base import STRIP_BYTES, FeatureMapTransformer
 
 TOLERANCE, PASSES, LAST_PASSES = 1e-4, 50, 1000
@@ -181,7 +182,8 @@ class SparseRandomFeatures(FeatureMapTransformer):
 def _coded(y: np.ndarray) -> np.ndarray:
     """Values, or signs of classes, as columns of mean zero and variance one."""
     T = (y if y.dtype.kind == "f" else LabelBinarizer(neg_label=-1).fit_transform(y)).reshape(len(y), -1)
-    return StandardScaler().fit_transform(T.astype(np.float64))
+    T = T.astype(np.float64)
+    return StandardScaler().fit_transform(T / unit_of_targets(T))
 
 
 def sparse_weights(gram: np.ndarray, moments: np.ndarray, penalty: float, start: np.ndarray, passes: int) -> np.ndarray:

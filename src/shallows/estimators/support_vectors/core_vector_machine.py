@@ -17,6 +17,7 @@ from .. import leave_one_out_choice
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
 from ..parameter_checks import check_positive, check_whole
+from ..predictions import unit_of_targets
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 from .dual_model import DualFit, DualModel
 
@@ -265,10 +266,13 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
 
     def _targets_of(self, fit: CoreRegressionFit) -> np.ndarray:
         y, weights = column_or_1d(fit.data.y, warn=True).astype(np.float64), self._weights_of(fit)
-        fit.mean = float(np.average(y, weights=weights))
-        spread = float(np.sqrt(np.average((y - fit.mean) ** 2, weights=weights)))
-        fit.unit = spread if spread > 0 else 1.0
-        return ((y - fit.mean) / fit.unit)[:, None]
+        [unit] = unit_of_targets(y[:, None])
+        y = y / unit
+        mean = float(np.average(y, weights=weights))
+        spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
+        spread = spread if spread > 0 else 1.0
+        fit.mean, fit.unit = float(mean * unit), float(spread * unit)
+        return ((y - mean) / spread)[:, None]
 
     def _train(self, fit: CoreRegressionFit) -> CoreState:
         automatic = leave_one_out_choice.is_automatic(self.regularisation)
