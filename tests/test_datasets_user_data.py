@@ -171,7 +171,7 @@ def test_other_cells_with_colons_stay_text(tmp_path, cell):
     assert description["entry"]["options"]["features"][0]["values"] == sorted({"04:10", cell.replace(" ", "")})
 
 
-@pytest.mark.parametrize("label", ["+1", "-1.5", "1e3", "1 qid:7", "nan"])
+@pytest.mark.parametrize("label", ["+1", "-1.5", "1e3", "1 qid:7", "nan", "spam", "1,3"])
 def test_a_libsvm_file_with_the_ending_of_a_table_is_recognised(tmp_path, label):
     lines = [f"{label}  1:.5\t7:-2e-05 12:nan  # a note" for i in range(40)]
     path = write(tmp_path / "my.txt", "# a comment\n" + "\n".join(lines))

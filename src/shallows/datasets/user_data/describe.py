@@ -36,9 +36,10 @@ LEAST_ROWS = 20
 _MOST_CLASSES = 30
 _ROWS_PER_CLASS = 8
 _NUMBER = rb"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:nan|inf)"
-# A label (a word has an error of its own), and pairs of an index and a value. Numbers have no leading zeros, times do.
+# A label and pairs of an index and a value. Words and lists of labels have an error of their own. Numbers have no
+# leading zeros, and times have.
 _LIBSVM_ROW = re.compile(
-    rb"(?:%b|[A-Za-z]\w*)(\s+qid:\d+)?((?:\s+(?:0|[1-9]\d*):(?:%b))*)\s*(?:#.*)?" % (_NUMBER, _NUMBER)
+    rb"(?:%b|[A-Za-z]\w*|\d+(?:,\d+)+)(\s+qid:\d+)?((?:\s+(?:0|[1-9]\d*):(?:%b))*)\s*(?:#.*)?" % (_NUMBER, _NUMBER)
 )
 
 
