@@ -90,7 +90,7 @@ def test_the_end_tells_each_papers_verdicts(tmp_path):
     (tmp_path / "tables" / "older.csv").write_text("target,metric\n")
     (tmp_path / "tables" / "older.json").write_text("{}")
     (line,) = watching.outcome(tmp_path)
-    assert re.fullmatch(r"A paper: \d+ [a-z ]+(, \d+ [a-z ]+)*", line)
+    assert re.fullmatch(r"A paper: \d+ [a-z, ]+(, \d+ [a-z, ]+)*", line)
 
 
 def test_a_comparison_needs_a_file_and_settings_with_values(tmp_path, capsys):
