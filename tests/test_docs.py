@@ -1,5 +1,6 @@
 """The book: its examples run, its generated pages are whole, and Sphinx builds it without a warning."""
 
+import ast
 import importlib.util
 import inspect
 import os
@@ -45,6 +46,22 @@ def commands():
 
 def test_every_block_of_the_tutorial_is_read_here():
     assert TUTORIAL.count(".. code-block::") == sum(len(list(blocks(language))) for language in ("python", "console"))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_python_of_the_pitfalls_gives_what_its_comments_say():
+    text, known = (DOCS / "common_pitfalls.md").read_text(encoding="utf-8"), {}
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        for part in ast.parse(code).body:
+            line = ast.get_source_segment(code, part)
+            said = re.search(re.escape(line) + r"  # ([^,\n]+(?:, \d\))?)", code)
+            if not isinstance(part, ast.Expr):
+                exec(line, known)
+                continue
+            value, expected = eval(line, known), ast.literal_eval(said[1])
+            assert value == (pytest.approx(expected, abs=5e-3) if isinstance(expected, float) else expected), line
+    assert text.index("## Columns in different units") == text.index("## ")
+    assert "   common_pitfalls\n" in (DOCS / "index.rst").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
