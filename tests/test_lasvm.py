@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import shallows
 from engine_example import naive_kernel, sample
@@ -63,6 +64,21 @@ def test_a_feature_that_is_constant_in_the_first_rows_of_a_stream_counts_in_late
     for i in range(n_first, 200):
         model.partial_fit(x[i : i + 1], y[i : i + 1])
     assert model.score(x, y) == 1.0
+
+
+def test_kernel_values_are_made_by_one_thread_of_blas(monkeypatch):
+    """Threads that wait for each other made a fit on a busy machine five times as long."""
+    x, y = two_classes()
+    seen, values = [], kernels.values
+
+    def watched(*given):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return values(*given)
+
+    monkeypatch.setattr(kernels, "values", watched)
+    with threadpool_limits(2, user_api="blas"):
+        train(LASVM(), problem(x, y, 1.0), Batches(400, 64, 0), Stopping(1))
+    assert set(seen) == {1}
 
 
 @pytest.mark.parametrize("seed", [3, 4, 10])
