@@ -226,10 +226,16 @@ def test_an_interrupted_partial_fit_of_an_array_keeps_nothing_of_it(name):
     before, names = getattr(model, shows)(X), set(vars(model))
     n_calls = interrupted_after(0, lambda: whole.partial_fit(X[500:], y[500:]))
     for part in (1, 4, 5, 6, 7):
-        with pytest.raises(KeyboardInterrupt):
+        try:
             interrupted_after(n_calls * part // 8, lambda: model.partial_fit(X[500:], y[500:]))
-        assert np.array_equal(getattr(model, shows)(X), before) and set(vars(model)) == names, part
-    after = getattr(model.partial_fit(X[500:], y[500:]), shows)(X)
+        except KeyboardInterrupt:
+            assert np.array_equal(getattr(model, shows)(X), before) and set(vars(model)) == names, part
+        else:
+            break  # fewer calls were needed, since draws of the interrupted ones are in a cache
+    else:
+        model.partial_fit(X[500:], y[500:])
+    assert part >= 6, "it was hardly interrupted"
+    after = getattr(model, shows)(X)
     assert np.array_equal(after, getattr(whole, shows)(X))
     assert not np.array_equal(after, before)
 
