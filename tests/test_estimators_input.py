@@ -124,7 +124,6 @@ def test_a_small_memory_gives_the_predictions_of_a_large_one(Estimator):
 
 @each_eigenpro
 def test_with_a_ridge_kept_values_take_16_bits_and_the_model_stays(Estimator, monkeypatch):
-    pytest.importorskip("numba")
     X, y, new = table(Estimator, 1500)
     options = {"random_state": 0, "max_epochs": 2, "tol": 0, "bandwidth": 1.0, "memory": "8GB"}
     exact = Estimator(regularisation=0.1, **options).fit(X, y)

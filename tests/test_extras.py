@@ -7,6 +7,7 @@ import sys
 from unittest import mock
 
 import pytest
+from numba.core import caching
 
 
 def run_without(packages, code):
@@ -15,28 +16,6 @@ def run_without(packages, code):
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", hidden + code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-WITHOUT_NUMBA = """
-import numpy, shallows
-from shallows.errors import MissingExtraError
-from shallows.kernels import compiled, make
-X = numpy.random.default_rng(0).normal(size=(40, 3))
-for name in ("EigenPro", "KernelRidge", "DoublyStochastic", "KernelSVM", "LinearSVM", "BudgetedSVM"):
-    try:
-        print(getattr(shallows, name + "Classifier")().fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0) > 0.8)
-    except MissingExtraError as error:
-        print(error)
-kernel = make("gaussian", 1.0)
-print(compiled.compiled_kernel(kernel, numpy.zeros((2, 3), numpy.float32), 2**40) is kernel)
-"""
-
-
-def test_without_numba_what_multiplies_matrices_fits_and_a_loop_over_examples_names_the_extra():
-    *told, large_matrices_are_numpys = run_without(["numba"], WITHOUT_NUMBA).splitlines()
-    assert told[:3] == ["True"] * 3 and len(told) == 6
-    assert all("pip install 'shallows[compiled]'" in one for one in told[3:])
-    assert large_matrices_are_numpys == "True"
 
 
 def test_a_loop_is_compiled_where_no_folder_can_keep_it():
@@ -72,7 +51,6 @@ def double_in(path, monkeypatch):
     "damage", [lambda held: b"", lambda held: held[: len(held) // 2], lambda held: bytes(len(held))]
 )
 def test_a_loop_is_compiled_again_where_a_file_of_the_cache_is_damaged(ending, damage, tmp_path, monkeypatch):
-    pytest.importorskip("numba")
     path = tmp_path / "a_loop.py"
     assert double_in(path, monkeypatch)(2) == 4
     (kept,) = tmp_path.rglob(f"*.{ending}")
@@ -84,7 +62,6 @@ def test_a_loop_is_compiled_again_where_a_file_of_the_cache_is_damaged(ending, d
 
 
 def test_a_loop_is_compiled_where_the_cache_can_be_neither_read_nor_written(tmp_path, monkeypatch):
-    caching = pytest.importorskip("numba.core.caching")
     path = tmp_path / "a_loop.py"
     assert double_in(path, monkeypatch)(2) == 4
     next(tmp_path.rglob("*.nbi")).write_bytes(b"")
@@ -114,7 +91,7 @@ except ImportError as error:
     assert f"pip install 'shallows[{extra}]'" in run_without([package], code)
 
 
-OTHERS = ["numba", "pandas", "yaml", "requests", "matplotlib", "seaborn", "snakemake", "jsonschema", "tqdm", "skops"]
+OTHERS = ["pandas", "yaml", "requests", "matplotlib", "seaborn", "snakemake", "jsonschema", "tqdm", "skops"]
 
 
 def test_every_public_estimator_can_be_imported_without_an_extra():

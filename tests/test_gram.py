@@ -232,7 +232,6 @@ def test_the_diagonal_is_one_to_the_last_digit(kept):
 
 @pytest.fixture
 def compiled_loops_everywhere(monkeypatch):
-    pytest.importorskip("numba")
     monkeypatch.setattr(compiled, "MANY_VALUES", 0)
 
 

@@ -60,16 +60,6 @@ def test_only_large_matrices_in_float32_use_the_loops():
     assert compiled.compiled_kernel(matern, x, many) is matern
 
 
-def test_where_nothing_can_be_compiled_a_warning_says_so_and_the_kernel_stays(monkeypatch):
-    def fails(kernel):
-        raise RuntimeError("no locator available")
-
-    monkeypatch.setattr(compiled, "CompiledKernel", fails)
-    plain, x = kernels.make("cauchy", 2.0), np.zeros((1, 3), dtype=np.float32)
-    with pytest.warns(RuntimeWarning, match="no locator"):
-        assert compiled.compiled_kernel(plain, x, compiled.MANY_VALUES) is plain
-
-
 @pytest.mark.parametrize("budget", [2**30, 0])
 def test_a_matrix_with_compiled_loops_multiplies_as_the_formula_does(monkeypatch, budget):
     monkeypatch.setattr(compiled, "MANY_VALUES", 1)

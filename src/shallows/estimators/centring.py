@@ -21,7 +21,7 @@ _BLOCK_BYTES = 2**25
 
 SPARSE_COLUMNS, SPARSE_SHARE = 1000, 0.05
 """Rows stay sparse with at least this many columns and at most this share of non-zeros. A product of two rows of 1,000
-columns and 50 non-zeros then takes a tenth of the time of a dense one, with numba; without it, about half."""
+columns and 50 non-zeros then takes a tenth of the time of a dense one."""
 
 MOST_DENSE_COLUMNS = 20_000
 """Sparse rows with more columns are refused where they would have to be dense."""

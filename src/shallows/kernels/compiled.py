@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -52,20 +50,9 @@ def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
     """The kernel with a compiled loop where that pays, else the kernel itself.
 
     It pays for `COMPILED` kernels, float32 on a CPU, and at least `MANY_VALUES` values (of sparse points
-    `MANY_SPARSE_VALUES`), where numba is installed (the extra ``compiled``). Apart from that the choice follows from
-    the problem alone, so that a fit that is done again, or goes on after a break, has the same values.
+    `MANY_SPARSE_VALUES`). The choice follows from the problem alone, so that a repeated or resumed fit has the same
+    values.
     """
     many = MANY_SPARSE_VALUES if arrays.is_sparse(points) else MANY_VALUES
     pays = n_values >= many and arrays.uses_numpy(points) and points.dtype == np.float32
-    if not pays or type(kernel) not in COMPILED or importlib.util.find_spec("numba") is None:
-        return kernel
-    try:
-        return CompiledKernel(kernel)
-    except (ImportError, RuntimeError) as error:
-        warnings.warn(
-            "The loop over kernel values cannot be compiled here; NumPy takes its place, which is right, but slower "
-            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}).",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return kernel
+    return CompiledKernel(kernel) if pays and type(kernel) in COMPILED else kernel

@@ -1,4 +1,4 @@
-"""Loops over single examples, compiled by numba where it is installed."""
+"""Loops over single examples, compiled by numba."""
 
 from __future__ import annotations
 
@@ -8,27 +8,18 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import MissingExtraError
+import numba
+from numba.core.caching import FunctionCache
 
 Loop = Callable[..., Any]
-
-try:
-    import numba
-    from numba.core.caching import FunctionCache
-except ModuleNotFoundError as error:
-    if error.name != "numba":
-        raise
-    numba, FunctionCache = None, object
 
 
 def njit(**options: Any) -> Callable[[Loop], Loop]:
     """`numba.njit`, without its cache where no folder can keep it: the package's is read-only, and there is no home.
 
     A file of the cache that cannot be read is replaced, see `RepairedCache`.
-
-    Without numba a loop, which plain Python would take too long for, is replaced by the error that names the extra.
     """
-    return functools.partial(_compiled, options) if numba is not None else _refused
+    return functools.partial(_compiled, options)
 
 
 def _compiled(options: dict[str, Any], loop: Loop) -> Loop:
@@ -65,11 +56,3 @@ class RepairedCache(FunctionCache):
                 "be written.",
                 stacklevel=2,
             )
-
-
-def _refused(loop: Loop) -> Loop:
-    @functools.wraps(loop)
-    def refuse(*arguments: Any, **keywords: Any) -> Any:
-        raise MissingExtraError("compiled", "A solver that goes through single examples in a compiled loop")
-
-    return refuse
