@@ -72,10 +72,20 @@ def check_parameters(estimator: Any) -> None:
     check_not_negative(estimator, "tol")
 
 
-def hold_out(X: Any, y: np.ndarray, weights: np.ndarray | None, fraction: float, seed: int, of_labels: bool) -> HeldOut:
+def hold_out(
+    X: Any,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    fraction: float,
+    seed: int,
+    of_labels: bool,
+    *,
+    of_every_class: bool = False,
+) -> HeldOut:
     """Hold out a random share of the rows, the same share of each class where there are classes.
 
-    Every class keeps a row to be trained on at least. The rows are a function of the seed and of the labels.
+    Every class keeps a row to be trained on at least. ``of_every_class`` holds out a row of each class that has two,
+    even if the share is less. The rows are a function of the seed and of the labels.
 
     Raises
     ------
@@ -94,6 +104,7 @@ def hold_out(X: Any, y: np.ndarray, weights: np.ndarray | None, fraction: float,
         share = np.floor(wanted).astype(int)
         missing = max(0, min(round(fraction * n), n) - int(share.sum()))
         share[np.argsort(share - wanted, kind="stable")[:missing]] += 1
+        share = np.maximum(share, 1) if of_every_class and share.any() else share
         share, most = np.minimum(share, counts - 1), n - len(counts)
         ordered = label[order]
         for of_class, k in enumerate(share):

@@ -241,7 +241,9 @@ class TrainedEstimator(Estimator):
         fit = self._context(data, self._seed(), self._fit_device(), **fields)
         if getattr(self, "early_stopping", False):
             of_labels = not self._y_is_numeric
-            fit.held_out = early_stopping.hold_out(*data[:3], self.validation_fraction, fit.seed, of_labels)
+            given = *data[:3], self.validation_fraction, fit.seed, of_labels
+            calibrates = getattr(self, "calibration", None) is not None
+            fit.held_out = early_stopping.hold_out(*given, of_every_class=calibrates)
             fit.data = data.take(fit.held_out.training_rows)
         self._run(fit)
         return fit

@@ -112,10 +112,14 @@ class SquareLossClassifier(LabelPredictions):
         """Estimates of the class probabilities.
 
         Estimators with a parameter ``calibration`` learn, with "auto", a sigmoid, or a linear map and the softmax for
-        several classes, on the outputs at training points of functions that were fitted without them. The others, and
-        with None: the minimiser of the square loss is 2 P(class | x) − 1, so (f + 1)/2, clipped and normalised,
-        estimates the probability; a function trained until it interpolates is then too sure of itself, and
-        scikit-learn's ``CalibratedClassifierCV`` helps.
+        several classes, on the outputs at training points of functions that were fitted without them. On points that
+        the calibration was not fitted to either, its log loss and accuracy must not be worse than without it by more
+        than their standard error, and a class that the outputs find must be found. Else a simpler calibration or none
+        is used, with a warning.
+
+        The other estimators, and with None: the minimiser of the square loss is 2 P(class | x) − 1, so (f + 1)/2,
+        clipped and normalised, estimates the probability; a function trained until it interpolates is then too sure of
+        itself, and scikit-learn's ``CalibratedClassifierCV`` helps.
 
         Parameters
         ----------

@@ -13,7 +13,8 @@ from ...errors import ShallowsError
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
 from ..least_squares.automatic.choices import check_calibration, number_held_out
-from ..least_squares.automatic.judged_calibration import calibrate_judged
+from ..least_squares.automatic.every_class import class_labels, with_every_class
+from ..least_squares.automatic.judged_calibration import Model, calibrate_judged
 from ..parameter_checks import check_not_negative, check_positive, check_whole
 from .feature_least_squares import BLOCK_NUMBERS, FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
@@ -226,7 +227,9 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
         m = number_held_out(n, 0)
         if self.calibration is None or not m:
             return
-        rows = np.sort(streams.permutation(seed, "calibration", 0, n)[:m])
+        order = streams.permutation(seed, "calibration", 0, n)
+        labels = class_labels(targets, multilabel=self._multilabel)
+        rows = np.sort(with_every_class(order, labels, slice(0), [slice(0, m)])[:m])
         H, T = self.transformer_.transform(X[rows]).astype(np.float64), targets[rows]
         w = np.ones(m) if weights is None else weights[rows]
         left = float(n if weights is None else weights.sum()) - w.sum()
@@ -234,7 +237,8 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
         alpha, _ = self._solved(gram - wH.T @ H, moments - wH.T @ T, left)
         of_rows, shares = None if weights is None else w, np.average(targets > 0, 0, weights)
         given = H @ alpha.T, T, of_rows, shares, targets
-        self._calibration = calibrate_judged(*given, multilabel=self._multilabel)
+        model = Model(lambda rows: self.transformer_.transform(X[rows]).astype(np.float64) @ self.coef_.T, targets)
+        self._calibration = calibrate_judged(*given, model=model, multilabel=self._multilabel)
         if self._calibration is not None:
             self.effective_params_ |= self._calibration.report()
 

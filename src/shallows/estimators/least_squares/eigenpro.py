@@ -146,6 +146,9 @@ class EigenProMethod:
         fit.given = given
         return subsample_first(given.indices, order)
 
+    def _least_kept(self, fit: EigenProFit) -> int:
+        return subsample_size(self, fit.n, fit.dtype.itemsize, fit.budget)
+
     def _make_kernel(self, fit: EigenProFit) -> Kernel:
         given = fit.given
         if given is None:

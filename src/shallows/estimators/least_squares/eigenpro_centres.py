@@ -20,7 +20,7 @@ from ...kernels import Kernel
 from ...solvers.least_squares import nystrom_conjugate_gradients, projection
 from ...solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
-from ...spectrum.kernel_ridge_choice import AUTO, number_of_rows
+from ...spectrum.kernel_ridge_choice import AUTO, LEAST_ROWS, number_of_rows
 from .. import precomputed
 from ..base import SMALL, native
 from ..centring import Centring, TrainingRows
@@ -289,6 +289,16 @@ class EigenProCentresMethod:
             rows, first = fit.fresh, fit.n_centres
         n, weights = rows.stop - rows.start, fit.weights
         return fit.points[first : first + n, :], fit.targets[rows, :], None if weights is None else weights[rows]
+
+    def _choosing_span(self, fit: EigenProCentresFit) -> slice:
+        # The first of the centres choose, and where the centres are too few the rows after them.
+        span = super()._choosing_span(fit)
+        few = self.centres if not self._counts_centres and self._samples_centres else 0
+        return slice(few, few + span.stop) if few < span.stop and few else slice(0, min(span.stop, LEAST_ROWS))
+
+    def _leaves_out_in_closed_form(self, n: int) -> bool:
+        all_are_centres = self._counts_centres or (self._samples_centres and self.centres >= n)
+        return all_are_centres and super()._leaves_out_in_closed_form(n)
 
     def _first_rows(self, fit: EigenProCentresFit, m: int) -> tuple[Array, Array, Any]:
         return fit.rows(slice(0, m)), fit.targets[:m, :], None if fit.weights is None else fit.weights[:m]

@@ -15,9 +15,9 @@ from ...kernels import Kernel
 from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner, principal_components
-from ...spectrum.kernel_ridge_choice import is_automatic
+from ...spectrum.kernel_ridge_choice import is_automatic, number_of_rows
 from .. import early_stopping, leave_one_out_choice, precomputed
-from ..base import GROWTH, reports_progress, warn_user
+from ..base import GROWTH, SMALL, reports_progress, warn_user
 from ..centring import Centring, refuse_wide, stay_sparse
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..kernel_checks import check_scale, check_scores, chosen_kernel
@@ -27,7 +27,8 @@ from ..scores import kernel_scores
 from ..square_loss_classes import SquareLossClassifier
 from . import convergence_warning
 from .automatic import choices as automatic_choice
-from .automatic.choices import Choices
+from .automatic.choices import Choices, held_out_spans
+from .automatic.every_class import class_labels, with_every_class
 from .automatic.judged_calibration import learn_calibration
 from .evaluation_cache import EvaluationCache
 
@@ -199,6 +200,35 @@ class KernelLeastSquares(TrainedEstimator):
 
     def _unit_of_weights(self, weights: np.ndarray) -> float:
         return weights.max()
+
+    def _order_of(self, fit: LeastSquaresFit) -> np.ndarray:
+        order = super()._order_of(fit)
+        if self._y_is_numeric:
+            return order
+        labels = class_labels(fit.codes, multilabel=self._multilabel)
+        return with_every_class(order, labels, self._choosing_span(fit), self._left_out_spans(fit))
+
+    def _choosing_span(self, fit: LeastSquaresFit) -> slice:
+        """Rows, in the order of the fit, that parameters are chosen with."""
+        chooses = hasattr(self, "regularisation") and (
+            is_automatic(self.regularisation) or is_automatic(self.bandwidth)
+        )
+        return slice(0, number_of_rows(fit.n) if chooses else 0)
+
+    def _left_out_spans(self, fit: LeastSquaresFit) -> list[slice]:
+        """Rows, in the order of the fit, that a calibration is learnt on, if these are not all rows."""
+        calibrates = getattr(self, "calibration", None) is not None and fit.held_out is None
+        if not calibrates or self._leaves_out_in_closed_form(fit.n):
+            return []
+        return held_out_spans(fit.n, self._least_kept(fit), fit.n_outputs)
+
+    def _leaves_out_in_closed_form(self, n: int) -> bool:
+        """Whether all of n rows are left out one by one, in closed form."""
+        return n <= SMALL and hasattr(self, "regularisation")
+
+    def _least_kept(self, fit: LeastSquaresFit) -> int:
+        """What `_rows_to_keep` will say, before there is a plan."""
+        return 0
 
     def _inputs_of(self, fit: LeastSquaresFit) -> Any:
         self._components = None

@@ -140,6 +140,12 @@ class _KernelRidge:
         super()._check_parameters()
         complete(RIDGE_SOLVERS, self.solver, self.solver_params)
 
+    def _left_out_spans(self, fit: KernelRidgeFit) -> list[slice]:
+        # Only a factor leaves rows out in closed form.
+        method = fit.method or RIDGE_SOLVERS[self.solver].for_size(fit.n, fit.budget)
+        learns = self.calibration is not None and method.is_direct and fit.n > MOST_LEFT_OUT
+        return [slice(fit.n - MOST_LEFT_OUT, fit.n)] if learns else []
+
     def _precision(self, fit: KernelRidgeFit) -> str:
         fit.method = RIDGE_SOLVERS[self.solver].for_size(fit.n, fit.budget)
         return "float64" if fit.method.is_direct or fit.n <= SMALL else "float32"

@@ -77,6 +77,13 @@ def number_of_folds(n: int, n_subsample: int, n_held_out: int, n_outputs: int) -
     return max(1, min(MOST_FOLDS, enough, (n - n_subsample) // n_held_out, MOST_OUTPUTS // n_outputs))
 
 
+def held_out_spans(n: int, n_subsample: int, n_outputs: int) -> list[slice]:
+    """Rows, in the order of the fit, that the second, third, ... set of outputs goes without; none of too few."""
+    m = number_held_out(n, n_subsample)
+    n_folds = number_of_folds(n, n_subsample, m, n_outputs) if m else 0
+    return [slice(n - (k + 1) * m, n - k * m) for k in range(n_folds)]
+
+
 def inner_products(blocks: Any, points: np.ndarray, like: Any) -> np.ndarray:
     """The matrix of inner products of the features of augmented points, made in the library of ``like``."""
     total, plain = np.zeros((len(points), len(points))), arrays.like(points[:, :-2], like)
@@ -240,11 +247,9 @@ class Choices:
             The first so many rows are not held out.
         """
         xp, (n, c) = arrays.namespace(targets), targets.shape
-        m = number_held_out(n, n_subsample)
-        if not m:
+        self.held_out = held_out_spans(n, n_subsample, c)
+        if not self.held_out:
             return targets, None if weights is None else weights[:, None]
-        n_folds = number_of_folds(n, n_subsample, m, c)
-        self.held_out = [slice(n - (k + 1) * m, n - k * m) for k in range(n_folds)]
         of_rows = (xp.ones_like(targets[:, 0]) if weights is None else weights)[:, None] * xp.ones_like(targets[:1, :])
         sets = [of_rows]
         for rows in self.held_out:

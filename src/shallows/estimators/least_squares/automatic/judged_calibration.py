@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +25,9 @@ from .calibration import (
 N_FOLDS = 5
 """Each fifth of the rows judges a calibration that was fitted to the others."""
 
+
+MOST_LOOKED_AT = 100
+"""Training rows of a class that tell whether it is ever predicted."""
 
 LARGEST_DIFFERENCE = 0.25
 """Between outputs at training rows and those of the closed form, whose left-out outputs a calibration is learnt on, as
@@ -80,6 +84,24 @@ class Judgement:
         return ""
 
 
+@dataclass(frozen=True)
+class Model:
+    """What a model says of its training rows: ``outputs`` at rows of given numbers, and the ``codes`` of all rows."""
+
+    outputs: Callable[[np.ndarray], np.ndarray]
+    codes: np.ndarray
+
+    def column(self, k: int) -> Model:
+        """The model of one of several labels."""
+        return Model(lambda rows: self.outputs(rows)[:, [k]], self.codes[:, [k]])
+
+    def finds(self, label: int, calibration: Calibration | None = None) -> bool:
+        """Whether a class is predicted for any of some training rows of the class."""
+        rows = np.flatnonzero(class_numbers(self.codes) == label)[:MOST_LOOKED_AT]
+        outputs = self.outputs(rows)
+        return bool((_decided(outputs if calibration is None else calibration.logits(outputs)) == label).any())
+
+
 def calibrate_judged(
     scores: np.ndarray,
     codes: np.ndarray,
@@ -87,6 +109,7 @@ def calibrate_judged(
     shares: np.ndarray,
     all_codes: np.ndarray,
     *,
+    model: Model | None = None,
     multilabel: bool = False,
 ) -> Calibration | None:
     """Learn a calibration that is as good as none on rows that neither it nor the outputs were fitted to.
@@ -99,6 +122,8 @@ def calibrate_judged(
         As for `calibrate`.
     all_codes : ndarray, shape (m, c)
         Of all training rows that are left out one by one or in parts.
+    model : Model, optional
+        With it, a class that the outputs of the model find in training rows is one that a calibration has to find.
     multilabel : bool
         Whether each column has its own calibration.
 
@@ -108,14 +133,14 @@ def calibrate_judged(
         None where every calibration is worse. Any but the usual one comes with a warning.
     """
     if not multilabel:
-        made, reason = _first_good(scores, codes, weights, shares, all_codes)
+        made, reason = _first_good(scores, codes, weights, shares, all_codes, model)
         if reason:
             warn_user(_message(made, reason), UserWarning)
         return made
     each, reasons = [], []
     for k in range(scores.shape[1]):
         column = scores[:, [k]], codes[:, [k]], weights, shares[[k]]
-        made, reason = _first_good(*column, all_codes[:, [k]])
+        made, reason = _first_good(*column, all_codes[:, [k]], model and model.column(k))
         each.append(made or calibrate_scale(*column))
         reasons += [(each[-1], f"for label {k} {reason}")] if reason else []
     if reasons:
@@ -141,12 +166,13 @@ def learn_calibration(estimator: Any, fit: Any, state: Any) -> Calibration | Non
     """
     c, multilabel = fit.n_outputs, estimator._multilabel
     (X, _, weights, *_), targets = fit.data, fit.codes
+    model = Model(lambda rows: estimator._raw_predict(X[rows], state.coefficients[:, :c], fit), targets)
     shares = np.average(targets > 0, axis=0, weights=weights)
     if fit.held_out is not None:
         held = fit.held_out
         scores, codes = estimator._raw_predict(held.X, state.coefficients[:, :c], fit), estimator._codes(held.y)
         all_codes = np.concatenate([targets, codes])
-        return calibrate_judged(scores, codes, held.weights, shares, all_codes, multilabel=multilabel)
+        return calibrate_judged(scores, codes, held.weights, shares, all_codes, model=model, multilabel=multilabel)
     known, order = estimator._left_out_scores(fit, state), fit.order
     if known is not None:
         scores, rows = known[0], order[known[1]]
@@ -167,11 +193,16 @@ def learn_calibration(estimator: Any, fit: Any, state: Any) -> Calibration | Non
             reason = "the training ended far from the solution that the left-out outputs belong to"
             warn_user(_message(made, reason), UserWarning)
             return made
-    return calibrate_judged(*given, multilabel=multilabel)
+    return calibrate_judged(*given, model=model, multilabel=multilabel)
 
 
 def _first_good(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray, all_codes: np.ndarray
+    scores: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    shares: np.ndarray,
+    all_codes: np.ndarray,
+    model: Model | None,
 ) -> tuple[Calibration | None, str]:
     """The calibration, and what is wrong with the usual one."""
     n_classes = max(2, codes.shape[1])
@@ -182,6 +213,8 @@ def _first_good(
     if unknown.any():
         reason = f"a class has {everywhere[unknown.argmax()]} of {len(all_codes)} rows, too few to hold one out"
     rows = _Rows.of(scores, codes, weights, shares)
+    if len(rows.scores) < 2:
+        return None, reason or "all rows held out are equal"
     plain = rows.judge(plain_probabilities(rows.scores), rows.scores)
     for learn in (calibrate_scale,) if unknown.any() else (calibrate, calibrate_bounded, calibrate_scale):
         made, logits = learn(scores, codes, weights, shares), np.zeros(rows.scores.shape)
@@ -191,6 +224,9 @@ def _first_good(
             logits[here] = learn(*rest, shares).logits(rows.scores[here])
         # Without a fifth of the rows a class may have too few, so this is asked of the calibration of all rows.
         found = rows.judge(plain_probabilities(rows.scores), made.logits(rows.scores)).found
+        if model is not None:
+            found = np.array([found[k] or not model.finds(k) or model.finds(k, made) for k in range(n_classes)])
+            plain = replace(plain, found=np.ones(n_classes, dtype=bool))
         judged = replace(rows.judge(calibrated_probabilities(logits), logits), found=found)
         if judged.is_as_good_as(plain):
             return made, reason
@@ -216,8 +252,7 @@ class _Rows:
     def judge(self, probabilities: np.ndarray, decisive: np.ndarray) -> Judgement:
         """Judge probabilities of classes, and decisions by outputs or logits."""
         own, weights = class_numbers(self.codes), row_weights(self.codes, self.weights, self.shares)
-        decided = (decisive[:, 0] > 0).astype(int) if decisive.shape[1] == 1 else decisive.argmax(axis=1)
-        return Judgement.of(probabilities, decided, own, weights)
+        return Judgement.of(probabilities, _decided(decisive), own, weights)
 
 
 def _scale_of(
@@ -228,6 +263,11 @@ def _scale_of(
         return calibrate_scale(scores, codes, weights, shares)
     columns = range(scores.shape[1])
     return _side_by_side([calibrate_scale(scores[:, [k]], codes[:, [k]], weights, shares[[k]]) for k in columns])
+
+
+def _decided(scores: np.ndarray) -> np.ndarray:
+    """The number of the class that outputs or logits decide for, for each row."""
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
 def _message(made: Calibration | None, reason: str) -> str:
