@@ -16,8 +16,11 @@ LARGE = 1e3
 LEAST_ROWS = 10
 """Fewer rows do not show a column's spread."""
 
-ROWS, NUMBERS = 10_000, 2**22
-"""Rows and numbers that are looked at, at most; of wide data at least `LEAST_ROWS` rows."""
+ROWS, NUMBERS = 10_000, 2**18
+"""Rows and numbers that are looked at, at most, so that a memory map takes few megabytes; at least `FEW_ROWS` rows."""
+
+FEW_ROWS = 30
+"""Rows of wide data that are looked at, at least."""
 
 WITHOUT_BANDWIDTH = ("linear", "polynomial", "tensor_sketch")
 """Feature maps that have no bandwidth."""
@@ -78,7 +81,7 @@ def column_spreads(X: Any) -> np.ndarray:
     """
     sparse, (n, d) = scipy.sparse.issparse(X), X.shape
     per_row = max(1, X.nnz // n) if sparse else d
-    rows = min(n, ROWS, max(LEAST_ROWS, NUMBERS // per_row))
+    rows = min(n, ROWS, max(FEW_ROWS, NUMBERS // per_row))
     some = X[:: -(-n // rows)]
     if not sparse:
         some = np.asarray(some, dtype=np.float64)
