@@ -514,9 +514,10 @@ def points_of(centres: Any, d: int) -> np.ndarray:
     ShallowsError
         If they are no such points, or not finite.
     """
-    made = native(np.asarray(centres))
+    made = np.asarray(centres)
     if made.dtype.kind not in "fiub" or made.ndim != 2 or 0 in made.shape:
         raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {made!r:.80}.")
+    made = native(made)
     if made.shape[1] != d:
         raise ShallowsError(f"centres have {made.shape[1]} features and X has {d}.")
     made = made.astype(np.float32 if made.dtype == np.float32 else np.float64)
