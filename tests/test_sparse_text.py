@@ -12,7 +12,8 @@ import scipy.sparse as sp
 import shallows
 from shallows import arrays, kernels
 from shallows.errors import ShallowsError
-from shallows.estimators.centring import Centring
+from shallows.estimators import centring
+from shallows.estimators.centring import Centring, TrainingRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -156,7 +157,7 @@ KERNELS = [
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_values_of_sparse_points_are_those_of_dense_points(kernel, dtype):
     X, _ = texts(50, 2000)
-    X[7, :] = 0  # a text without words
+    X = sp.csr_array(sp.diags_array(np.where(np.arange(50) == 25, 0.0, 1.0)) @ X)  # a text without words
     X.eliminate_zeros()
     x = arrays.SparsePoints(X[:30].astype(dtype)), arrays.SparsePoints(X[20:].astype(dtype))
     exact = kernel(*(part.toarray().astype(np.float64) for part in x))
@@ -178,10 +179,10 @@ def test_a_row_of_a_product_does_not_depend_on_the_other_rows():
 
 def test_a_filled_column_far_from_zero_keeps_its_digits_in_float32():
     X = with_columns(texts(80, 1500)[0])
-    centring = Centring.of(X, may_stay_sparse=True)
-    points = centring.training_points(X, np.arange(80), CPU, np.float32)
+    made = Centring.of(X, may_stay_sparse=True)
+    points = made.training_points(X, np.arange(80), CPU, np.float32)
     assert arrays.is_sparse(points)
-    dense = X.toarray()[:, centring.varies]
+    dense = X.toarray()[:, made.varies]
     exact = kernels.Gaussian(2.0)(dense, dense)
     assert np.abs(kernels.matrix(kernels.Gaussian(2.0), points) - exact).max() < 1e-5
 
@@ -204,6 +205,23 @@ def test_a_model_of_sparse_points_is_saved_pickled_and_loaded(name, tmp_path):
     shallows.save(model, tmp_path / "model.zip")
     for other in (shallows.load(tmp_path / "model.zip"), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(outputs(other, X), outputs(model, X))
+
+
+def test_sparse_rows_that_are_read_batch_by_batch_are_those_that_are_kept():
+    X = with_columns(texts(80, 1500)[0])
+    made, order = Centring.of(X, may_stay_sparse=True), np.random.default_rng(0).permutation(80)
+    kept, read = (TrainingRows(X, order, made, CPU, np.float32, held=held) for held in (True, False))
+    for batch in (slice(10, 30), np.array([70, 3, 15])):
+        assert np.array_equal(kept(batch).toarray(), read(batch).toarray())
+    assert kept.held_bytes <= 80 * kept.row_bytes + 80 * 4
+
+
+def test_points_that_would_take_most_of_the_memory_when_dense_are_refused(monkeypatch):
+    X, y = texts(200, 10_000)
+    monkeypatch.setattr(centring, "FEW_DENSE_BYTES", 2**20)
+    monkeypatch.setattr(arrays, "available_memory", lambda device=None: 2**23)
+    with pytest.raises(ShallowsError, match=r"Dense points of 200 sparse rows take 0.016 GB.*TruncatedSVD"):
+        shallows.FeatureEigenProClassifier(random_state=0, memory="1GB").fit(X, y)
 
 
 def test_lasvm_learns_dense_batches_after_sparse_ones():

@@ -51,7 +51,10 @@ What users of scikit-learn look for:
 *array libraries*
     Arrays of CuPy and others of the array API standard are taken, see `array_inputs`.
 *sparse rows*
-    ``fit`` and ``predict`` take CSR matrices everywhere. NaN and infinity are refused.
+    ``fit`` and ``predict`` take CSR matrices everywhere. NaN and infinity are refused. Rows with at least 1,000 columns
+    and at most 5 % of non-zeros stay sparse, on a CPU, in methods of a kernel of distances or inner products and with
+    the features "nystrom" and "rbf". Other methods make blocks of rows dense, up to half of the free memory, and refuse
+    such rows with more than 20,000 columns; a ``TruncatedSVD`` before them makes fewer.
 *scaling*
     Points are centred where that changes no value of the kernel, and never divided by their deviation: put a
     ``StandardScaler`` before, where features have different units. A fit warns if the spread of a column is over 1,000

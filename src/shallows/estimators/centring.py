@@ -26,8 +26,8 @@ columns and 50 non-zeros then takes a tenth of the time of a dense one."""
 MOST_DENSE_COLUMNS = 20_000
 """Sparse rows with more columns are refused where they would have to be dense."""
 
-DENSE_SHARE = 0.5
-"""Dense points made of sparse rows may take this share of the free memory."""
+DENSE_SHARE, FEW_DENSE_BYTES = 0.5, 2**28
+"""Dense points made of sparse rows may take this share of the free memory; so many bytes are taken without a look."""
 
 SPARSE_BLOCK_ROWS = 1024
 """New sparse points that kernel values are computed of at a time."""
@@ -152,9 +152,10 @@ class Centring:
         if device.kind != "cpu" and _is_permutation(order, x.shape[0]):
             return self._points_made_there(x, order, device, dtype)
         kept = int(self.varies.sum())
-        if scipy.sparse.issparse(x):
-            needed, room = len(order) * (kept + 2) * np.dtype(dtype).itemsize, DENSE_SHARE * arrays.available_memory()
-            arrays.check_room(f"Dense points of {len(order):,} sparse rows take", needed, room, INSTEAD)
+        needed = len(order) * (kept + 2) * np.dtype(dtype).itemsize
+        if scipy.sparse.issparse(x) and needed > FEW_DENSE_BYTES:
+            what = f"Dense points of {len(order):,} sparse rows take"
+            arrays.check_room(what, needed, DENSE_SHARE * arrays.available_memory(), INSTEAD)
         points = np.empty((len(order), kept + 2), dtype=dtype)
         points[:, kept + 1] = 1.0
         everything, mean = bool(self.varies.all()), self.mean[self.varies]

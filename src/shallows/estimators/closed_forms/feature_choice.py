@@ -73,7 +73,7 @@ def choose_on_features(
     n = X.shape[0]
     order = streams.permutation(seed, "rows to choose with", 0, n)
 
-    def first_rows(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def first_rows(m: int) -> tuple[arrays.Array, np.ndarray, np.ndarray | None]:
         rows = order[:m]
         if stay_sparse(X):
             return arrays.SparsePoints(X[rows]), targets[rows], None if weights is None else weights[rows]
@@ -96,7 +96,7 @@ def choose_on_features(
         choice = choose_ridge(matrix_of, joined.targets, median=median, regularisation=ridge, weights=joined.weights)
         return choice if median is not None else replace(choice, bandwidth=None, bandwidths={})
 
-    def augmented(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def augmented(m: int) -> tuple[arrays.Array, np.ndarray, np.ndarray | None]:
         points, *of_rows = first_rows(m)
         points = points.astype(np.float64)
         return kernels.augmented(points if arrays.is_sparse(points) else points - points.mean(axis=0)), *of_rows

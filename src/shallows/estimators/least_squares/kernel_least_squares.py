@@ -169,7 +169,7 @@ class KernelLeastSquares(TrainedEstimator):
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
-            Memory maps are read block by block. Sparse input is not made dense as a whole unless its points fit.
+            Memory maps are read block by block. Sparse rows with many columns stay sparse.
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
             Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
