@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from .. import arrays, kernels
@@ -52,7 +54,8 @@ class KernelRowSlab:
                 self.slot_of[self._row_in[slot]] = -1
             here = self.points[i : i + 1, :]
             # On a busy machine, BLAS threads that wait for each other took 40 times as long as one for such a product.
-            with arrays.one_blas_thread():
+            # The product of a sparse row takes less time than to set the number of threads.
+            with contextlib.nullcontext() if arrays.is_sparse(here) else arrays.one_blas_thread():
                 self.rows[slot] = arrays.to_numpy(kernels.values(self.kernel, here, self.points))[0]
             self.rows[slot, i] = self.diagonal[i]
             self.slot_of[i], self._row_in[slot] = slot, i
