@@ -14,6 +14,7 @@ from shallows.experiments.comparing import target_table, verdicts
 from shallows.experiments.comparing.table_rows import Row, counts_by_kind
 from shallows.experiments.comparing.verdicts import Verdict
 from shallows.experiments.planning.plan import Plan
+from shallows.experiments.planning.runs import Run
 from shallows.reference import collection, folder, judging
 
 REFERENCE = "results/reference"
@@ -39,6 +40,33 @@ def test_a_target_that_the_reference_does_not_hold_is_told(plan):
         [*judging.judge(plan, "demo", f"{REFERENCE}/demo", ["dsg_fig1_cifar10"])]
 
 
+def requested(plan, scale, run):
+    """The identifier that a run of the reference has in the present plan, with what it had without naming it."""
+    unnamed = collection.written_out(plan.configuration.root).get(run["method"], {})
+    of_plan = plan.runs(scale)
+    for names in itertools.chain.from_iterable(itertools.combinations(unnamed, n) for n in range(len(unnamed) + 1)):
+        parameters = {**{name: unnamed[name] for name in names}, **run["parameters"]}
+        about = run["dataset"], run["variant"], run["method"], parameters, run["seed"]
+        found = Run(scale, *about, unit=run.get("unit", "")).id
+        if found in of_plan:
+            return found
+    return None
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop"])
+def test_every_run_of_the_reference_is_requested_by_the_present_configuration_for_the_rows_that_show_it(scale, plan):
+    index = folder.read_index(f"{REFERENCE}/{scale}")
+    for target in index["targets"]:
+        files, series = held(target, scale), plan.comparison(target, scale)["series"]
+        now = {run["run"]["id"]: requested(plan, scale, run["run"]) for run in files.record["runs"]}
+        of_target = {one for each in series for one in each["run_ids"]}
+        for row in (row for row in files.rows if row.records):
+            of_method = [one for one in series if one["method"] == row.method and one["data"] in row.printed_data]
+            wanted = {one for each in of_method for one in each["run_ids"]} if row.method else of_target
+            found = {now[one] for one in row.records}
+            assert found <= wanted, (target, row.method, row.setting, row.metric)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", ["demo", "laptop"])
 def test_the_reference_is_judged_and_described_by_the_present_configuration_and_no_reason_is_read(scale, plan):
@@ -48,7 +76,7 @@ def test_the_reference_is_judged_and_described_by_the_present_configuration_and_
     for target in index["targets"]:
         files, comparison = held(target, scale), plan.comparison(target, scale)
         garbled = folder.TargetFiles([replace(row, reason=NONSENSE) for row in files.rows], files.record)
-        rows = judging.judged_again(comparison, garbled)
+        rows = judging.judged_again(comparison, garbled, collection.written_out("."))
         for before, after in zip(files.rows, rows, strict=True):
             is_kept = after.reason == NONSENSE
             n_kept += is_kept and before.published != "" and before.measured_mean is not None
@@ -199,14 +227,17 @@ def test_a_value_of_other_parameters_passes_for_the_method_no_more_and_is_ours_w
     said.append(("Toy", "slow", "kernel=g", "beside", "words"))
     comparison, measured = made(curves, metrics=metrics, claims=claims, published=said)
     for run in measured.values():
-        run.record["run"] |= {"parameters": {"rank": 160, "seed_of": run.record["run"]["id"][:4]}}
+        run.record["run"] |= {"method": "a", "parameters": {"rank": 160, "seed_of": run.record["run"]["id"][:4]}}
     files = folder.TargetFiles(
         [row for metric in ("error", "beside") for row in held_of(comparison, measured, metric).rows],
         held_of(comparison, measured, "error").record,
     )
     for one in comparison["series"]:
-        one |= {"parameters": {"rank": 160, "seed_of": one["method"], "tol": 0.0}, "fixed": ["tol"]}
-    assert texts(judging.judged_again(comparison, files)) == texts(files.rows)
+        one |= {"parameters": {"rank": 160, "seed_of": one["method"], "tol": 0.0}}
+    # The configuration names a parameter that these runs had without naming it; with another value they are others.
+    assert texts(judging.judged_again(comparison, files, {"a": {"tol": 0.0, "of_another": 1}})) == texts(files.rows)
+    for unnamed in (None, {"a": {"tol": 1.0}}, {"b": {"tol": 0.0}}):
+        assert not any(row.records for row in judging.judged_again(comparison, files, unnamed))
     fast, slow = comparison["series"]
     new = {**fast, "parameters": {**fast["parameters"], "step_size": 5.0}}
     ours = {**fast, "method": "fast (ours)"}
@@ -215,7 +246,7 @@ def test_a_value_of_other_parameters_passes_for_the_method_no_more_and_is_ours_w
         methods["fast (ours)"] = {"ours": "fast"}
     changed = {**comparison, "series": [new, slow, *([ours] if has_ours else [])]}
     changed["spec"] = {**comparison["spec"], "methods": methods}
-    rows = {(row.method, row.metric): row for row in judging.judged_again(changed, files)}
+    rows = {(row.method, row.metric): row for row in judging.judged_again(changed, files, {"a": {"tol": 0.0}})}
     assert (rows["fast", "error"].verdict, rows["fast", "error"].measured_mean) == (Verdict.NOT_RUN, None)
     assert rows["fast", "error"].reason == judging.PLANNED
     assert (rows["slow", "error"].verdict, rows["slow", "error"].measured_mean) == (Verdict.DEVIATES, 8.0)
@@ -235,7 +266,7 @@ def test_a_method_that_loses_one_series_keeps_the_rows_of_its_others():
     for name, run in measured.items():
         run.record["run"]["parameters"] = {"rank": 160, "seed_of": name[:6]}
     for one in comparison["series"]:
-        one |= {"parameters": {"rank": 160, "seed_of": f"{one['method']}-{one['setting']['kernel']}"}, "fixed": []}
+        one |= {"parameters": {"rank": 160, "seed_of": f"{one['method']}-{one['setting']['kernel']}"}}
     files = folder.TargetFiles(
         [row for metric in ("error", "beside") for row in held_of(comparison, measured, metric).rows],
         held_of(comparison, measured, "error").record,
@@ -266,7 +297,7 @@ def changed(plan, target, metric, **criterion):
     for name in ("at_most", "at_least", "between", "paired"):
         claim.pop(name, None)
     claim |= criterion
-    pairs = zip(files.rows, judging.judged_again(comparison, files), strict=True)
+    pairs = zip(files.rows, judging.judged_again(comparison, files, collection.written_out(".")), strict=True)
     return next((old, new) for old, new in pairs if old.metric == metric)
 
 

@@ -145,11 +145,22 @@ def facts(found: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def machine_metrics(root: str | Path, target: str) -> list[str]:
     """What of a target depends on the speed of a machine, by ``config/reference.yaml``; nothing without that file."""
+    named = _configured(root).get("of_the_machine")
+    return [*named["times"], *named["targets"].get(target, ())] if named else []
+
+
+def written_out(root: str | Path) -> dict[str, dict[str, Any]]:
+    """By methods, parameters that their runs had before the configuration named them (``config/reference.yaml``)."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in _configured(root).get("written_out", ()):
+        for method in entry["methods"]:
+            found.setdefault(method, {}).update(entry["parameters"])
+    return found
+
+
+def _configured(root: str | Path) -> dict[str, Any]:
     path = Path(root) / "config" / "reference.yaml"
-    if not path.exists():
-        return []
-    named = yaml.safe_load(path.read_text(encoding="utf-8"))["of_the_machine"]
-    return [*named["times"], *named["targets"].get(target, ())]
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def of_the_machine(plan: Plan, target: str) -> list[str]:

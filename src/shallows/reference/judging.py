@@ -36,7 +36,7 @@ def judge(plan: Plan, scale: str, reference: str | Path, wanted: Iterable[str] =
         plan.target(target)
         UnknownNameError.check(f"target in the reference of the scale {scale},", target, index["targets"])
         files, comparison = folder.read_target(reference, target, index), plan.comparison(target, scale)
-        rows = judged_again(comparison, files)
+        rows = judged_again(comparison, files, collection.written_out(plan.configuration.root))
         before, now = _verdicts(files.rows), _verdicts(rows)
         for place in {**before, **now}:
             if before.get(place) != now.get(place):
@@ -56,18 +56,23 @@ def _verdicts(rows: Iterable[Row]) -> dict[str, str]:
     return {", ".join(filter(None, (row.dataset, row.method, row.setting, row.metric))): row.verdict for row in rows}
 
 
-def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> list[Row]:
+def judged_again(
+    comparison: Mapping[str, Any],
+    files: folder.TargetFiles,
+    written_out: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Row]:
     """The rows of a target with the verdicts of the present criteria, as they are read from a file.
 
     Rows with runs behind them are judged again; the others are those that the present configuration gives. Rows of a
     method that has other parameters now are those of our counterpart, where this has them, and else are left out: what
-    is printed beside them then was not run.
+    is printed beside them then was not run. ``written_out`` has, by the method of a run, parameters that it had without
+    naming them.
     """
     maker, runs = RowMaker(comparison), {}
     for run in files.record["runs"]:
         record = compaction.whole_record(run, files.record, comparison["target"])
         runs[run["run"]["id"]] = RunResult(run["run"]["id"], record, {})
-    present = _of_the_present_methods(comparison, files.rows, runs)
+    present = _of_the_present_methods(comparison, files.rows, runs, written_out or {})
     places = {id(one): place for place, one in enumerate(comparison["published"])}
     last, names = len(places), [*comparison["spec"].get("claims", {})]
     rows: list[tuple[tuple[int, ...], Row]] = []  # with a key that sorts them as `target_table.rows_of` does
@@ -94,14 +99,18 @@ def judged_again(comparison: Mapping[str, Any], files: folder.TargetFiles) -> li
 
 
 def _of_the_present_methods(
-    comparison: Mapping[str, Any], rows: Iterable[Row], runs: Mapping[str, RunResult]
+    comparison: Mapping[str, Any],
+    rows: Iterable[Row],
+    runs: Mapping[str, RunResult],
+    written_out: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[Row]:
     """The rows whose runs have the present parameters of their method, or of ours, under the name of that method."""
     rows, ours, methods = [*rows], Measurements(comparison, {}).counterparts, comparison["spec"]["methods"]
     told = {one["method"] for one in comparison["series"] if "parameters" in one}
     past: list[tuple[Row, str | None]] = []  # with our method that has the parameters of its runs
     for row in (row for row in rows if row.records and row.method):
-        words = _methods_with(comparison, [runs[one] for one in row.records]) if row.method in told else set()
+        of_row = [runs[one].record["run"] for one in row.records]
+        words = _methods_with(comparison, of_row, written_out) if row.method in told else set()
         if row.method not in methods or (row.method in told and row.method not in words):
             past.append((row, ours.get(row.method) if ours.get(row.method) in words else None))
     for row in rows:
@@ -133,21 +142,19 @@ def _rests_on(row: Row, claim: Mapping[str, Any], other: Row) -> bool:
     return False
 
 
-def _methods_with(comparison: Mapping[str, Any], runs: Sequence[RunResult]) -> set[str]:
-    """The target's methods that have series with the parameters of runs.
+def _methods_with(
+    comparison: Mapping[str, Any],
+    runs: Iterable[Mapping[str, Any]],
+    written_out: Mapping[str, Mapping[str, Any]],
+) -> set[str]:
+    """The target's methods that have series with the parameters of runs, named or not."""
 
-    A run may lack parameters that were added since, which keep what it did before; where the target says of each
-    parameter where it comes from, only those that its method has whatever a target says.
-    """
+    def has(now: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
+        unnamed = {name: value for name, value in written_out.get(run.get("method"), {}).items() if name in now}
+        return {**unnamed, **run["parameters"]} == now
 
-    def has(series: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
-        now, then = series["parameters"], run["parameters"]
-        is_told = "sources" in (comparison["spec"]["methods"][series["method"]] or {})
-        added = {*now} - {*then} - {*series["fixed"]} if is_told else ()
-        return not added and all(name in now and now[name] == value for name, value in then.items())
-
-    told = (one for one in comparison["series"] if "parameters" in one)
-    return {one["method"] for one in told if any(has(one, run.record["run"]) for run in runs)}
+    told = [one for one in comparison["series"] if "parameters" in one]
+    return {one["method"] for one in told if any(has(one["parameters"], run) for run in runs)}
 
 
 def _is_planned(comparison: Mapping[str, Any], row: Row) -> bool:

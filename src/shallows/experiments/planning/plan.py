@@ -200,7 +200,7 @@ class Plan:
                 ]
                 setting = {axis: value for axis, value, _ in choices}
                 ids = tuple(run.id for run in runs)
-                yield Series(word, method, setting, marks, ids, altered, parameters, tuple(fixed)), runs
+                yield Series(word, method, setting, marks, ids, altered, parameters), runs
 
     def _with_preconditioner(self, run: Run, definition: Mapping[str, Any]) -> Run:
         """A run with the preconditioner that its method takes, if any."""

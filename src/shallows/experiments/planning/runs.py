@@ -135,7 +135,7 @@ class Series:
     """What a target measures at one place: the same thing over its seeds.
 
     ``altered`` holds the parameters that a scale sets otherwise than the target: name -> (here, there); ``parameters``
-    all that its runs have, and ``fixed`` the names of those that their method has whatever a target says.
+    all that its runs have.
     """
 
     data: str
@@ -145,4 +145,3 @@ class Series:
     run_ids: tuple[str, ...]
     altered: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
-    fixed: tuple[str, ...] = ()
