@@ -198,7 +198,9 @@ def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Seq
 
 
 def _printed(comparison: Mapping[str, Any], row: Row) -> Mapping[str, str] | None:
-    """The row of the published file that a row is judged by."""
+    """The row of the published file that a row is judged by; ours is judged by none."""
+    if row.series == OURS or row.verdict == Verdict.MEASURED:
+        return None
     about = [one for one in comparison["published"] if one["metric"] == row.metric]
     if row.metric in comparison["spec"].get("claims", {}):
         number = claims.Number(_series(comparison, row), parse_setting(row.setting), row.measured)
