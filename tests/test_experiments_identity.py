@@ -357,6 +357,11 @@ def test_a_run_depends_on_the_kernel_that_it_names_or_has_by_default():
     assert "shallows.kernels.radial" in by_default and "shallows.kernels.heat" in with_heat - by_default
 
 
+@pytest.mark.parametrize("method", ["norma", "r_pegasos", "r_svrg"])
+def test_a_machine_of_regularised_risks_depends_on_the_loss_of_values_that_its_code_names(method):
+    assert "shallows.losses.regression" in modules(method)
+
+
 def codes_of_runs(*kinds):
     """What the runs of these kinds at the laptop scale are made of, each once."""
     runs = [(METHODS[run.method], run.parameters) for run in own_plan().runs("laptop").values()]

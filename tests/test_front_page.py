@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import shallows
+from shallows.experiments.comparing.verdicts import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,6 +40,9 @@ def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():
     targets = draw.targets()
     assert draw.verdicts(targets) in README, "docs/pictures/draw.py prints the present table and draws its picture"
     numbers = draw.distances.table(targets, draw.PAPERS)
+    judged = {*draw.distances.OUTCOMES, Verdict.DEVIATES, Verdict.REFUTED}
+    rows = [row for one in targets for row in one.rows if row.evidence == "number" and row.verdict in judged]
+    assert len(numbers) == sum(not row.derived for row in rows), "each judged number is in the picture, reached or not"
     seeds, alone, undecided, deviate = draw.distances.counts(numbers).values()
     told = f"{seeds} are reproduced with several seeds, {alone} with one seed, {undecided} are undecided and {deviate}"
     for page in ("README.md", "docs/index.rst", "paper/paper.md"):

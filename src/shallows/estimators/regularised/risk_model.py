@@ -125,7 +125,7 @@ class RiskModel(TrainedEstimator):
     def _named_loss(self) -> losses.Loss:
         """The loss in the user's units."""
         if isinstance(self.loss, str) and self.loss == "auto":
-            return losses.make("square") if self._y_is_numeric else SOLVERS[self.solver].loss
+            return losses.Square() if self._y_is_numeric else SOLVERS[self.solver].loss
         return losses.make(self.loss)
 
     def _fitted_loss(self) -> losses.Loss:
