@@ -16,22 +16,22 @@ PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 
 .PHONY: all demo laptop paper report crate reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check container clean distclean help
 
 all: $(READY) ## every target at SCALE and the report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
-	@$(BIN)/python -m shallows.experiments.watching --scale $(SCALE) --cores $(CORES)
+	@$(BIN)/python -m shallows_papers.experiments.watching --scale $(SCALE) --cores $(CORES)
 
 demo laptop paper: ## the same, by the name of the scale: make laptop
 	@$(MAKE) --no-print-directory all SCALE=$@
 
 report: $(READY) ## draw the page of SCALE from the reference results in the repository, without training: make report SCALE=laptop
-	@$(BIN)/python -m shallows.reference report --scale $(SCALE)
+	@$(BIN)/python -m shallows_papers.reference report --scale $(SCALE)
 
 verify: $(READY) ## compare your own results with the reference, number by number: make verify SCALE=laptop TARGET="..."
-	@$(BIN)/python -m shallows.reference verify --scale $(SCALE) $(TARGET)
+	@$(BIN)/python -m shallows_papers.reference verify --scale $(SCALE) $(TARGET)
 
 crate: $(VENV)/.crate ## results of a finished SCALE with workflow and data as a folder to deposit, an RO-Crate: make crate AGENT="Your Name"
-	@$(BIN)/python -m shallows.reference crate --scale $(SCALE) $(if $(AGENT),--agent "$(AGENT)") $(if $(OUT),--out "$(OUT)")
+	@$(BIN)/python -m shallows_papers.reference crate --scale $(SCALE) $(if $(AGENT),--agent "$(AGENT)") $(if $(OUT),--out "$(OUT)")
 
 reference: $(READY) ## collect your own finished targets as the reference: make reference SCALE=laptop TARGET="..."
-	@$(BIN)/python -m shallows.reference collect --scale $(SCALE) $(if $(OLDER),--older) $(TARGET)
+	@$(BIN)/python -m shallows_papers.reference collect --scale $(SCALE) $(if $(OLDER),--older) $(TARGET)
 
 test: $(READY) ## all tests, in two processes
 	@$(PYTEST)
@@ -52,11 +52,11 @@ format: $(READY) ## put code and rules into their format
 	@$(BIN)/snakefmt Snakefile workflow/Snakefile workflow/rules
 
 explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=paper DEVICE=h100; all targets without one
-	@$(BIN)/python -m shallows.experiments.planning.explain $(TARGET) --scale $(SCALE) $(if $(DEVICE),--device $(DEVICE))
+	@$(BIN)/python -m shallows_papers.experiments.planning.explain $(TARGET) --scale $(SCALE) $(if $(DEVICE),--device $(DEVICE))
 
 leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE: make leaderboard DATASET=mnist SCALE=laptop
-	@page=$$($(BIN)/python -m shallows.experiments.dataset_leaderboard $(DATASET) --scale $(SCALE)) && \
-		$(BIN)/python -m shallows.experiments.running.snakemake_process && \
+	@page=$$($(BIN)/python -m shallows_papers.experiments.dataset_leaderboard $(DATASET) --scale $(SCALE)) && \
+		$(BIN)/python -m shallows_papers.experiments.running.snakemake_process && \
 		$(BIN)/snakemake --cores $(CORES) --quiet reason -- "$$page" && echo "The leaderboard: $(CURDIR)/$$page"
 
 bench: $(READY) ## the benchmark against other packages, in an environment of its own

@@ -16,7 +16,7 @@ from pathlib import Path
 include: "workflow/rules/library.smk"
 
 
-from shallows.experiments import command_line
+from shallows_papers.experiments import command_line
 
 # Where this is run in a folder of one's own (snakemake --directory ...), its settings come before those of the project.
 if Path("config/config.yaml").exists():

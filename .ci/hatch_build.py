@@ -1,4 +1,4 @@
-"""Puts the workflow with its configuration, embedded data and reference results into the wheel, as shallows/_workflow.
+"""Puts workflow, configuration, embedded data and reference results into the wheel, as shallows_papers/_workflow.
 
 A clone has them beside src/, so that an editable installation leaves them out.
 """
@@ -16,4 +16,4 @@ class WithWorkflow(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Say which files of the project go where."""
         if version == "standard":
-            build_data["force_include"].update({part: f"shallows/_workflow/{part}" for part in PARTS})
+            build_data["force_include"].update({part: f"shallows_papers/_workflow/{part}" for part in PARTS})

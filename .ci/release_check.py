@@ -29,12 +29,14 @@ NOT_TO_BE_HAD = 3
 
 IMPORTS = """
 import importlib, pkgutil, sys
-import shallows
+import shallows, shallows_papers
 from shallows.errors import MissingExtraError
 
 assert shallows.__file__.startswith(sys.prefix), shallows.__file__
 extras = {"cupy", "torch", "rdkit", "pyarrow"}
-names, without = [one.name for one in pkgutil.walk_packages(shallows.__path__, "shallows.")], []
+packages = (shallows, shallows_papers)
+names = [one.name for package in packages for one in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
+without = []
 for name in names:
     try:
         importlib.import_module(name)
@@ -52,27 +54,24 @@ import importlib.metadata, pathlib, sys
 import shallows
 from shallows.errors import MissingExtraError
 from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegression
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:300], y[:300]
-# Parameters without a default.
-needed = {"ImageVotes": {"estimator": LogisticRegression(max_iter=1000), "image_shape": (1, 8, 8)}}
 estimators = [getattr(shallows, name) for name in shallows.__all__ if name[0].isupper()]
 for estimator in estimators:
     views = (X[:, :32], X[:, 32:]) if "CCA" in estimator.__name__ or "SVD" in estimator.__name__ else (X, y)
-    model = estimator(**needed.get(estimator.__name__, {}))
+    model = estimator()
     if "max_iterations" in model.get_params():
         model.set_params(max_iterations=20)
     model.fit(*views)
 if sys.argv[1] == "core":
     for room in ("datasets", "report", "experiments.planning", "experiments.user_data.file_fit"):
         try:
-            importlib.import_module(f"shallows.{room}")
+            importlib.import_module(f"shallows_papers.{room}")
         except MissingExtraError as error:
             assert error.extra in ("data", "workflow"), error
         else:
-            raise AssertionError(f"shallows.{room} does not say which extra it needs")
+            raise AssertionError(f"shallows_papers.{room} does not say which extra it needs")
 site = pathlib.Path(shallows.__file__).parents[1]
 size = sum(path.lstat().st_size for path in site.rglob("*") if path.is_file()) / 2**20
 n_packages = len({one.name for one in importlib.metadata.distributions()} - {"pip", "setuptools"})
@@ -194,7 +193,7 @@ def compare(python: Path, folder: Path) -> None:
     (folder / "Maße.csv").write_text("Größe,Gewicht,Art\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(120)))
     command = str(python.with_name("shallows"))
     run([command, "data", "fetch", "mnist_demo"], folder)
-    (workflow,) = python.parents[1].glob("lib/python*/site-packages/shallows/_workflow")
+    (workflow,) = python.parents[1].glob("lib/python*/site-packages/shallows_papers/_workflow")
     before, begun = sorted(workflow.rglob("*")), time.monotonic()
     run([command, "compare", "Maße.csv", "target=Art", f"configuration={ROOT / '.test' / 'config'}"], folder)
     (page,) = folder.glob("results/own/*/report/index.html")

@@ -23,7 +23,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.svm import SVC, LinearSVC
 
-from shallows import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier, datasets, streams
+from shallows import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier, streams
+from shallows_papers import datasets
 
 PRINTED = {
     "a9a": {"batch": 15.03, "online": 16.44},

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from shallows import EigenProCentresClassifier, arrays, datasets, kernels, training
+from shallows import EigenProCentresClassifier, arrays, kernels, training
+from shallows_papers import datasets
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = 1.3

@@ -27,15 +27,16 @@ from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from shallows import DoublyStochasticKernelPCA, datasets, kernels
-from shallows.datasets import synthetic
-from shallows.experiments.running.measures.components import squared_sine
+from shallows import DoublyStochasticKernelPCA, kernels
 from shallows.features import FourierFeatures
 from shallows.solvers.components.component_state import ComponentProblem
 from shallows.solvers.components.oja import DoublyStochasticOja
 from shallows.solvers.components.warm_start import random_feature_components
 from shallows.solvers.examples import Examples
-from shallows.theory.components.gaussian_subspace import convergence
+from shallows_papers import datasets
+from shallows_papers.datasets import synthetic
+from shallows_papers.experiments.running.measures.components import squared_sine
+from shallows_papers.theory.components.gaussian_subspace import convergence
 
 Row = tuple[str, float, float, str]
 

@@ -2,11 +2,11 @@
 
     python benchmarks/cost_model.py results [--write]
 
-Of every record below the folder of results: the estimate of `shallows.experiments.planning`, the seconds and the peak
-memory. Settings (a method with its data and parameters, without the seed) are divided into halves by a checksum; the
-factors of each half are tried on the other. ``--write`` takes the factors of both into
-``src/shallows/experiments/planning/measured_costs.json``. Times count at the demo scale alone, whose runs have the
-machine to themselves; memory counts at all scales.
+Of every record below the folder of results: the estimate of `shallows_papers.experiments.planning`, the seconds and
+the peak memory. Settings (a method with its data and parameters, without the seed) are divided into halves by a
+checksum; the factors of each half are tried on the other. ``--write`` takes the factors of both into
+``src/shallows_papers/experiments/planning/measured_costs.json``. Times count at the demo scale alone, whose runs have
+the machine to themselves; memory counts at all scales.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import least_squares
 
-from shallows.experiments.planning import costs, requests
-from shallows.experiments.planning.configuration import SCALES
-from shallows.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning import costs, requests
+from shallows_papers.experiments.planning.configuration import SCALES
+from shallows_papers.experiments.planning.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Weight of a factor of one for memory, among runs of `MEMORY_WEIGHT` each.

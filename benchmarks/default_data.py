@@ -16,7 +16,7 @@ import sklearn.datasets
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from shallows import datasets
+from shallows_papers import datasets
 
 MOST_TEST = 2000
 

@@ -9,8 +9,8 @@ were set aside.
 
 from __future__ import annotations
 
-from shallows.experiments.planning import gpu_costs
-from shallows.experiments.planning.costs import Size
+from shallows_papers.experiments.planning import gpu_costs
+from shallows_papers.experiments.planning.costs import Size
 
 #: What was measured: model, sizes (training and test points, features, outputs), parameters, epochs or iterations,
 #: seconds, and whether a constant was taken from it.

@@ -26,20 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticRegressor,
-    arrays,
-    datasets,
-    kernels,
-    losses,
-    streams,
-    training,
-)
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, arrays, kernels, losses, streams, training
 from shallows.features import FourierFeatures, block_sums
 from shallows.solvers import DoublyStochastic
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions.expansion import ExpansionProblem
+from shallows_papers import datasets
 
 RATIO, DRAWING = 1.3, 0.15
 DIGITS = {"bandwidth": 6.0, "block_size": 1024, "batch_size": 16384, "damping": 1e-3, "n_iter": 70}

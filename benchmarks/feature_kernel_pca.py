@@ -19,7 +19,7 @@ from sklearn.decomposition import KernelPCA
 import shallows.estimators.components.component_plan as doubly_stochastic_plan
 import shallows.estimators.components.feature_kernel_pca as feature_rules
 from shallows import DoublyStochasticKernelPCA, FeatureKernelPCA, kernels
-from shallows.experiments.running.measures.components import squared_sine
+from shallows_papers.experiments.running.measures.components import squared_sine
 
 PASSES = (2, 4, 10)
 K = 10

@@ -34,13 +34,13 @@ from shallows import (
     FeatureEigenProClassifier,
     FeatureRidgeClassifier,
     arrays,
-    datasets,
     gram,
     kernels,
     training,
 )
 from shallows.gpu import cuda
 from shallows.gram import fused
+from shallows_papers import datasets
 
 ROOT = Path(__file__).resolve().parents[1]
 ERROR = 1.25

@@ -28,8 +28,9 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 import shallows
-from shallows import arrays, datasets
-from shallows.datasets import synthetic
+from shallows import arrays
+from shallows_papers import datasets
+from shallows_papers.datasets import synthetic
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = ("EigenPro", "EigenProCentres", "FeatureRidge", "FeatureEigenPro")

@@ -1,7 +1,7 @@
 """Kernel CCA of the halves of generated digits beside CCA on random features, on as many examples as a time allows.
 
 ``python benchmarks/kernel_cca.py --digits FOLDER [--minutes M] [--seeds N] [--features D]``: the folder holds the idx
-files of MNIST. Doubly stochastic kernel CCA takes batches of generated digits (`shallows.datasets.synthetic`,
+files of MNIST. Doubly stochastic kernel CCA takes batches of generated digits (`shallows_papers.datasets.synthetic`,
 ``endless_mnist``), each one once, until its minutes are over. CCA on D random Fourier features and on D landmarks then
 learns from the same examples, from sums of products that are made in one pass, as far as it comes in the same time.
 Told are the total correlations of 50 directions on MNIST's 10,000 test digits and the processor seconds of each fit,
@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from shallows import DoublyStochasticKernelCCA, FourierFeatures, NystroemFeatures
-from shallows.datasets import synthetic
-from shallows.datasets.formats.idx import read_idx
-from shallows.estimators.components.randomised_cca import RIDGES, _directions, total_correlation
+from shallows_papers.baselines.randomised_cca import RIDGES, _directions, total_correlation
+from shallows_papers.datasets import synthetic
+from shallows_papers.datasets.formats.idx import read_idx
 
 K = 50
 BATCH = 8192

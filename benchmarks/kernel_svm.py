@@ -25,7 +25,8 @@ import numpy as np
 import scipy.sparse
 from sklearn.svm import SVC
 
-from shallows import KernelSVMClassifier, LASVMClassifier, arrays, datasets, kernels
+from shallows import KernelSVMClassifier, LASVMClassifier, arrays, kernels
+from shallows_papers import datasets
 
 CASES: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "USPS, 8 against the rest": ("usps", [{"signs": {"positive": ["8"]}}, {"unit": {}}]),

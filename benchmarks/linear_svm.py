@@ -28,9 +28,10 @@ import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from shallows import LinearSVMClassifier, arrays, datasets
+from shallows import LinearSVMClassifier, arrays
 from shallows.solvers.linear_svm.problem import LOSSES
-from shallows.theory.linear_svm.exact import optimum, problem_of
+from shallows_papers import datasets
+from shallows_papers.theory.linear_svm.exact import optimum, problem_of
 
 PARTS = {"a9a": "plain", "cov1": "unit_held_out"}
 """Datasets, and their preparations."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.io
 
-from shallows.datasets.synthetic.molecules import represent
+from shallows_papers.datasets.synthetic.molecules import represent
 
 BANDWIDTHS, RIDGES = (500.0, 1000.0, 2000.0, 4000.0), (1e-6, 1e-4, 1e-2)
 N_TEST_ORDERS = 10

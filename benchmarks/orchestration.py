@@ -46,9 +46,9 @@ targets:
 IN_ONE_PROCESS = """
 import sys
 from pathlib import Path
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running.job import Conditions, Job
-from shallows.experiments.running.run import execute
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.running.job import Conditions, Job
+from shallows_papers.experiments.running.run import execute
 plan = Plan.load(sys.argv[1], {"configuration": "config", "results": "alone"})
 for run in plan.runs("demo").values():
     places = Path("data/prepared/mnist_demo/unit"), Path("alone") / run.folder, Path("alone/checkpoints")

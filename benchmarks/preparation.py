@@ -58,8 +58,8 @@ def main() -> None:
 
 def prepare(path: Path, folder: Path, memory: str) -> dict[str, object]:
     """Describe a file as a user's own is described, and prepare it."""
-    from shallows import datasets
-    from shallows.datasets.user_data import describe, request
+    from shallows_papers import datasets
+    from shallows_papers.datasets.user_data import describe, request
 
     clock = time.perf_counter()
     description = describe.write(request.make("rows", {"file": str(path)}, "here"), folder / "verified.json")

@@ -23,8 +23,8 @@ import pandas
 import scipy.sparse
 from sklearn.datasets import load_svmlight_file
 
-from shallows.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
-from shallows.datasets.formats.libsvm import libsvm_blocks
+from shallows_papers.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
+from shallows_papers.datasets.formats.libsvm import libsvm_blocks
 
 ALLOWED = 1.1
 _BLOCK_ROWS = 65_536

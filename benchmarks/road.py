@@ -3,7 +3,8 @@
     python benchmarks/road.py            writes the page
     python benchmarks/road.py --print    prints it
 
-The constants of the card are those of `shallows.experiments.planning.gpu_costs`; network and disk are of data sheets.
+The constants of the card are those of `shallows_papers.experiments.planning.gpu_costs`; those of network and disk come
+from data sheets.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from shallows.experiments.planning.gpu_costs import FUSED_FEATURES, H100, WITHIN, Device
+from shallows_papers.experiments.planning.gpu_costs import FUSED_FEATURES, H100, WITHIN, Device
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "to_a_billion_points.rst"
 #: Bytes a second that a card sends (400 Gbit/s InfiniBand, data sheet), seconds of a message, bytes a second of a disk;

@@ -63,7 +63,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def digits(folder: Path, rows: int) -> None:
     """Write the first rows of MNIST's training set as arrays."""
-    from shallows import datasets
+    from shallows_papers import datasets
 
     dataset = datasets.get("mnist")
     stamp = datasets.fetch(dataset, Path("data/raw"), os.environ.get("SHALLOWS_MIRROR"))

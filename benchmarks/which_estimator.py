@@ -197,8 +197,8 @@ def measure(problem: str, estimator: str, rows: int, limit: float) -> dict[str, 
 
     A fit of more than ``limit`` seconds ends the process by the signal of its timer.
     """
-    from shallows.experiments.identity import code
-    from shallows.experiments.running.record import hardware
+    from shallows_papers.experiments.identity import code
+    from shallows_papers.experiments.running.record import hardware
 
     x, y, x_test, y_test = DATA[problem](rows)
     task = PROBLEMS[problem][2]
@@ -388,7 +388,7 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    from shallows.report.sheet import STYLE
+    from shallows_papers.report.sheet import STYLE
 
     with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": "which_estimator"}):
         figure = Figure(figsize=(13.4, 4.2), layout="constrained")

@@ -17,10 +17,10 @@ from typing import Any
 import yaml
 
 import shallows
-from shallows.experiments.comparing.table_rows import number_in
-from shallows.experiments.comparing.verdicts import criterion
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.planning.target_entry import CRITERIA
+from shallows_papers.experiments.comparing.table_rows import number_in
+from shallows_papers.experiments.comparing.verdicts import criterion
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning.target_entry import CRITERIA
 
 #: Folder of the generated pages, below the sources of the book.
 FOLDER = "_pages"
@@ -43,21 +43,21 @@ ESTIMATORS = {
 
 #: Modules below the estimators that users may build upon, with the headings of the reference.
 MODULES = {
-    "estimators.image_votes": "Votes of changed images",
-    "estimators.two_samples": "Two-sample test",
-    "kernels": "Kernels",
-    "losses": "Losses",
-    "features": "Explicit feature maps",
-    "spectrum": "Spectra and preconditioners",
-    "gram": "Products with kernel matrices",
-    "solvers": "Solvers",
-    "training": "Training",
-    "nets": "Neural nets",
-    "datasets": "Datasets",
-    "saving": "Saving and loading",
-    "streams": "Random numbers",
-    "arrays": "Arrays and devices",
-    "errors": "Errors",
+    "shallows_papers.baselines.image_votes": "Votes of changed images",
+    "shallows.estimators.two_samples": "Two-sample test",
+    "shallows.kernels": "Kernels",
+    "shallows.losses": "Losses",
+    "shallows.features": "Explicit feature maps",
+    "shallows.spectrum": "Spectra and preconditioners",
+    "shallows.gram": "Products with kernel matrices",
+    "shallows.solvers": "Solvers",
+    "shallows.training": "Training",
+    "shallows_papers.nets": "Neural nets",
+    "shallows_papers.datasets": "Datasets",
+    "shallows.saving": "Saving and loading",
+    "shallows.streams": "Random numbers",
+    "shallows.arrays": "Arrays and devices",
+    "shallows.errors": "Errors",
 }
 
 
@@ -339,7 +339,7 @@ def methods_page(project: Path) -> str:
         lines += heading(kind, "-")
         body = []
         for one in rows:
-            words = [f"``shallows.{name}``" for name in one.get("here", ())]
+            words = [f"``{name}``" for name in one.get("here", ())]
             words += [f"Not here: {literal(one['why_not'])}."] if "why_not" in one else []
             words += [f"Numbers are quoted in ``{one['reported']}``."] if "reported" in one else []
             body.append((literal(one["name"]), one["named_by"], "\n\n".join(words)))
@@ -389,11 +389,11 @@ def reference_pages() -> dict[str, str]:
             f"No family has {', '.join(sorted(left))}; name theirs in ESTIMATORS of docs/generated_pages.py."
         )
     for name, title in MODULES.items():
-        module = importlib.import_module(f"shallows.{name}")
-        lines = [*heading(title, "="), f".. automodule:: shallows.{name}", "   :no-index:", ""]
+        module = importlib.import_module(name)
+        lines = [*heading(title, "="), f".. automodule:: {name}", "   :no-index:", ""]
         for member in public_names(module):
-            lines += _member(f"shallows.{name}", member, getattr(module, member))
-        pages[f"reference_module_{name}.rst"] = "\n".join(lines)
+            lines += _member(name, member, getattr(module, member))
+        pages[f"reference_module_{name.partition('.')[2]}.rst"] = "\n".join(lines)
     return pages
 
 

@@ -1,7 +1,7 @@
 """Targets with invented curves, for tests of what is made of measurements."""
 
-from shallows.experiments.comparing import target_table
-from shallows.experiments.comparing.evaluations import RunResult
+from shallows_papers.experiments.comparing import target_table
+from shallows_papers.experiments.comparing.evaluations import RunResult
 
 PRINTED = ("dataset", "method", "setting", "metric", "published")
 SIZE = {"dataset": "toy", "title": "Toy", "n_train": 10, "n_test": 5}

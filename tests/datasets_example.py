@@ -1,4 +1,4 @@
-"""Small datasets, a local server and the folder of full files, for the tests of shallows.datasets."""
+"""Small datasets, a local server and the folder of full files, for the tests of shallows_papers.datasets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from shallows import datasets
-from shallows.datasets import Dataset, File
-from shallows.datasets.download import addresses, http_transfer
-from shallows.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
-from shallows.datasets.formats.libsvm import libsvm_blocks
-from shallows.datasets.formats.source import open_source
+from shallows_papers import datasets
+from shallows_papers.datasets import Dataset, File
+from shallows_papers.datasets.download import addresses, http_transfer
+from shallows_papers.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
+from shallows_papers.datasets.formats.libsvm import libsvm_blocks
+from shallows_papers.datasets.formats.source import open_source
 
 CSV = b"1,-2,7\n3,4,8\n"
 CONTENT = b"1.0,2.0,0\n" * 40 + b"2.5,1.0,1\n" * 40

@@ -1,7 +1,7 @@
 """A new dataset, a new generator and a new preparation step, each as one adds it.
 
 **A dataset that is downloaded**, in a format that is read, is an entry of
-``src/shallows/datasets/catalogue/public.yaml`` and no Python at all::
+``src/shallows_papers/datasets/catalogue/public.yaml`` and no Python at all::
 
     flowers:
       title: Flowers
@@ -34,11 +34,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from shallows import streams
-from shallows.datasets.parameter_rules import NOT_NEGATIVE, is_number, rule
-from shallows.datasets.preparation.step import FeatureStep, recorded
-from shallows.datasets.preparation.working_table import Table
-from shallows.datasets.synthetic.generator import Generator
-from shallows.utils.lazy_numpy import np
+from shallows_papers.datasets.parameter_rules import NOT_NEGATIVE, is_number, rule
+from shallows_papers.datasets.preparation.step import FeatureStep, recorded
+from shallows_papers.datasets.preparation.working_table import Table
+from shallows_papers.datasets.synthetic.generator import Generator
+from shallows_papers.lazy_numpy import np
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ import importlib.util
 import numpy as np
 import pytest
 
-from shallows.nets import NeuralNetClassifier
-from shallows.nets.architectures import Architecture, Convolution, Dense, MaxPool
+from shallows_papers.nets import NeuralNetClassifier
+from shallows_papers.nets.architectures import Architecture, Convolution, Dense, MaxPool
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="needs PyTorch (the extra nets)")

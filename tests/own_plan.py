@@ -2,10 +2,10 @@
 
 import functools
 
-from shallows import datasets
-from shallows.experiments.planning import configuration
-from shallows.experiments.planning.configuration import Configuration
-from shallows.experiments.planning.plan import Plan
+from shallows_papers import datasets
+from shallows_papers.experiments.planning import configuration
+from shallows_papers.experiments.planning.configuration import Configuration
+from shallows_papers.experiments.planning.plan import Plan
 from workflow_runs import PROJECT
 
 

@@ -8,9 +8,9 @@ import math
 import os
 from pathlib import Path
 
-from shallows.experiments.comparing.table_rows import COLUMNS
-from shallows.report import figures, tables
-from shallows.report import page as report
+from shallows_papers.experiments.comparing.table_rows import COLUMNS
+from shallows_papers.report import figures, tables
+from shallows_papers.report import page as report
 
 LABEL = {
     "scale": "demo",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shallows.datasets import Prepared
+from shallows_papers.datasets import Prepared
 
 
 def prepared_example(n_train, n_features, n_classes, n_test=100):

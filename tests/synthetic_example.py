@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shallows.datasets.formats.idx import read_idx
+from shallows_papers.datasets.formats.idx import read_idx
 
 EMBEDDED = Path(__file__).parents[1] / "data/embedded/mnist_demo"
 

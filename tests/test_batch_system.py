@@ -11,16 +11,16 @@ import pytest
 
 from own_plan import own_plan
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.experiments import command_line
-from shallows.experiments.planning import costs, slurm
-from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.planning.requests import Requests
-from shallows.experiments.running import batch_system, cards, run
-from shallows.experiments.running.batch_system import stopping_by_signal
-from shallows.experiments.running.job import Conditions, Job
-from shallows.experiments.running.journal import journal
 from shallows.training import Checkpoint
+from shallows_papers.experiments import command_line
+from shallows_papers.experiments.planning import costs, slurm
+from shallows_papers.experiments.planning.configuration import ConfigurationError
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning.requests import Requests
+from shallows_papers.experiments.running import batch_system, cards, run
+from shallows_papers.experiments.running.batch_system import stopping_by_signal
+from shallows_papers.experiments.running.job import Conditions, Job
+from shallows_papers.experiments.running.journal import journal
 from workflow_runs import PROJECT
 
 COST = costs.Cost(60.0, 10**9)

@@ -8,11 +8,11 @@ import yaml
 
 from own_plan import own_configuration, own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments import claim_functions
-from shallows.experiments.comparing import verdicts
-from shallows.experiments.planning import configuration, target_entry
-from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.setting_text import parse_setting
+from shallows_papers.experiments import claim_functions
+from shallows_papers.experiments.comparing import verdicts
+from shallows_papers.experiments.planning import configuration, target_entry
+from shallows_papers.experiments.planning.configuration import ConfigurationError
+from shallows_papers.experiments.setting_text import parse_setting
 from workflow_runs import PROJECT
 
 SPEC = {

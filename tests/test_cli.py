@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shallows import cli, datasets
-from shallows.datasets.download import fetching, http_transfer
-from shallows.datasets.listing import description, overview
+from shallows_papers import cli, datasets
+from shallows_papers.datasets.download import fetching, http_transfer
+from shallows_papers.datasets.listing import description, overview
 
 ROOT = Path(__file__).resolve().parents[1]
 EMBEDDED = ROOT / "data" / "embedded"
@@ -210,7 +210,7 @@ def test_a_measurement_is_of_the_rows_as_parsed(tmp_path, monkeypatch):
 
 def test_it_starts_without_anything_heavy():
     code = (
-        "import sys; from shallows import cli; cli.main(['data', 'list']); "
+        "import sys; from shallows_papers import cli; cli.main(['data', 'list']); "
         "heavy = ('numpy', 'pandas', 'sklearn', 'scipy', 'requests', 'matplotlib', 'PIL'); "
         "print([module for module in heavy if module in sys.modules], file=sys.stderr)"
     )
@@ -227,9 +227,8 @@ def test_a_command_that_is_none_is_told_by_its_usage(capsys, arguments):
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
-    command = (
-        f'{sys.executable} -c \'from shallows import cli; raise SystemExit(cli.main(["data", "list"]))\' | head -1'
-    )
+    code = 'from shallows_papers import cli; raise SystemExit(cli.main(["data", "list"]))'
+    command = f"{sys.executable} -c '{code}' | head -1"
     told = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
     assert "Traceback" not in told.stderr
 

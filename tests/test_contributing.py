@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from own_plan import own_plan
-from shallows.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning.plan import Plan
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
 TEXT = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -7,17 +7,17 @@ import pytest
 
 from criteria_example import ALTERED
 from own_plan import own_configuration
-from shallows import datasets
-from shallows.experiments.claim_functions import ACROSS_CURVES
-from shallows.experiments.comparing import uncertainty, verdicts
-from shallows.experiments.comparing.cells import cells
-from shallows.experiments.comparing.claims import claims
-from shallows.experiments.comparing.evaluations import RunResult
-from shallows.experiments.comparing.measurements import Measurements
-from shallows.experiments.comparing.verdicts import Verdict
-from shallows.experiments.planning import plan
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.setting_text import parse_setting
+from shallows_papers import datasets
+from shallows_papers.experiments.claim_functions import ACROSS_CURVES
+from shallows_papers.experiments.comparing import uncertainty, verdicts
+from shallows_papers.experiments.comparing.cells import cells
+from shallows_papers.experiments.comparing.claims import claims
+from shallows_papers.experiments.comparing.evaluations import RunResult
+from shallows_papers.experiments.comparing.measurements import Measurements
+from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.planning import plan
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.setting_text import parse_setting
 
 
 class WithEverything(Plan):

@@ -13,13 +13,13 @@ import pytest
 import yaml
 
 from own_plan import own_plan
-from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments import command_line, dataset_leaderboard
-from shallows.experiments.planning import configuration
-from shallows.experiments.user_data import leaderboard
-from shallows.experiments.user_data.model_selection import model_bytes
-from shallows.report import page
+from shallows_papers import datasets
+from shallows_papers.experiments import command_line, dataset_leaderboard
+from shallows_papers.experiments.planning import configuration
+from shallows_papers.experiments.user_data import leaderboard
+from shallows_papers.experiments.user_data.model_selection import model_bytes
+from shallows_papers.report import page
 from workflow_runs import copy_project, snakemake
 
 PLAN = own_plan()

@@ -13,7 +13,7 @@ import pytest
 import scipy.io
 
 from datasets_example import CSV, entry, rows_of, source
-from shallows.datasets import DatasetError
+from shallows_papers.datasets import DatasetError
 
 # Zip files
 

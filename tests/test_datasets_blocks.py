@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from datasets_example import dataset, entry, rows_of, source
-from shallows.datasets import DatasetError, File, fetch, load, prepare
-from shallows.datasets.formats import libsvm, parts
-from shallows.datasets.formats.idx import write_idx
-from shallows.datasets.sources import ArrayPart
+from shallows_papers.datasets import DatasetError, File, fetch, load, prepare
+from shallows_papers.datasets.formats import libsvm, parts
+from shallows_papers.datasets.formats.idx import write_idx
+from shallows_papers.datasets.sources import ArrayPart
 
 
 def test_one_file_is_divided_in_the_order_of_its_rows(tmp_path):
@@ -149,7 +149,7 @@ def test_a_long_file_is_read_in_bounded_memory(tmp_path):
         for _ in range(20):
             file.write(line * 500)
     code = (
-        "import sys; from pathlib import Path; from shallows.datasets.formats import libsvm; "
+        "import sys; from pathlib import Path; from shallows_papers.datasets.formats import libsvm; "
         "from shallows.arrays import peak_memory; import sklearn.datasets; "
         "first = next(libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); before = peak_memory(); "
         "n = sum(len(b.y) for b in libsvm.libsvm_blocks(Path(sys.argv[1]), 784, 1000, 'uint8', True)); "

@@ -12,10 +12,10 @@ import jsonschema
 import pytest
 import yaml
 
-from shallows import datasets
-from shallows.datasets.catalogue import CATALOGUE_PATH, SCHEMA_PATH, STATES, _plain
-from shallows.datasets.formats import READERS
 from shallows.errors import UnknownNameError
+from shallows_papers import datasets
+from shallows_papers.datasets.catalogue import CATALOGUE_PATH, SCHEMA_PATH, STATES, _plain
+from shallows_papers.datasets.formats import READERS
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,8 @@ def test_the_answer_is_a_dictionary_of_ones_own():
 
 def test_what_the_plan_asks_of_datasets_imports_nothing_heavy():
     code = (
-        "import sys; from shallows import datasets; from shallows.datasets import identity; datasets.catalogue(); "
+        "import sys; from shallows_papers import datasets; from shallows_papers.datasets import identity; "
+        "datasets.catalogue(); "
         "steps = [{'zscore': {}}, {'pca': {'n_components': 3}}]; "
         "datasets.shape_after(datasets.get('mnist'), steps); "
         "identity.modules_of(datasets.get('mnist_endless'), steps); "

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from datasets_example import CONTENT, dataset, left_in, mirror_with, server_without_pauses, sha256
-from shallows import datasets
-from shallows.datasets import DatasetError, DatasetWarning, File
-from shallows.datasets.download import verification
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError, DatasetWarning, File
+from shallows_papers.datasets.download import verification
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import pytest
 import scipy.sparse
 
 from datasets_example import dataset, write_table
-from shallows import datasets
-from shallows.datasets import DatasetError
-from shallows.datasets.preparation import pipeline, working_table
-from shallows.datasets.preparation.steps import check_steps
-from shallows.datasets.sources import ArrayPart, Source
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.preparation import pipeline, working_table
+from shallows_papers.datasets.preparation.steps import check_steps
+from shallows_papers.datasets.sources import ArrayPart, Source
 
 # What a chain may have otherwise than a single list.
 OWN = {"after", "arrays", "peak_memory_bytes", "seconds", "sha256", "statistics"}

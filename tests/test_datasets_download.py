@@ -27,11 +27,11 @@ from datasets_example import (
     serving,
     sha256,
 )
-from shallows import datasets
-from shallows.datasets import DatasetError, DatasetWarning, File
-from shallows.datasets.catalogue import Form
-from shallows.datasets.download import addresses
 from shallows.errors import UnknownNameError
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError, DatasetWarning, File
+from shallows_papers.datasets.catalogue import Form
+from shallows_papers.datasets.download import addresses
 
 
 @pytest.fixture

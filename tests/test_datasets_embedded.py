@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from datasets_example import MIRROR, needs_mirror
-from shallows import datasets
-from shallows.datasets import DatasetError
-from shallows.datasets.preparation.row_draws import draw_rows
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.preparation.row_draws import draw_rows
 
 FOLDER = Path(__file__).parents[1] / "data" / "embedded"
 _SPEC = importlib.util.spec_from_file_location("draw_again", FOLDER / "draw_again.py")

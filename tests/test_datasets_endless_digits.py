@@ -10,8 +10,8 @@ import pytest
 from scipy import ndimage
 
 from shallows import streams
-from shallows.datasets.synthetic import make
-from shallows.datasets.synthetic.endless_digits import Deformation, deform
+from shallows_papers.datasets.synthetic import make
+from shallows_papers.datasets.synthetic.endless_digits import Deformation, deform
 from synthetic_example import drawn_digits, embedded_digits
 
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from datasets_example import CSV, MIRROR, dataset, entry, needs_mirror, read, read_csv, read_libsvm, rows_of, source
-from shallows.datasets import DatasetError, File, get
-from shallows.datasets.formats.containers import open_binary
-from shallows.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
-from shallows.datasets.formats.idx import read_idx, write_idx
 from shallows.errors import UnknownNameError
+from shallows_papers.datasets import DatasetError, File, get
+from shallows_papers.datasets.formats.containers import open_binary
+from shallows_papers.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
+from shallows_papers.datasets.formats.idx import read_idx, write_idx
 
 LIBSVM = b"-1 2:0.5\n+1 1:1 3:-2.5\n"
 COMPRESS = {"": bytes, ".gz": partial(gzip.compress, mtime=0), ".bz2": bz2.compress, ".xz": lzma.compress}

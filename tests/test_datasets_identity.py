@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 import shallows
-from shallows import datasets
-from shallows.datasets import formats, identity, synthetic
-from shallows.datasets.catalogue import entry
-from shallows.datasets.preparation import steps
+from shallows_papers import datasets
+from shallows_papers.datasets import formats, identity, synthetic
+from shallows_papers.datasets.catalogue import entry
+from shallows_papers.datasets.preparation import steps
 
 PACKAGE = Path(shallows.__file__).parent
 TABLES = (steps.STEPS, synthetic.GENERATORS, formats.READERS)
@@ -47,7 +47,7 @@ def closure(*names: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("core", [identity.CORE, "shallows.datasets.prepared", "shallows.datasets"])
+@pytest.mark.parametrize("core", [identity.CORE, "shallows_papers.datasets.prepared", "shallows_papers.datasets"])
 def test_the_core_imports_no_step_no_generator_and_no_reader(core):
     particular = {table.module_of(name) for table in TABLES for name in table}
     assert not closure(core) & particular
@@ -55,7 +55,7 @@ def test_the_core_imports_no_step_no_generator_and_no_reader(core):
 
 def test_a_preparation_depends_on_its_own_steps_and_reader_alone():
     used = identity.modules_of(datasets.get("a9a"), [{"unit": {}}, {"pca": {"n_components": 3}}])
-    assert "shallows.datasets.formats.libsvm" in used
+    assert "shallows_papers.datasets.formats.libsvm" in used
     assert {name.rpartition(".")[2] for name in used if ".steps." in name} == {"scaling", "pca"}
     reached = closure(*used)
     for other in ("steps.columns", "steps.net_features", "formats.cifar", "synthetic.latent_views", "nets"):
@@ -64,7 +64,7 @@ def test_a_preparation_depends_on_its_own_steps_and_reader_alone():
 
 def test_generated_data_depend_on_their_generator_and_on_what_they_are_made_from():
     used = identity.modules_of(datasets.get("mnist_endless"))
-    assert {"shallows.datasets.synthetic.endless_digits", "shallows.datasets.formats.idx"} <= set(used)
+    assert {"shallows_papers.datasets.synthetic.endless_digits", "shallows_papers.datasets.formats.idx"} <= set(used)
     assert set(identity.entries_of(datasets.get("mnist_endless"))) == {"mnist_endless", "mnist"}
     used = identity.modules_of(datasets.get("gaussian_1d"))
     assert not [name for name in closure(*used) if "teacher" in name or name.endswith("formats.parts")]

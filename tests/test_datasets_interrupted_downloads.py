@@ -8,9 +8,9 @@ import time
 import pytest
 
 from datasets_example import CONTENT, dataset, left_in, server_without_pauses
-from shallows import datasets
-from shallows.datasets import DatasetError
-from shallows.datasets.download import http_transfer
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.download import http_transfer
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from scipy.io import loadmat
 from scipy.spatial.transform import Rotation
 
 from datasets_example import MIRROR, needs_mirror
-from shallows.datasets.files import DatasetError
-from shallows.datasets.synthetic import make, molecules, smiles_molecules
 from shallows.errors import MissingExtraError, ShallowsError
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.synthetic import make, molecules, smiles_molecules
 
 needs_rdkit = pytest.mark.skipif(importlib.util.find_spec("rdkit") is None, reason="needs RDKit (extra chem)")
 

@@ -13,15 +13,16 @@ import pytest
 import scipy.sparse
 
 from datasets_example import MIRROR, dataset, needs_mirror, prepared, three_classes, write_table
-from shallows import EigenProClassifier, datasets
-from shallows.datasets import DatasetError
-from shallows.datasets.preparation import pipeline, working_table
-from shallows.datasets.preparation.row_store import Allowance, RowStore
-from shallows.datasets.preparation.steps import check_steps
-from shallows.datasets.prepared import ARRAYS
-from shallows.datasets.sources import ArrayPart, Source
+from shallows import EigenProClassifier
 from shallows.errors import UnknownNameError
 from shallows.spectrum import principal_components
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.preparation import pipeline, working_table
+from shallows_papers.datasets.preparation.row_store import Allowance, RowStore
+from shallows_papers.datasets.preparation.steps import check_steps
+from shallows_papers.datasets.prepared import ARRAYS
+from shallows_papers.datasets.sources import ArrayPart, Source
 from workflow_runs import PROJECT
 
 BENCHMARK = PROJECT / "benchmarks" / "preparation.py"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from datasets_example import prepared, three_classes
-from shallows import datasets
-from shallows.datasets.preparation.row_draws import draw_fold, draw_rows
+from shallows_papers import datasets
+from shallows_papers.datasets.preparation.row_draws import draw_fold, draw_rows
 
 
 @pytest.fixture

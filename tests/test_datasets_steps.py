@@ -10,11 +10,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from datasets_example import dataset, prepared, three_classes
-from shallows import datasets
-from shallows.datasets.preparation import pipeline
-from shallows.datasets.preparation.row_draws import draw_rows
-from shallows.datasets.preparation.steps import check_steps, pca
-from shallows.datasets.sources import ArrayPart, Source
+from shallows_papers import datasets
+from shallows_papers.datasets.preparation import pipeline
+from shallows_papers.datasets.preparation.row_draws import draw_rows
+from shallows_papers.datasets.preparation.steps import check_steps, pca
+from shallows_papers.datasets.sources import ArrayPart, Source
 
 
 @pytest.fixture

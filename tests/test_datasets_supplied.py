@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from datasets_example import dataset
-from shallows import datasets
-from shallows.datasets import DatasetError, File, SuppliedDataError
-from shallows.datasets.catalogue import Form
-from shallows.datasets.download import supplied_files
-from shallows.experiments.planning.plan import Plan
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError, File, SuppliedDataError
+from shallows_papers.datasets.catalogue import Form
+from shallows_papers.datasets.download import supplied_files
+from shallows_papers.experiments.planning.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[1]
 X, Y = {"shape": ["n", 3]}, {"shape": ["n"], "low": 0, "high": 2, "whole": True}

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from datasets_example import needs_mirror
-from shallows import datasets
-from shallows.datasets import catalogue, synthetic
-from shallows.datasets.files import DatasetError
-from shallows.datasets.formats.idx import read_idx
-from shallows.datasets.sources import ArrayPart, Source
-from shallows.datasets.synthetic import make, source
 from shallows.errors import ShallowsError
+from shallows_papers import datasets
+from shallows_papers.datasets import catalogue, synthetic
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.formats.idx import read_idx
+from shallows_papers.datasets.sources import ArrayPart, Source
+from shallows_papers.datasets.synthetic import make, source
 from synthetic_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
 
 # What stands beside the molecules' own tests: their geometries need RDKit.
@@ -120,7 +120,8 @@ def test_deformed_pixels_stay_what_they_are():
 
 def test_pixels_are_the_same_by_another_instruction_set():
     code = (
-        "import hashlib; from synthetic_example import drawn_digits; from shallows.datasets.synthetic import make;"
+        "import hashlib; from synthetic_example import drawn_digits; "
+        "from shallows_papers.datasets.synthetic import make;"
         "x, y = make('endless_mnist', digits=drawn_digits()).block(0, 500);"
         "print(hashlib.sha256(x.tobytes()).hexdigest())"
     )
@@ -192,7 +193,7 @@ BASES = {
 
 
 def opened(name, monkeypatch, **changes):
-    from shallows.datasets import sources
+    from shallows_papers.datasets import sources
 
     entry = dataclasses.replace(entries()[name], **changes)
     base = BASES.get(entry.generator.get("made_from"))
@@ -263,7 +264,9 @@ def test_endless_digits_are_prepared_from_the_embedded_ones(tmp_path):
 
 
 @needs_mirror
-@pytest.mark.filterwarnings("ignore::shallows.datasets.DatasetWarning")  # the copy at hand may not be the publisher's
+@pytest.mark.filterwarnings(
+    "ignore::shallows_papers.datasets.DatasetWarning"
+)  # the copy at hand may not be the publisher's
 def test_qm7_is_prepared_sorted_with_its_virtual_examples(tmp_path):
     data = prepared(tmp_path, entries()["qm7_virtual"])
     assert data.x_train.shape == (57320, 276) and data.x_test.shape == (1433, 276)

@@ -9,7 +9,7 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 from scipy import stats
 
-from shallows.datasets.synthetic import make
+from shallows_papers.datasets.synthetic import make
 
 # Normal numbers under a Gaussian kernel
 

@@ -14,14 +14,14 @@ import pytest
 import scipy.io
 from sklearn.datasets import dump_svmlight_file
 
-from shallows import datasets
-from shallows.datasets import DatasetError
-from shallows.datasets.formats import arrays
-from shallows.datasets.preparation.row_draws import draw_rows
-from shallows.datasets.sources import NpyRows
-from shallows.datasets.user_data import describe, request, summary
-from shallows.datasets.user_data.fitted_preparation import fit_preparation
-from shallows.experiments.user_data import comparison
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.formats import arrays
+from shallows_papers.datasets.preparation.row_draws import draw_rows
+from shallows_papers.datasets.sources import NpyRows
+from shallows_papers.datasets.user_data import describe, request, summary
+from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
+from shallows_papers.experiments.user_data import comparison
 from user_data_example import described, nearest_neighbour, rows, source, table, write
 
 DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
@@ -511,7 +511,7 @@ def test_reading_an_archive_in_blocks_holds_a_block_and_not_the_whole(tmp_path):
     np.savez_compressed(path, x=np.zeros((400_000, 50)), y=np.zeros(400_000))
     code = (
         "import sys; from pathlib import Path; from shallows import arrays\n"
-        "from shallows.datasets.user_data.array_files import ArrayFilePart\n"
+        "from shallows_papers.datasets.user_data.array_files import ArrayFilePart\n"
         "before = arrays.peak_memory()\n"
         "part = ArrayFilePart(Path(sys.argv[1]), {'layout': {'x': 'x', 'y': 'y'}})\n"
         "n = sum(len(block.x) for block in part.blocks(10_000))\n"

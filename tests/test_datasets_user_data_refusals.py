@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from shallows.datasets import DatasetError
-from shallows.datasets.user_data import request, table_layouts
 from shallows.errors import MissingExtraError, UnknownNameError
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.user_data import request, table_layouts
 from user_data_example import described, table, write
 
 

@@ -10,12 +10,12 @@ import pytest
 import scipy.sparse
 
 from datasets_example import dataset
-from shallows import datasets
-from shallows.datasets import DatasetError
-from shallows.datasets.preparation import pipeline
-from shallows.datasets.preparation.steps import check_steps
-from shallows.datasets.sources import ArrayPart, Source
-from shallows.datasets.synthetic import make
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.preparation import pipeline
+from shallows_papers.datasets.preparation.steps import check_steps
+from shallows_papers.datasets.sources import ArrayPart, Source
+from shallows_papers.datasets.synthetic import make
 
 
 def two_views(tmp_path, x, steps, name="out"):

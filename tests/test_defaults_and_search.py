@@ -9,9 +9,9 @@ import pytest
 from sklearn.datasets import make_friedman1, make_moons
 
 from own_plan import own_configuration
-from shallows.datasets.user_data import describe, request
-from shallows.experiments.running.job import Conditions
-from shallows.experiments.user_data import comparison, method_results, model_selection
+from shallows_papers.datasets.user_data import describe, request
+from shallows_papers.experiments.running.job import Conditions
+from shallows_papers.experiments.user_data import comparison, method_results, model_selection
 
 pytestmark = pytest.mark.slow
 METHODS = own_configuration().methods

@@ -103,7 +103,7 @@ def test_the_commands_that_are_quick_run():
     for line in quick:
         target = re.fullmatch(r"make explain TARGET=(\w+)", line)[1]
         done = subprocess.run(
-            [sys.executable, "-m", "shallows.experiments.planning.explain", target],
+            [sys.executable, "-m", "shallows_papers.experiments.planning.explain", target],
             cwd=PROJECT,
             env=environment(PROJECT),
             capture_output=True,
@@ -287,7 +287,7 @@ def test_every_method_that_the_papers_name_is_here_or_has_its_reason():
         assert one.keys() <= {"name", "named_by", "here", "reported", "why_not"} and one["named_by"]
         assert one.get("here") or one.get("why_not"), one["name"]
         for name in one.get("here", ()):
-            assert callable(pkgutil.resolve_name(f"shallows.{name}")), name
+            assert callable(pkgutil.resolve_name(name)), name
         assert one.get("reported", "eigenpro_table5") in own_plan().targets
 
 

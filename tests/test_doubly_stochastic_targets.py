@@ -3,8 +3,8 @@
 import pytest
 
 from own_plan import own_plan
-from shallows.experiments.planning import costs
-from shallows.experiments.planning.configuration import SCALES
+from shallows_papers.experiments.planning import costs
+from shallows_papers.experiments.planning.configuration import SCALES
 
 DSG = {
     *(f"dsg_fig1_{panel}" for panel in ("adult", "mnist8m_8v6", "forest", "mnist8m", "cifar10", "imagenet")),

@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 import example_new_dataset
-from shallows import datasets
-from shallows.datasets import DatasetError, identity, synthetic
-from shallows.datasets.preparation import steps
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError, identity, synthetic
+from shallows_papers.datasets.preparation import steps
 
-catalogue = importlib.import_module("shallows.datasets.catalogue")  # the package gives its function by this name
+catalogue = importlib.import_module("shallows_papers.datasets.catalogue")  # the package gives its function by this name
 
 
 @pytest.fixture

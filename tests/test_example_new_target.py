@@ -7,14 +7,14 @@ import shutil
 import pytest
 import yaml
 
-from shallows import datasets
 from shallows.errors import UnknownNameError
-from shallows.experiments import claim_functions
-from shallows.experiments.comparing import target_table
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running import run
-from shallows.experiments.running.job import Conditions, Job
-from shallows.report import figures
+from shallows_papers import datasets
+from shallows_papers.experiments import claim_functions
+from shallows_papers.experiments.comparing import target_table
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.running import run
+from shallows_papers.experiments.running.job import Conditions, Job
+from shallows_papers.report import figures
 from workflow_runs import PROJECT
 
 EXAMPLE = PROJECT / "tests" / "example_new_target.yaml"

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from own_plan import own_plan
-from shallows.experiments import claim_functions
-from shallows.experiments.comparing import cells, evaluations, target_table, uncertainty, verdicts
-from shallows.experiments.comparing.evaluations import RunResult
-from shallows.experiments.comparing.row_maker import dataset_name
-from shallows.experiments.comparing.table_rows import COLUMNS, Measured, Row, counts_by_kind, write_rows
-from shallows.report.wording import code_text
+from shallows_papers.experiments import claim_functions
+from shallows_papers.experiments.comparing import cells, evaluations, target_table, uncertainty, verdicts
+from shallows_papers.experiments.comparing.evaluations import RunResult
+from shallows_papers.experiments.comparing.row_maker import dataset_name
+from shallows_papers.experiments.comparing.table_rows import COLUMNS, Measured, Row, counts_by_kind, write_rows
+from shallows_papers.report.wording import code_text
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
 

@@ -5,12 +5,12 @@ import pytest
 import yaml
 
 from own_plan import own_configuration, own_plan
-from shallows.datasets import DatasetError
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import configuration, retired
-from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.setting_text import format_setting, parse_setting
-from shallows.report import figures
+from shallows_papers.datasets import DatasetError
+from shallows_papers.experiments.planning import configuration, retired
+from shallows_papers.experiments.planning.configuration import ConfigurationError
+from shallows_papers.experiments.setting_text import format_setting, parse_setting
+from shallows_papers.report import figures
 from workflow_runs import PROJECT
 
 

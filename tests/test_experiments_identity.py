@@ -14,8 +14,8 @@ import pytest
 
 import shallows
 from own_plan import own_configuration, own_plan
-from shallows import datasets
-from shallows.experiments.identity import code, signatures, source_code
+from shallows_papers import datasets
+from shallows_papers.experiments.identity import code, signatures, source_code
 from workflow_runs import PROJECT
 
 METHODS = own_configuration().methods
@@ -170,7 +170,7 @@ def test_blocks_count():
 
 PROGRAM = """
 import hashlib, pathlib, sys
-from shallows.experiments.identity import source_code
+from shallows_papers.experiments.identity import source_code
 found = hashlib.sha256()
 for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
     found.update(source_code.digest_of_source(path.read_text(encoding="utf-8")).encode())
@@ -222,7 +222,7 @@ def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_
     def digests(state):
         dataset = dataclasses.replace(datasets.get("a9a_demo"), state=state)
         for entry in ({"n": 1}, {"n": 2}):
-            monkeypatch.setattr("shallows.datasets.identity.entries_of", lambda _, entry=entry: entry)
+            monkeypatch.setattr("shallows_papers.datasets.identity.entries_of", lambda _, entry=entry: entry)
             yield code.digest_of_preparation(dataset, [])
 
     assert len(set(digests(datasets.get("a9a_demo").state))) == 2
@@ -263,7 +263,10 @@ def test_names_of_entries_are_found_at_any_depth():
 def test_a_run_counts_what_it_measures_and_the_module_that_does_it_and_a_comparison_all_its_choices(monkeypatch):
     monkeypatch.setattr(code, "_digest", lambda *given: given)
     definition = {"call": {"any": "elsewhere:f"}, "runs": "estimator"}
-    places, running = ("elsewhere:f", "shallows.experiments.running.measures"), "shallows.experiments.running"
+    places, running = (
+        ("elsewhere:f", "shallows_papers.experiments.running.measures"),
+        "shallows_papers.experiments.running",
+    )
     measured = {("measure", name) for name in ("predictions", "correlations", "components")}
     assert code.digest_of_run(definition, {}) == (places, measured, (f"{running}.training_run",))
     one = code.digest_of_run({**definition, "measures": "spectrum", "runs": "plain"}, {"loss": "hinge"})

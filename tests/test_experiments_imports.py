@@ -6,11 +6,11 @@ import pytest
 
 @pytest.fixture(scope="module")
 def graph():
-    return grimp.build_graph("shallows", cache_dir=None)
+    return grimp.build_graph("shallows", "shallows_papers", cache_dir=None)
 
 
 def modules_of(graph, *rooms):
-    return [one for one in sorted(graph.modules) if one.startswith(tuple(f"shallows.{room}" for room in rooms))]
+    return [one for one in sorted(graph.modules) if one.startswith(tuple(f"shallows_papers.{room}" for room in rooms))]
 
 
 def test_no_module_imports_itself_through_others(graph):
@@ -23,8 +23,8 @@ def test_a_report_knows_the_rows_and_verdicts_of_experiments_and_nothing_else(gr
     imported = {
         one for module in modules_of(graph, "report") for one in graph.find_modules_directly_imported_by(module)
     }
-    found = {one for one in imported if one.startswith("shallows.experiments")}
-    assert found == {f"shallows.experiments.comparing.{one}" for one in ("table_rows", "verdicts")}
+    found = {one for one in imported if one.startswith("shallows_papers.experiments")}
+    assert found == {f"shallows_papers.experiments.comparing.{one}" for one in ("table_rows", "verdicts")}
     below = modules_of(graph, "experiments")
     assert not any(graph.find_modules_directly_imported_by(one) & set(modules_of(graph, "report")) for one in below)
 
@@ -33,5 +33,7 @@ def test_comparing_knows_records_and_no_plan(graph):
     found = set()
     for module in modules_of(graph, "experiments.comparing"):
         found |= graph.find_modules_directly_imported_by(module)
-    outside = {one for one in found if one.startswith("shallows.experiments") and ".comparing" not in one}
-    assert outside == {f"shallows.experiments.{one}" for one in ("claim_functions", "running.record", "setting_text")}
+    outside = {one for one in found if one.startswith("shallows_papers.experiments") and ".comparing" not in one}
+    assert outside == {
+        f"shallows_papers.experiments.{one}" for one in ("claim_functions", "running.record", "setting_text")
+    }

@@ -14,11 +14,11 @@ from sklearn.linear_model import LinearRegression
 from own_plan import own_configuration
 from running_example import job_spec, prepared_example
 from shallows.errors import ShallowsError
-from shallows.experiments.identity import code
-from shallows.experiments.running import measures, record, run
-from shallows.experiments.running.measures import Measure
-from shallows.experiments.running.measures.components import squared_sine
-from shallows.experiments.running.measures.correlations import total_correlation
+from shallows_papers.experiments.identity import code
+from shallows_papers.experiments.running import measures, record, run
+from shallows_papers.experiments.running.measures import Measure
+from shallows_papers.experiments.running.measures.components import squared_sine
+from shallows_papers.experiments.running.measures.correlations import total_correlation
 from workflow_runs import PROJECT
 
 CONDITIONS = run.Conditions(device="cpu")
@@ -210,7 +210,7 @@ def test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_use
 
 
 def test_a_measure_is_no_import_of_the_code_that_runs():
-    folder = PROJECT / "src" / "shallows" / "experiments" / "running"
+    folder = PROJECT / "src" / "shallows_papers" / "experiments" / "running"
     names = "|".join(measures.MEASURES)
     for path in [*folder.glob("*.py"), folder / "measures" / "__init__.py"]:
         assert not re.search(rf"^\s*(from|import) .*\b({names})\b", path.read_text(), re.MULTILINE), path.name

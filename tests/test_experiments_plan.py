@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from own_plan import own_configuration, own_plan
-from shallows import datasets
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments import command_line
-from shallows.experiments.identity import signatures
-from shallows.experiments.planning import costs
-from shallows.experiments.planning.configuration import SCALES, ConfigurationError
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.planning.runs import digest, slug
+from shallows_papers import datasets
+from shallows_papers.experiments import command_line
+from shallows_papers.experiments.identity import signatures
+from shallows_papers.experiments.planning import costs
+from shallows_papers.experiments.planning.configuration import SCALES, ConfigurationError
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning.runs import digest, slug
 from workflow_runs import PROJECT, environment
 
 SMALL_PAPER = """
@@ -75,10 +75,10 @@ def test_planning_imports_nothing_heavy():
     heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "snakemake")
     program = f"""
 import sys
-from shallows.experiments.identity import code
-from shallows.experiments import command_line
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.planning.requests import Requests
+from shallows_papers.experiments.identity import code
+from shallows_papers.experiments import command_line
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning.requests import Requests
 Plan.load({str(PROJECT)!r})
 code.digest_of_module("shallows:EigenProClassifier")
 print([name for name in {heavy!r} if name in sys.modules])
@@ -111,7 +111,8 @@ def test_data_that_a_person_supplies_are_looked_for_below_the_folder_of_the_run(
     monkeypatch.chdir(tmp_path)
     places = []
     monkeypatch.setattr(
-        "shallows.datasets.download.supplied_files.is_there", lambda entry, place, mirror: places.append(place) or True
+        "shallows_papers.datasets.download.supplied_files.is_there",
+        lambda entry, place, mirror: places.append(place) or True,
     )
     plan = Plan.load(PROJECT)
     supplied = {name for name, entry in plan.catalogue.items() if entry.state == "supplied"}

@@ -6,9 +6,9 @@ import math
 import pytest
 
 from claims_example import RACE, REACHED, claim_of, made, rows_of
-from shallows.experiments.comparing import claims
-from shallows.experiments.comparing.measurements import Measurements
-from shallows.experiments.comparing.table_rows import Row
+from shallows_papers.experiments.comparing import claims
+from shallows_papers.experiments.comparing.measurements import Measurements
+from shallows_papers.experiments.comparing.table_rows import Row
 
 
 def reached(published, **changes):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing import evaluations
-from shallows.experiments.running import record
+from shallows_papers.experiments.comparing import evaluations
+from shallows_papers.experiments.running import record
 
 
 @pytest.mark.parametrize(

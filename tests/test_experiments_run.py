@@ -14,15 +14,16 @@ import pytest
 from estimators_example import published
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import EigenProClassifier, cli, datasets
+from shallows import EigenProClassifier
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
-from shallows.experiments.comparing import evaluations
-from shallows.experiments.planning import configuration, explain
-from shallows.experiments.planning.runs import digest
-from shallows.experiments.running import record, run, single_fit
-from shallows.experiments.running.job import Conditions, Job, key_of, name_of
-from shallows.experiments.running.measures import predictions
-from shallows.reference import __main__ as reference
+from shallows_papers import cli, datasets
+from shallows_papers.experiments.comparing import evaluations
+from shallows_papers.experiments.planning import configuration, explain
+from shallows_papers.experiments.planning.runs import digest
+from shallows_papers.experiments.running import record, run, single_fit
+from shallows_papers.experiments.running.job import Conditions, Job, key_of, name_of
+from shallows_papers.experiments.running.measures import predictions
+from shallows_papers.reference import __main__ as reference
 from workflow_runs import PROJECT
 
 METHODS = own_configuration().methods

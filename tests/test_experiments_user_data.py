@@ -11,14 +11,14 @@ import pytest
 
 from houses_example import write_houses
 from own_plan import own_configuration, own_plan
-from shallows import datasets
-from shallows.datasets.user_data import describe, request
 from shallows.errors import ShallowsError
-from shallows.experiments import command_line
-from shallows.experiments.planning import configuration
-from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.running.job import Conditions
-from shallows.experiments.user_data import comparison, leaderboard, model_selection, operations, trials
+from shallows_papers import datasets
+from shallows_papers.datasets.user_data import describe, request
+from shallows_papers.experiments import command_line
+from shallows_papers.experiments.planning import configuration
+from shallows_papers.experiments.planning.configuration import ConfigurationError
+from shallows_papers.experiments.running.job import Conditions
+from shallows_papers.experiments.user_data import comparison, leaderboard, model_selection, operation_counts, trials
 from workflow_runs import copy_project
 
 CONDITIONS = Conditions("cpu", None, 60.0)
@@ -127,7 +127,7 @@ def test_operations_are_the_same_in_two_runs_and_grow_with_the_rows(name):
         trial = method.candidates(part.x_train)[0]
         epochs = METHODS[name]["compare"].get("epochs", [])[:1]
         estimator = method.fit(trial.parameters, epochs, part).estimator
-        found.append(operations.count_operations(estimator, part.x_train, part.x_test, 1.0))
+        found.append(operation_counts.count_operations(estimator, part.x_train, part.x_test, 1.0))
     assert 0 < found[0] == found[1] < found[2]
 
 
@@ -138,7 +138,8 @@ def test_operations_of_closed_forms_are_those_of_their_formulas():
 
     x = np.random.default_rng(0).normal(size=(60, 4))
     counts = [
-        operations.count_operations(one.fit(x[:50], x[:50, 0]), x[:50], x[50:], 1.0) for one in (KernelRidge(), Ridge())
+        operation_counts.count_operations(one.fit(x[:50], x[:50, 0]), x[:50], x[50:], 1.0)
+        for one in (KernelRidge(), Ridge())
     ]
     kernel, linear = 50**2 * 4 + 50**3 / 3 + 10 * 50 * 5, 50 * 4**2 + 4**3 / 3 + 10 * 4
     assert counts == pytest.approx([kernel / 16, linear / 16])
@@ -147,7 +148,7 @@ def test_operations_of_closed_forms_are_those_of_their_formulas():
 def test_every_method_of_the_comparison_has_a_formula_for_its_operations():
     classes = {call.partition(":")[2] for one in METHODS.values() if "compare" in one for call in one["call"].values()}
     names = {one.removesuffix("Classifier").removesuffix("Regressor") for one in classes}
-    known = {*operations._BY_PRODUCTS, *operations._BY_ROWS, "KNeighbors", "HistGradientBoosting"}
+    known = {*operation_counts._BY_PRODUCTS, *operation_counts._BY_ROWS, "KNeighbors", "HistGradientBoosting"}
     assert names - known == {"Dummy"}
 
 

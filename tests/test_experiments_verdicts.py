@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from claims_example import claim_of, made, rows_of
-from shallows.experiments.claim_functions import slope
-from shallows.experiments.comparing import uncertainty, verdicts
-from shallows.experiments.comparing.table_rows import Measured, Row, counts_by_kind, write_rows
-from shallows.experiments.comparing.verdicts import Verdict
-from shallows.experiments.running import analysis_run
-from shallows.theory.results import AnalysisResult
+from shallows_papers.experiments.claim_functions import slope
+from shallows_papers.experiments.comparing import uncertainty, verdicts
+from shallows_papers.experiments.comparing.table_rows import Measured, Row, counts_by_kind, write_rows
+from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.running import analysis_run
+from shallows_papers.theory.results import AnalysisResult
 
 
 def seeds(*values, method="fast", along=1):

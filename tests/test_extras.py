@@ -84,7 +84,7 @@ def test_a_loop_is_compiled_where_the_cache_can_be_neither_read_nor_written(tmp_
 def test_a_room_names_the_extra_that_it_needs(package, module, extra):
     code = f"""
 try:
-    import shallows.{module}
+    import shallows_papers.{module}
 except ImportError as error:
     print(error)
 """
@@ -110,6 +110,6 @@ print("class EigenProClassifier" in pydoc.plain(pydoc.render_doc(shallows)), "re
 
 
 def test_the_command_line_names_the_extra():
-    code = "from shallows import cli; import sys; sys.stderr = sys.stdout; print(cli.main(['data', 'list']))"
+    code = "from shallows_papers import cli; import sys; sys.stderr = sys.stdout; print(cli.main(['data', 'list']))"
     said, status = run_without(["yaml"], code).splitlines()
     assert said.startswith("shallows: ") and "pip install 'shallows[data]'" in said and status == "2"

@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no fork server beyond Linux")
 
 HEAD = """
 import sys
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 fork_server.hand_over()
 """
 

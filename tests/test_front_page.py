@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import shallows
-from shallows.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.comparing.verdicts import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ import pytest
 
 from own_plan import own_plan
 from shallows.errors import UnknownNameError
-from shallows.experiments.planning import explain, gpu_costs
-from shallows.experiments.planning.costs import Size
+from shallows_papers.experiments.planning import explain, gpu_costs
+from shallows_papers.experiments.planning.costs import Size
 from workflow_runs import PROJECT
 
 

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
-from shallows import DoublyStochasticClassifier, ImageVotes, KernelRidgeClassifier
+from shallows import DoublyStochasticClassifier, KernelRidgeClassifier
 from shallows.errors import ShallowsError
-from shallows.estimators.image_votes import image_copies
+from shallows_papers.baselines.image_votes import ImageVotes, image_copies
 
 SHAPE = (2, 5, 6)
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.experiments.running.journal import journal
+from shallows_papers.experiments.running.journal import journal
 
 
 class Unbuffered(io.StringIO):

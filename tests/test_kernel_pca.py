@@ -25,8 +25,8 @@ from shallows import (
     kernels,
 )
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.estimators.components.randomised_cca import RandomisedCCA
 from shallows.training import Checkpoint, Curve, Observer
+from shallows_papers.baselines.randomised_cca import RandomisedCCA
 
 
 def endless(size=200, seed=0, spoilt=None):

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from own_plan import own_plan
-from shallows.experiments.planning import costs
-from shallows.experiments.planning.costs import MODELS, OVERHEAD_SECONDS, Cost
+from shallows_papers.experiments.planning import costs
+from shallows_papers.experiments.planning.costs import MODELS, OVERHEAD_SECONDS, Cost
 from workflow_runs import PROJECT
 
 

@@ -8,13 +8,14 @@ import sys
 import pytest
 
 import shallows
-from shallows import datasets, estimators, features, kernels, losses, nets, solvers
-from shallows.datasets import formats, synthetic
-from shallows.datasets.preparation import steps
+from shallows import estimators, features, kernels, losses, solvers
 from shallows.errors import UnknownNameError
-from shallows.experiments.running import measures
 from shallows.solvers.expansions import block_policies
 from shallows.utils.lazy_tables import LazyTable
+from shallows_papers import datasets, nets
+from shallows_papers.datasets import formats, synthetic
+from shallows_papers.datasets.preparation import steps
+from shallows_papers.experiments.running import measures
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 import scipy.signal
 
 from nets_example import bars, needs_torch, one_thread, tiny  # noqa: F401
-from shallows import datasets
-from shallows.datasets.preparation.steps import shape_after
 from shallows.errors import MissingExtraError, ShallowsError
-from shallows.nets import ARCHITECTURES, NeuralNetClassifier
-from shallows.nets.architectures import (
+from shallows_papers import datasets
+from shallows_papers.datasets.preparation.steps import shape_after
+from shallows_papers.nets import ARCHITECTURES, NeuralNetClassifier
+from shallows_papers.nets.architectures import (
     Architecture,
     Convolution,
     Dense,
@@ -24,7 +24,7 @@ from shallows.nets.architectures import (
     ResponseNorm,
     shape_of_examples,
 )
-from shallows.nets.inputs import Coding
+from shallows_papers.nets.inputs import Coding
 
 # Shapes
 
@@ -95,7 +95,7 @@ def test_without_pytorch_one_message_says_what_to_install(monkeypatch):
 
 @pytest.mark.slow
 def test_nothing_imports_pytorch_before_a_net_is_used():
-    modules = "shallows.nets.net_classifier, shallows.nets.net_regressor, shallows.nets.layers"
+    modules = "shallows_papers.nets.net_classifier, shallows_papers.nets.net_regressor, shallows_papers.nets.layers"
     code = f"import sys, {modules}; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -108,7 +108,7 @@ def computed(layer, x, seed=0):
     """Output of a layer in PyTorch for one example in float64, and its weights as NumPy has them."""
     import torch
 
-    from shallows.nets import layers
+    from shallows_papers.nets import layers
 
     rng = np.random.default_rng(seed)
     weights = {name: rng.normal(size=shape) for name, (shape, _) in layer.weights(x.shape).items()}
@@ -157,7 +157,7 @@ def test_a_local_layer_has_other_filters_at_every_place():
 
 @needs_torch
 def test_first_weights_are_of_the_stated_variance_and_a_function_of_the_seed():
-    from shallows.nets import layers
+    from shallows_papers.nets import layers
 
     architecture = Architecture(body=(Dense(500),), top=(Dense(400, "tanh"),))
     first = layers.first_weights(architecture, (300,), 3, seed=5)

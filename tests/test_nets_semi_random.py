@@ -6,8 +6,8 @@ from sklearn.datasets import load_digits
 
 from nets_example import needs_torch, one_thread  # noqa: F401
 from shallows.errors import ShallowsError
-from shallows.nets import NeuralNetClassifier
-from shallows.nets.semi_random import semi_random_net, switch_weights
+from shallows_papers.nets import NeuralNetClassifier
+from shallows_papers.nets.semi_random import semi_random_net, switch_weights
 
 
 def fitted(seed=5, n_units=(30, 20, 10)):

@@ -12,9 +12,9 @@ from nets_example import TINY, bars, needs_torch, one_thread, tiny  # noqa: F401
 from resumed_example import StopAt
 from shallows import training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted, UnknownNameError
-from shallows.nets import NeuralNetClassifier, NeuralNetRegressor
-from shallows.nets.architectures import Architecture, Dense
-from shallows.nets.inputs import Coding
+from shallows_papers.nets import NeuralNetClassifier, NeuralNetRegressor
+from shallows_papers.nets.architectures import Architecture, Dense
+from shallows_papers.nets.inputs import Coding
 from workflow_runs import PROJECT
 
 # Training
@@ -40,7 +40,7 @@ def test_a_net_learns_digits():
 
 
 def digits():
-    from shallows.datasets.formats.idx import read_idx
+    from shallows_papers.datasets.formats.idx import read_idx
 
     folder = PROJECT / "data" / "embedded" / "mnist_demo"
     parts = [read_idx(folder / f"{part}-ubyte.gz") for part in ("train-images-idx3", "train-labels-idx1")]
@@ -75,7 +75,7 @@ def test_a_step_is_the_momentum_rule_on_the_mean_gradient():
     """One linear layer, whose gradient of the square loss is known."""
     import torch
 
-    from shallows.nets.descent import MomentumDescent, NetProblem
+    from shallows_papers.nets.descent import MomentumDescent, NetProblem
 
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
@@ -155,7 +155,7 @@ def test_a_step_that_diverges_is_halved_unless_it_was_asked_for():
     x, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60.0)
     with pytest.raises(DivergenceError, match="step_size=1e"):
         NeuralNetRegressor("molecules_plain", step_size=1e3, max_epochs=5, random_state=0).fit(x, y)
-    import shallows.nets.neural_net as module
+    import shallows_papers.nets.neural_net as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "STEP_SIZE", 50.0)

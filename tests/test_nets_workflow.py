@@ -12,13 +12,13 @@ import pytest
 from datasets_example import write_table
 from nets_example import bars, needs_torch, one_thread  # noqa: F401
 from own_plan import own_configuration
-from shallows import datasets
-from shallows.datasets import DatasetError, identity
 from shallows.errors import UnknownNameError
-from shallows.experiments.identity import code
-from shallows.experiments.planning import configuration, costs
-from shallows.experiments.planning.plan import Plan
-from shallows.nets import ARCHITECTURES, NeuralNetClassifier
+from shallows_papers import datasets
+from shallows_papers.datasets import DatasetError, identity
+from shallows_papers.experiments.identity import code
+from shallows_papers.experiments.planning import configuration, costs
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.nets import ARCHITECTURES, NeuralNetClassifier
 
 # In the workflow
 
@@ -86,9 +86,9 @@ def planned(features="lenet_features", base=None):
 
 def test_results_of_nets_alone_depend_on_the_code_of_nets():
     def of_nets(call):
-        return {name for name in code.modules_of(call) if name.startswith("shallows.nets")}
+        return {name for name in code.modules_of(call) if name.startswith("shallows_papers.nets")}
 
-    assert of_nets("shallows.nets:NeuralNetClassifier") and not of_nets("shallows:EigenProClassifier")
+    assert of_nets("shallows_papers.nets:NeuralNetClassifier") and not of_nets("shallows:EigenProClassifier")
     digits = datasets.get("mnist_demo")
     assert code.digest_of_preparation(digits, [{"unit": {}}, STEP]) != code.digest_of_preparation(
         digits, [{"unit": {}}]
@@ -101,7 +101,7 @@ def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_nee
     made = replace(base, variants={**base.variants, "later": later})
     digits, names = datasets.get("mnist_demo"), ("later", "lenet_features", "unit")
     found = [code.modules_of(*identity.modules_of(digits, made.steps_of(name))) for name in names]
-    assert ["shallows.nets.descent" in modules for modules in found] == [True, True, False]
+    assert ["shallows_papers.nets.descent" in modules for modules in found] == [True, True, False]
     assert "extra 'nets'" in planned("later", made).comparison("first", "demo")["missing"]["Features"]
 
 
@@ -235,7 +235,7 @@ def test_features_that_are_no_images_are_told(tmp_path):
 
 @needs_torch
 def test_a_workflow_s_run_trains_a_net_to_its_marks(tmp_path):
-    from shallows.experiments.running import run
+    from shallows_papers.experiments.running import run
 
     features_of(tmp_path, [{"subset": {"n_train": 40}}])
     job = run.Job(
@@ -245,7 +245,7 @@ def test_a_workflow_s_run_trains_a_net_to_its_marks(tmp_path):
             "dataset": "table",
             "variant": "out",
             "method": "net_joint",
-            "definition": {"runs": "estimator", "call": {"classification": "shallows.nets:NeuralNetClassifier"}},
+            "definition": {"runs": "estimator", "call": {"classification": "shallows_papers.nets:NeuralNetClassifier"}},
             "code": "some code",
             "parameters": {"architecture": "lenet", "batch_size": 16},
             "marks": [1, 2],

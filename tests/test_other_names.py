@@ -189,3 +189,13 @@ def test_asked_for_probabilities_as_of_svc_a_classifier_says_where_they_are(Esti
     for error, ask in ((TypeError, Estimator), (ValueError, Estimator().set_params)):
         with pytest.raises(error, match=f"has no parameter 'probability': .*{remedy}"):
             ask(probability=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["ImageVotes", "cli", "datasets", "experiments", "nets", "reference", "report", "theory"]
+)
+def test_a_name_that_moved_to_the_reproduction_is_answered_with_its_new_import(name):
+    with pytest.raises(ImportError, match="Write: from shallows_papers"):
+        getattr(shallows, name)
+    with pytest.raises(ImportError, match="Write: from shallows_papers"):
+        exec(f"from shallows import {name}", {})

@@ -163,16 +163,22 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence(wheel):
     source = ROOT / "src"
     wanted = {
         path.relative_to(source).as_posix()
-        for path in (source / "shallows").rglob("*")
+        for package in ("shallows", "shallows_papers")
+        for path in (source / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert wanted <= inside
     assert {Path(name).suffix for name in wanted} >= {".py", ".yaml", ".json", ".html", ".css"}
     assert any(name.endswith("licenses/LICENSE") for name in inside)
     for name in ("Snakefile", "workflow/Snakefile", "config/config.yaml", "profiles/default/config.yaml"):
-        assert f"shallows/_workflow/{name}" in inside
-    assert {"data", "results"} <= {name.split("/")[2] for name in inside if name.startswith("shallows/_workflow/")}
-    assert all(name.startswith(("shallows/", f"shallows-{PROJECT['version']}.dist-info/")) for name in inside)
+        assert f"shallows_papers/_workflow/{name}" in inside
+    assert {"data", "results"} <= {
+        name.split("/")[2] for name in inside if name.startswith("shallows_papers/_workflow/")
+    }
+    assert all(
+        name.startswith(("shallows/", "shallows_papers/", f"shallows-{PROJECT['version']}.dist-info/"))
+        for name in inside
+    )
 
 
 @pytest.mark.slow

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from own_plan import own_configuration
-from shallows import datasets
-from shallows.experiments.planning.placement import Placement
-from shallows.experiments.planning.plan import Plan
+from shallows_papers import datasets
+from shallows_papers.experiments.planning.placement import Placement
+from shallows_papers.experiments.planning.plan import Plan
 
 
 @functools.cache

@@ -6,8 +6,8 @@ import pandas
 import pytest
 
 from own_plan import own_plan
-from shallows.experiments.planning import configuration
-from shallows.experiments.planning.configuration import ConfigurationError
+from shallows_papers.experiments.planning import configuration
+from shallows_papers.experiments.planning.configuration import ConfigurationError
 from workflow_runs import PROJECT
 
 PLAN = own_plan()

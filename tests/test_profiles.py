@@ -26,7 +26,7 @@ def read(name):
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in PROFILES.glob("*/config.yaml")))
 def test_every_key_of_a_profile_is_an_option_of_snakemake(name, monkeypatch):
-    monkeypatch.setattr("shallows.experiments.planning.executors.require", lambda *_: None)
+    monkeypatch.setattr("shallows_papers.experiments.planning.executors.require", lambda *_: None)
     options = get_argument_parser()._option_string_actions
     of_slurm = {"slurm-requeue", "slurm-status-command", "slurm-no-account", "slurm-init-seconds-before-status-checks"}
     for key in read(name):

@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from shallows import EigenProClassifier, EigenProRegressor, arrays, cli, gram, kernels
+from shallows import EigenProClassifier, EigenProRegressor, arrays, gram, kernels
 from shallows.errors import TrainingInterrupted
-from shallows.experiments.running import status
 from shallows.spectrum import top_eigensystem
 from shallows.utils import progress
+from shallows_papers import cli
+from shallows_papers.experiments.running import status
 
 DRAWS = np.random.default_rng(0)
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from own_plan import own_configuration
-from shallows import cli
-from shallows.datasets.user_data import request
 from shallows.errors import ShallowsError
-from shallows.experiments.planning import configuration
-from shallows.experiments.user_data import comparison, leaderboard, saved_model
+from shallows_papers import cli
+from shallows_papers.datasets.user_data import request
+from shallows_papers.experiments.planning import configuration
+from shallows_papers.experiments.user_data import comparison, leaderboard, saved_model
 from user_data_example import table, write
 from workflow_runs import PROJECT
 

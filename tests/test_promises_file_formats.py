@@ -16,8 +16,8 @@ from scipy.io.matlab import MatlabOpaque
 from scipy.sparse import csc_matrix, csr_matrix, save_npz
 from sklearn.datasets import dump_svmlight_file
 
-from shallows.datasets import DatasetError
-from shallows.datasets.user_data import array_files
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.user_data import array_files
 from user_data_example import described, nearest_neighbour, rows, source, write
 
 N = 40

@@ -17,6 +17,7 @@ import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
+from shallows_papers.baselines import ImageVotes
 from solved_by import CLASSIFIERS, REGRESSORS
 
 ESTIMATORS = [
@@ -98,7 +99,7 @@ def fitted_attributes(model):
 
 def test_parameters_of_votes_over_images_that_are_set_after_a_fit_change_no_prediction():
     images = np.random.default_rng(1).normal(size=(40, 36))
-    model = shallows.ImageVotes(LogisticRegression(), (1, 6, 6), crop=4).fit(images, images[:, 7] > 0)
+    model = ImageVotes(LogisticRegression(), (1, 6, 6), crop=4).fit(images, images[:, 7] > 0)
     before = model.decision_function(images)
     model.set_params(image_shape=(4, 3, 3), crop=2, mirror=False, estimator=None)
     assert np.array_equal(model.decision_function(images), before)

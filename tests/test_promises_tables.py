@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from shallows.datasets import DatasetError
-from shallows.datasets.user_data import describe, new_rows, request, summarise_arrays, table_files
-from shallows.datasets.user_data.new_rows import columns_of, raw_rows
+from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.user_data import describe, new_rows, request, summarise_arrays, table_files
+from shallows_papers.datasets.user_data.new_rows import columns_of, raw_rows
 from user_data_example import described, rows, source, write
 
 # Words that stand for a missing value ---------------------------------------------------------------------------------

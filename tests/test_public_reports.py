@@ -22,8 +22,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import shallows
 from promises_example import EVERY, outputs, targets, unfitted
-from shallows.datasets import DatasetError
 from shallows.errors import ShallowsError
+from shallows_papers.datasets import DatasetError
 from user_data_example import described, table, write
 from workflow_runs import copy_project, snakemake
 

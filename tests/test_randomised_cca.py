@@ -8,8 +8,8 @@ from sklearn.cross_decomposition import CCA
 
 from component_example import exact_correlations
 from shallows.errors import ShallowsError
-from shallows.estimators.components.kernel_cca_search import KernelCCASearch
-from shallows.estimators.components.randomised_cca import RIDGES, RandomisedCCA, total_correlation
+from shallows_papers.baselines.kernel_cca_search import KernelCCASearch
+from shallows_papers.baselines.randomised_cca import RIDGES, RandomisedCCA, total_correlation
 from test_two_view_estimators import two_views
 
 

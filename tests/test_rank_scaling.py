@@ -6,8 +6,8 @@ import pytest
 from shallows import EigenProRegressor
 from shallows.distributed import simulated
 from shallows.errors import ShallowsError
-from shallows.experiments.claim_functions import slope
-from shallows.theory import rank_scaling
+from shallows_papers.experiments.claim_functions import slope
+from shallows_papers.theory import rank_scaling
 
 SAME = {
     "rank": 5,

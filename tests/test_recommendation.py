@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shallows.experiments.user_data import leaderboard, method_results, recommendation
-from shallows.experiments.user_data.method_results import MethodResult, Results, over_rows, over_splits
-from shallows.experiments.user_data.prediction_scores import row_losses, score
-from shallows.report import figures, own_data
-from shallows.report.target import read
+from shallows_papers.experiments.user_data import leaderboard, method_results, recommendation
+from shallows_papers.experiments.user_data.method_results import MethodResult, Results, over_rows, over_splits
+from shallows_papers.experiments.user_data.prediction_scores import row_losses, score
+from shallows_papers.report import figures, own_data
+from shallows_papers.report.target import read
 
 N_TRAIN, N_TEST = 800, 200
 

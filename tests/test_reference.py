@@ -10,11 +10,11 @@ import pytest
 import report_example
 from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.table_rows import COLUMNS, Row
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running import record as records
-from shallows.reference import agreement, collection, compaction, earlier, folder
-from shallows.report import target as targets
+from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.running import record as records
+from shallows_papers.reference import agreement, collection, compaction, earlier, folder
+from shallows_papers.report import target as targets
 from workflow_runs import PROJECT
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from shallows.errors import MissingExtraError, ShallowsError
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running import job
-from shallows.reference import __main__, crate
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.running import job
+from shallows_papers.reference import __main__, crate
 from workflow_runs import PROJECT
 
 IMAGES = {"name": "train-images-idx3-ubyte.gz", "part": "train_images", "size": 644745}

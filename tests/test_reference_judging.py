@@ -10,12 +10,12 @@ import pytest
 
 from claims_example import RACE, REACHED, made
 from shallows.errors import UnknownNameError
-from shallows.experiments.comparing import target_table, verdicts
-from shallows.experiments.comparing.table_rows import Row, counts_by_kind
-from shallows.experiments.comparing.verdicts import Verdict
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.planning.runs import Run
-from shallows.reference import collection, folder, judging
+from shallows_papers.experiments.comparing import target_table, verdicts
+from shallows_papers.experiments.comparing.table_rows import Row, counts_by_kind
+from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning.runs import Run
+from shallows_papers.reference import collection, folder, judging
 
 REFERENCE = "results/reference"
 NONSENSE = "at least this: without not reached within 3 of 4 runs; no value, not reached in 1 of 2 runs"
@@ -70,7 +70,7 @@ def test_every_run_of_the_reference_is_requested_by_the_present_configuration_fo
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", ["demo", "laptop"])
 def test_the_reference_is_judged_and_described_by_the_present_configuration_and_no_reason_is_read(scale, plan):
-    # Where this fails, `python -m shallows.reference judge --scale ...` brings the reference up to the configuration.
+    # If this fails, `python -m shallows_papers.reference judge --scale ...` brings the reference up to date.
     index = folder.read_index(f"{REFERENCE}/{scale}")
     n_kept = 0
     for target in index["targets"]:

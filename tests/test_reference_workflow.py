@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from shallows.experiments.planning.plan import Plan
-from shallows.reference.__main__ import main
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.reference.__main__ import main
 from workflow_runs import copy_project, environment, snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -20,7 +20,7 @@ TARGETS = ("eigenpro_table_datasets", "eigenpro_heat_kernel_reach")
 
 
 def process(root, *arguments):
-    command = [sys.executable, "-m", "shallows.reference", *arguments]
+    command = [sys.executable, "-m", "shallows_papers.reference", *arguments]
     return subprocess.run(command, cwd=root, env=environment(root), capture_output=True, text=True)
 
 

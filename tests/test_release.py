@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import shallows
-from shallows import cli
+from shallows_papers import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / ".ci" / "release_check.py"
@@ -24,8 +24,8 @@ def test_the_package_the_project_and_the_newest_entry_of_the_changes_name_one_ve
 
 def test_the_page_on_what_is_stable_is_linked_and_names_rooms_that_exist():
     assert "docs/stability.md" in (ROOT / "README.md").read_text()
-    named = re.findall(r"`(?:shallows\.)?([a-z]+)`", (ROOT / "docs" / "stability.md").read_text())
-    rooms = {path.stem for path in (ROOT / "src" / "shallows").iterdir()}
+    named = re.findall(r"`(?:shallows(?:_papers)?\.)?([a-z]+)`", (ROOT / "docs" / "stability.md").read_text())
+    rooms = {path.stem for package in ("shallows", "shallows_papers") for path in (ROOT / "src" / package).iterdir()}
     assert {"solvers", "gram", "training", "theory", "experiments", "report"} <= set(named) & rooms
 
 
@@ -54,8 +54,9 @@ def test_the_check_of_a_release_notices_a_module_that_cannot_be_imported(tmp_pat
     check = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(check)
     package = tmp_path / "shallows"
-    package.mkdir()
-    (package / "__init__.py").write_text("__all__ = []\n")
+    for folder in (package, tmp_path / "shallows_papers"):
+        folder.mkdir()
+        (folder / "__init__.py").write_text("__all__ = []\n")
     (package / "errors.py").write_text("class MissingExtraError(Exception): pass\n")
     code = check.IMPORTS.replace("sys.prefix", repr(str(tmp_path)))
     assert "1 modules" in check.run([sys.executable, "-c", code], tmp_path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shallows import datasets
-from shallows.datasets.synthetic import make
-from shallows.report import contact_sheet
+from shallows_papers import datasets
+from shallows_papers.datasets.synthetic import make
+from shallows_papers.report import contact_sheet
 from synthetic_example import embedded_digits
 from workflow_runs import PROJECT
 

@@ -8,9 +8,9 @@ import pytest
 
 from report_example import LABEL
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.table_rows import COLUMNS
-from shallows.report import figures, tables
-from shallows.report.target import read
+from shallows_papers.experiments.comparing.table_rows import COLUMNS
+from shallows_papers.report import figures, tables
+from shallows_papers.report.target import read
 
 
 def written(folder, rows, figure, marks=("m",)):

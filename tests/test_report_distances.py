@@ -7,9 +7,9 @@ import urllib.parse
 from matplotlib.colors import to_hex
 
 import report_example
-from shallows.experiments.comparing.table_rows import Row, write_rows
-from shallows.report import distances, page
-from shallows.report.target import read
+from shallows_papers.experiments.comparing.table_rows import Row, write_rows
+from shallows_papers.report import distances, page
+from shallows_papers.report.target import read
 
 TITLE = "An invented paper: some < all & more"
 

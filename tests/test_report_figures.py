@@ -9,8 +9,8 @@ import pytest
 
 import report_example
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.report import figures
-from shallows.report.target import read
+from shallows_papers.report import figures
+from shallows_papers.report.target import read
 
 DRAWINGS = {"error_curves": report_example.error_table, "spectrum": report_example.spectrum}
 

@@ -4,8 +4,8 @@ import pytest
 
 from own_plan import own_plan
 from shallows.errors import ShallowsError
-from shallows.experiments.comparing.verdicts import Verdict
-from shallows.report import page
+from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.report import page
 from workflow_runs import PROJECT
 
 TEXTS = sorted((PROJECT / "config" / "findings").glob("*.rst"))

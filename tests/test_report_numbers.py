@@ -2,8 +2,8 @@
 
 import pytest
 
-from shallows.report import numbers
-from shallows.report.wording import quantity
+from shallows_papers.report import numbers
+from shallows_papers.report.wording import quantity
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ import pytest
 from PIL import Image
 
 import report_example
-from shallows.experiments.comparing.table_rows import read_rows, write_rows
-from shallows.report import page, sheet
-from shallows.report.target import Target, read
+from shallows_papers.experiments.comparing.table_rows import read_rows, write_rows
+from shallows_papers.report import page, sheet
+from shallows_papers.report.target import Target, read
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -214,7 +214,7 @@ def test_the_page_written_again_is_the_same(report, tmp_path):
 
 
 def test_a_table_does_not_wait_for_the_drawing_library():
-    code = "import sys, shallows.report.page; print({'matplotlib', 'pandas'} & {*sys.modules})"
+    code = "import sys, shallows_papers.report.page; print({'matplotlib', 'pandas'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

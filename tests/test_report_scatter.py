@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.report.figures import scatter
-from shallows.report.target import read
+from shallows_papers.report.figures import scatter
+from shallows_papers.report.target import read
 from test_report_curves import written
 
 FIGURE = {"kind": "scatter", "x": "across", "metric": "up", "lines": "colour", "columns": "method"}

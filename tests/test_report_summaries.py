@@ -9,14 +9,14 @@ import yaml
 import report_example
 from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.row_maker import dataset_name
-from shallows.experiments.comparing.table_rows import Row
-from shallows.experiments.comparing.verdicts import Verdict
-from shallows.experiments.planning import configuration
-from shallows.experiments.planning.configuration import ConfigurationError
-from shallows.experiments.planning.plan import SCALES
-from shallows.report import summaries
-from shallows.report.target import read
+from shallows_papers.experiments.comparing.row_maker import dataset_name
+from shallows_papers.experiments.comparing.table_rows import Row
+from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.planning import configuration
+from shallows_papers.experiments.planning.configuration import ConfigurationError
+from shallows_papers.experiments.planning.plan import SCALES
+from shallows_papers.report import summaries
+from shallows_papers.report.target import read
 from workflow_runs import PROJECT
 
 PLAN = own_plan()

@@ -13,12 +13,12 @@ import pytest
 import report_example
 from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.experiments.comparing.table_rows import counts_by_kind, read_rows, write_rows
-from shallows.experiments.comparing.verdicts import Verdict
-from shallows.experiments.setting_text import parse_setting
-from shallows.report import pivot, tables
-from shallows.report.target import read
-from shallows.report.wording import label
+from shallows_papers.experiments.comparing.table_rows import counts_by_kind, read_rows, write_rows
+from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.setting_text import parse_setting
+from shallows_papers.report import pivot, tables
+from shallows_papers.report.target import read
+from shallows_papers.report.wording import label
 
 
 class Cells(html.parser.HTMLParser):

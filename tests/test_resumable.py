@@ -12,11 +12,11 @@ import pytest
 from own_plan import own_configuration
 from running_example import job_spec, prepared_example
 from shallows.errors import CheckpointError, TrainingInterrupted
-from shallows.experiments.running import analysis_run, run
-from shallows.theory.preconditioning import step_sizes
-from shallows.theory.preconditioning.eigensystem_cost import compare_eigensystems
 from shallows.training import Checkpoint
 from shallows.training.resumable import ResumableLoop
+from shallows_papers.experiments.running import analysis_run, run
+from shallows_papers.theory.preconditioning import step_sizes
+from shallows_papers.theory.preconditioning.eigensystem_cost import compare_eigensystems
 
 METHODS = own_configuration().methods
 SMALL = {

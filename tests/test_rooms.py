@@ -8,7 +8,8 @@ import pytest
 
 from workflow_runs import PROJECT
 
-SOURCES = PROJECT / "src" / "shallows"
+SOURCES = PROJECT / "src"
+PACKAGES = ("shallows", "shallows_papers")
 
 #: Names of modules in several rooms: of an algorithm its solver, estimator and study, or the same part of each room.
 SHARED = {
@@ -20,40 +21,53 @@ SHARED = {
 
 @pytest.fixture(scope="module")
 def graph():
-    return grimp.build_graph("shallows", cache_dir=None, exclude_type_checking_imports=True)
+    return grimp.build_graph(*PACKAGES, cache_dir=None, exclude_type_checking_imports=True)
 
 
 @pytest.fixture(scope="module")
 def order():
     """Rooms from the top of the list down; several in one line stand at one height."""
     text = (PROJECT / "CONTRIBUTING.md").read_text()
-    table = text.partition("| room | holds |")[2].partition("\n\n")[0]
     heights = {}
-    for height, line in enumerate(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)):
-        heights |= dict.fromkeys(re.findall(r"`(\w+)(?:/|\.py)`", line), height)
+    for package in PACKAGES:
+        table = text.partition(f"| room of `{package}` | holds |")[2].partition("\n\n")[0]
+        for height, line in enumerate(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)):
+            heights |= {f"{package}.{room}": height for room in re.findall(r"`(\w+)(?:/|\.py)`", line)}
     return heights
 
 
 def room_of(module):
-    return module.split(".")[1]
+    return ".".join(module.split(".")[:2])
 
 
-def test_every_room_stands_in_the_list(order):
-    rooms = {path.stem for path in SOURCES.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert rooms - {"__init__"} == set(order)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_room_stands_in_the_list(order, package):
+    parts = (SOURCES / package).iterdir()
+    rooms = {f"{package}.{path.stem}" for path in parts if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert rooms - {f"{package}.__init__"} == {room for room in order if room.startswith(f"{package}.")}
+
+
+def test_the_library_never_imports_the_reproduction(graph):
+    library = {module for module in graph.modules if module.partition(".")[0] == "shallows"}
+    assert not [
+        f"{module} imports {imported}"
+        for module in sorted(library)
+        for imported in graph.find_modules_directly_imported_by(module)
+        if imported not in library
+    ]
 
 
 def test_no_name_of_a_module_has_two_meanings():
-    names = Counter(path.stem for path in SOURCES.rglob("*.py"))
+    names = Counter(path.stem for package in PACKAGES for path in (SOURCES / package).rglob("*.py"))
     assert {name for name, count in names.items() if count > 1} == SHARED
 
 
 def test_imports_point_down_the_list(graph, order):
     upward = []
-    for module in sorted(graph.modules - {"shallows"}):
-        for imported in sorted(graph.find_modules_directly_imported_by(module) - {"shallows"}):
+    for module in sorted(graph.modules - set(PACKAGES)):
+        for imported in sorted(graph.find_modules_directly_imported_by(module) - set(PACKAGES)):
             above, below = room_of(module), room_of(imported)
-            if above != below and order[above] >= order[below]:
+            if above != below and above.partition(".")[0] == below.partition(".")[0] and order[above] >= order[below]:
                 upward.append(f"{module} imports {imported}")
     assert not upward
 

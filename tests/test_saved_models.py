@@ -17,14 +17,14 @@ from sklearn.preprocessing import FunctionTransformer
 
 import shallows
 from own_plan import own_configuration
-from shallows import cli, datasets
-from shallows.datasets.files import digest
-from shallows.datasets.user_data import describe, request
-from shallows.datasets.user_data.fitted_preparation import fit_preparation
-from shallows.datasets.user_data.new_rows import columns_of, raw_rows
 from shallows.errors import ShallowsError
-from shallows.experiments.running.calls import callable_for
-from shallows.experiments.user_data import comparison, final_model, saved_model
+from shallows_papers import cli, datasets
+from shallows_papers.datasets.files import digest
+from shallows_papers.datasets.user_data import describe, request
+from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
+from shallows_papers.datasets.user_data.new_rows import columns_of, raw_rows
+from shallows_papers.experiments.running.calls import callable_for
+from shallows_papers.experiments.user_data import comparison, final_model, saved_model
 
 
 def write_flats(path, n=80):

@@ -43,9 +43,9 @@ from shallows import (
 )
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.estimators import archive
-from shallows.nets import NeuralNetClassifier
-from shallows.nets.inputs import Coding
 from shallows.saving import encoding
+from shallows_papers.nets import NeuralNetClassifier
+from shallows_papers.nets.inputs import Coding
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -416,7 +416,7 @@ def test_a_net_is_saved_and_comes_back_where_there_is_no_pytorch(tmp_path, monke
     def missing():
         raise MissingExtraError("nets", "A neural net")
 
-    monkeypatch.setattr("shallows.nets.backend.torch", missing)
+    monkeypatch.setattr("shallows_papers.nets.backend.torch", missing)
     model = NeuralNetClassifier("top_layers", random_state=0)
     model.weights_ = {"body0.weight": sample(4, 3), "output.bias": np.zeros(2, dtype=np.float32)}
     model.coding_ = Coding((3,), None, None, None, X.mean(axis=0), 1.5, None)

@@ -14,13 +14,13 @@ from sklearn.datasets import load_digits
 import distributed_example
 import shallows
 from own_plan import own_plan
-from shallows import cli, datasets
 from shallows.distributed import estimators
 from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
-from shallows.experiments.planning import slurm
-from shallows.experiments.planning.runs import FITTED_BY_SEVERAL
-from shallows.experiments.running import several_ranks
-from shallows.experiments.running.job import Conditions, Job
+from shallows_papers import cli, datasets
+from shallows_papers.experiments.planning import slurm
+from shallows_papers.experiments.planning.runs import FITTED_BY_SEVERAL
+from shallows_papers.experiments.running import several_ranks
+from shallows_papers.experiments.running.job import Conditions, Job
 from workflow_runs import PROJECT, copy_project, snakemake
 
 PRECISE = "rank: 20, n_subsample: 200, batch_size: 90, dtype: float64"
@@ -45,7 +45,7 @@ def digits(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_the_command_line_fits_by_two_processes_what_it_fits_by_one(digits, capsys):
-    command = ("-m", "shallows.cli")
+    command = ("-m", "shallows_papers.cli")
     status, said = distributed_example.run(2, *command, *FIT, "--out", "two", "--checkpoints", "checkpoints")
     assert status == 0 and said.count("was fitted to all 400 rows by 2 processes and saved") == 1, said
     assert "held out" not in said and os.path.exists("checkpoints/checkpoint.npz")
@@ -153,8 +153,8 @@ def test_what_is_missing_to_start_several_processes_is_named(monkeypatch):
 ENDLESS = """
 import json, sys
 from pathlib import Path
-from shallows.experiments.running import several_ranks
-from shallows.experiments.running.job import Conditions, Job
+from shallows_papers.experiments.running import several_ranks
+from shallows_papers.experiments.running.job import Conditions, Job
 
 spec, prepared, folder = json.loads(sys.argv[1])
 job = Job(spec, Path(prepared), None, Path(folder))

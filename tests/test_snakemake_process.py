@@ -13,14 +13,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from shallows.experiments import watching
-from shallows.experiments.running import snakemake_process
+from shallows_papers.experiments import watching
+from shallows_papers.experiments.running import snakemake_process
 from workflow_runs import PROJECT
 
 STAND_IN = """
 import shutil, subprocess, sys, time
 from pathlib import Path
-from shallows.experiments.running import snakemake_process
+from shallows_papers.experiments.running import snakemake_process
 
 snakemake_process.register()
 locks = Path(".snakemake/locks")
@@ -34,7 +34,7 @@ finally:
     shutil.rmtree(locks)
 """
 
-COMMAND = [sys.executable, "-m", "shallows.experiments.watching"]
+COMMAND = [sys.executable, "-m", "shallows_papers.experiments.watching"]
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 import yaml
 
 from own_plan import own_plan
-from shallows.experiments.comparing.row_maker import RowMaker
-from shallows.experiments.comparing.target_table import describe_runs
-from shallows.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.comparing.row_maker import RowMaker
+from shallows_papers.experiments.comparing.target_table import describe_runs
+from shallows_papers.experiments.comparing.verdicts import Verdict
 
 PROJECT = Path(__file__).parents[1]
 DATA = {"title": "Adult", "n_train": 4000, "n_test": 2000, "n_features": 123}
@@ -38,7 +38,7 @@ def test_every_analysis_that_does_not_use_its_data_says_what_it_draws():
     silent = []
     for name, entry in methods["methods"].items() if "methods" in methods else methods.items():
         for call in (entry.get("call") or {}).values():
-            if entry.get("runs") != "analysis" or not str(call).startswith("shallows.theory"):
+            if entry.get("runs") != "analysis" or not str(call).startswith("shallows_papers.theory"):
                 continue
             (written,) = ast.parse(inspect.getsource(pkgutil.resolve_name(call))).body
             data, used = written.args.args[0].arg, {one.id for one in ast.walk(written) if isinstance(one, ast.Name)}

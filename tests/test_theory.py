@@ -10,17 +10,17 @@ import pytest
 from shallows import kernels, spectrum
 from shallows.errors import ShallowsError
 from shallows.solvers.least_squares import step_rules
-from shallows.theory import data_summary, eigenvalues, samples, timing
-from shallows.theory.preconditioning import batch_norms, eigensystem_cost, iteration_cost, step_sizes
-from shallows.theory.preconditioning.approximate_eigenvectors import damped_descent
-from shallows.theory.preconditioning.batch_norms import (
+from shallows_papers.theory import data_summary, eigenvalues, samples, timing
+from shallows_papers.theory.preconditioning import batch_norms, eigensystem_cost, iteration_cost, step_sizes
+from shallows_papers.theory.preconditioning.approximate_eigenvectors import damped_descent
+from shallows_papers.theory.preconditioning.batch_norms import (
     intrinsic_dimension,
     norms_of_feature_batches,
     norms_of_kernel_batches,
 )
-from shallows.theory.preconditioning.eigensystem_cost import compare_eigensystems
-from shallows.theory.preconditioning.epochs_by_batch_size import _epochs, epochs_by_batch_size
-from shallows.theory.preconditioning.residuals_by_direction import residuals_by_direction
+from shallows_papers.theory.preconditioning.eigensystem_cost import compare_eigensystems
+from shallows_papers.theory.preconditioning.epochs_by_batch_size import _epochs, epochs_by_batch_size
+from shallows_papers.theory.preconditioning.residuals_by_direction import residuals_by_direction
 
 
 @pytest.fixture(scope="module")
@@ -285,12 +285,12 @@ RUNS = {
 @pytest.fixture(scope="module")
 def imports():
     """The imports of the package, as a graph."""
-    return pytest.importorskip("grimp").build_graph("shallows", cache_dir=None)
+    return pytest.importorskip("grimp").build_graph("shallows", "shallows_papers", cache_dir=None)
 
 
 @pytest.mark.parametrize("analysis", RUNS)
 def test_an_analysis_imports_the_solvers_that_it_runs_and_no_others(imports, analysis):
-    reached = imports.find_upstream_modules(f"shallows.theory.{analysis}")
+    reached = imports.find_upstream_modules(f"shallows_papers.theory.{analysis}")
     solvers = {name.rpartition(".")[2] for name in reached if name.startswith("shallows.solvers.")}
     assert solvers & ALGORITHMS <= RUNS[analysis]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.theory import eigenvalue_decay, heat_kernel_circle
-from shallows.theory.heat_kernel_circle import iterations_needed
+from shallows_papers.theory import eigenvalue_decay, heat_kernel_circle
+from shallows_papers.theory.heat_kernel_circle import iterations_needed
 
 # The circle
 

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shallows.datasets.synthetic import make
 from shallows.errors import ShallowsError
-from shallows.theory.components.latent_densities import PLACES, classes_of, latent_densities, smoothed_densities
-from shallows.theory.components.printed_statements import printed_statements
-from shallows.theory.components.projected_regression import projected_regression
-from shallows.theory.components.two_components import two_components
+from shallows_papers.datasets.synthetic import make
+from shallows_papers.theory.components.latent_densities import PLACES, classes_of, latent_densities, smoothed_densities
+from shallows_papers.theory.components.printed_statements import printed_statements
+from shallows_papers.theory.components.projected_regression import projected_regression
+from shallows_papers.theory.components.two_components import two_components
 
 
 @pytest.fixture(scope="module")

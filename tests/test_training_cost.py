@@ -3,8 +3,8 @@
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.experiments.claim_functions import slope
-from shallows.theory import training_cost
+from shallows_papers.experiments.claim_functions import slope
+from shallows_papers.theory import training_cost
 
 
 def grown(along, what, **given):

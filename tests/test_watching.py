@@ -8,13 +8,12 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from shallows import cli
 from shallows.errors import ShallowsError
-from shallows.experiments import command_line, watching
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.user_data import file_fit
-from shallows.reference import drawing
-from shallows.utils import project
+from shallows_papers import cli, project
+from shallows_papers.experiments import command_line, watching
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.user_data import file_fit
+from shallows_papers.reference import drawing
 from workflow_runs import PROJECT
 
 
@@ -183,8 +182,8 @@ def test_a_wrong_setting_of_a_file_is_refused_in_a_sentence(tmp_path, monkeypatc
 
 
 def test_an_installed_package_has_the_project_within_it_and_leaves_a_clone_its_own(tmp_path, monkeypatch):
-    package = tmp_path / "site-packages" / "shallows"
-    monkeypatch.setattr(project, "__file__", str(package / "utils" / "project.py"))
+    package = tmp_path / "site-packages" / "shallows_papers"
+    monkeypatch.setattr(project, "__file__", str(package / "project.py"))
     (package / "_workflow").mkdir(parents=True)
     (tmp_path / "clone" / "workflow").mkdir(parents=True)
     (tmp_path / "clone" / "workflow" / "Snakefile").touch()

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows.experiments.planning.plan import Plan
-from shallows.reference import crate
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.reference import crate
 from workflow_runs import copy_project, snakemake
 
 pytestmark = pytest.mark.workflow

@@ -13,7 +13,7 @@ import pytest
 
 from houses_example import write_houses
 from own_plan import own_configuration
-from shallows.experiments.running import record
+from shallows_papers.experiments.running import record
 from workflow_runs import copy_project, environment, snakemake
 
 pytestmark = pytest.mark.workflow
@@ -112,7 +112,7 @@ def test_the_saved_model_predicts_new_rows(compared):
 
 
 def predict(root, rows):
-    command = [sys.executable, "-m", "shallows.cli", "predict", "results/own/houses-525cbc05/model", rows]
+    command = [sys.executable, "-m", "shallows_papers.cli", "predict", "results/own/houses-525cbc05/model", rows]
     return subprocess.run(command, cwd=root, env=environment(root), capture_output=True, text=True)
 
 

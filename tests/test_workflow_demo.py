@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shallows.experiments.planning.plan import Plan
-from shallows.experiments.running import record
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.running import record
 from workflow_runs import PROJECT, copy_project, snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1500)]
 LIMIT = 1200
 SOLVER = PROJECT / "tests" / "example_new_solver.py"
-MEASURES = "src/shallows/experiments/running/measures"
+MEASURES = "src/shallows_papers/experiments/running/measures"
 #: Files of papers that are run where there is no finished demo: the whole one takes ten minutes.
 KEPT = ("eigenpro", "cdsg_theory")
 #: Two targets of theirs that other targets are like: the same methods at further bandwidths, and a rate.
@@ -231,7 +231,7 @@ NEIGHBOURS = {
     "src/shallows/kernels/__init__.py": with_entry("KERNELS", '"sech": ".sech:Sech"'),
     f"{MEASURES}/depth.py": lambda _: "from .base import Measure\n\n\nclass Depth(Measure):\n    pass\n",
     f"{MEASURES}/__init__.py": with_entry("MEASURES", '"depth": ".depth:Depth"'),
-    "src/shallows/datasets/catalogue/generated.yaml": with_another_entry,
+    "src/shallows_papers/datasets/catalogue/generated.yaml": with_another_entry,
     "src/shallows/solvers/regularised/averaged_sgd.py": lambda _: SOLVER.read_text(),
     "src/shallows/solvers/regularised/__init__.py": lambda text: text.replace(
         '"norma": ', '"averaged_sgd": ".averaged_sgd:AVERAGED_SGD_SOLVER",\n        "norma": '

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from own_plan import own_plan
-from shallows.experiments.planning.configuration import SCALES
+from shallows_papers.experiments.planning.configuration import SCALES
 from workflow_runs import PROJECT, copy_project, snakemake
 
 pytestmark = pytest.mark.workflow
@@ -262,4 +262,4 @@ def test_make_takes_the_scale_that_it_is_given():
         pytest.skip("make is not installed")
     for words, scale in ((["SCALE=laptop"], "laptop"), ([], "demo"), (["paper"], "paper")):
         done = subprocess.run(["make", "-n", "-o", ".venv/.ready", *words], cwd=PROJECT, capture_output=True, text=True)
-        assert f"shallows.experiments.watching --scale {scale} " in done.stdout, done.stderr
+        assert f"shallows_papers.experiments.watching --scale {scale} " in done.stdout, done.stderr

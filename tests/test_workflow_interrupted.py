@@ -108,7 +108,7 @@ def test_killed_with_everything_it_goes_on_where_it_was_to_the_same_numbers(proj
     locked = snakemake(project, "slow_table", *options("killed"))
     assert locked.returncode != 0 and "lock" in locked.stdout.lower()
     # What make, compare and reproduce do before they start Snakemake.
-    unlock = [sys.executable, "-m", "shallows.experiments.running.snakemake_process"]
+    unlock = [sys.executable, "-m", "shallows_papers.experiments.running.snakemake_process"]
     assert subprocess.run(unlock, cwd=project, env=environment(project)).returncode == 0
     assert not list(project.glob(".snakemake/locks/*"))
     records = []
@@ -125,7 +125,7 @@ def test_after_sigterm_to_the_command_its_snakemake_and_the_training_have_ended_
     settings = project / "config" / "config.yaml"
     given = yaml.safe_load(settings.read_text()) | {"results": "ended", "checkpoint_seconds": 0.2}
     settings.write_text(yaml.safe_dump(given))
-    words = [sys.executable, "-m", "shallows.experiments.watching", "--cores", "1", "slow_table"]
+    words = [sys.executable, "-m", "shallows_papers.experiments.watching", "--cores", "1", "slow_table"]
     process = begun(words, project, "ended")
     family = psutil.Process(process.pid).children(recursive=True)
     assert len(family) >= 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
-from shallows.datasets.user_data import describe, file_forms, request
-from shallows.datasets.user_data.fitted_preparation import fit_preparation
-from shallows.datasets.user_data.new_rows import columns_of
-from shallows.experiments.user_data import comparison, final_model, saved_model
+from shallows_papers.datasets.user_data import describe, file_forms, request
+from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
+from shallows_papers.datasets.user_data.new_rows import columns_of
+from shallows_papers.experiments.user_data import comparison, final_model, saved_model
 
 
 def write(path, text):

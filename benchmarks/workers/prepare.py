@@ -5,7 +5,7 @@ from pathlib import Path
 
 import measuring
 
-from shallows import datasets
+from shallows_papers import datasets
 
 STEPS = [{"unit": {}}]
 

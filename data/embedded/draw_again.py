@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from shallows.datasets.catalogue import Dataset, catalogue, get
-from shallows.datasets.download.fetching import fetch
-from shallows.datasets.files import DatasetError, digest, replacing
-from shallows.datasets.formats.containers import open_binary
-from shallows.datasets.formats.idx import read_idx, write_idx
-from shallows.datasets.preparation.row_draws import draw_rows
+from shallows_papers.datasets.catalogue import Dataset, catalogue, get
+from shallows_papers.datasets.download.fetching import fetch
+from shallows_papers.datasets.files import DatasetError, digest, replacing
+from shallows_papers.datasets.formats.containers import open_binary
+from shallows_papers.datasets.formats.idx import read_idx, write_idx
+from shallows_papers.datasets.preparation.row_draws import draw_rows
 
 
 def rebuild(name: str, raw: Path, out: Path) -> list[Path]:

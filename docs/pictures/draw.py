@@ -13,13 +13,13 @@ from pathlib import Path
 import matplotlib
 import seaborn
 
-from shallows.experiments.comparing.table_rows import counts_by_kind
-from shallows.experiments.comparing.verdicts import Verdict
-from shallows.experiments.planning.plan import Plan
-from shallows.reference import drawing, folder
-from shallows.report import distances
-from shallows.report.sheet import STYLE
-from shallows.report.target import Target
+from shallows_papers.experiments.comparing.table_rows import counts_by_kind
+from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.reference import drawing, folder
+from shallows_papers.report import distances
+from shallows_papers.report.sheet import STYLE
+from shallows_papers.report.target import Target
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "results" / "reference" / "laptop"

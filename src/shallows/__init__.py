@@ -6,7 +6,6 @@ The names below are loaded when they are first used, so that ``import shallows``
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 from .errors import unknown_attribute
@@ -19,7 +18,6 @@ _PUBLIC = LazyTable(
     "public name",
     __name__,
     {
-        "ImageVotes": ".estimators.image_votes",
         "load": ".saving",
         "save": ".saving",
         "two_sample_test": ".estimators.two_samples",
@@ -27,30 +25,34 @@ _PUBLIC = LazyTable(
 )
 _ROOMS = (
     "arrays",
-    "datasets",
     "distributed",
     "errors",
     "estimators",
-    "experiments",
     "features",
     "gram",
     "kernels",
     "losses",
-    "nets",
-    "report",
     "saving",
     "solvers",
     "spectrum",
     "streams",
     "training",
 )
-_ROOMS_OF_EXTRAS = ("datasets", "report")
-"""Rooms that cannot be imported in a plain installation."""
+_MOVED = {
+    "ImageVotes": "from shallows_papers.baselines import ImageVotes",
+    **{
+        room: f"from shallows_papers import {room}"
+        for room in ("cli", "datasets", "experiments", "nets", "reference", "report", "theory")
+    },
+}
+"""Names that were here before version 0.3, with the import that replaces each."""
 
 __all__ = [*ESTIMATORS, *_PUBLIC, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MOVED:
+        raise ImportError(f"shallows.{name} belongs to the reproduction of the papers now. Write: {_MOVED[name]}")
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
     if name in ESTIMATORS:
@@ -61,6 +63,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # help() and inspect.getmembers() import every name of this list, so it has only what can be imported.
-    left_out = {room for room in _ROOMS_OF_EXTRAS if f"{__name__}.{room}" not in sys.modules}
-    return sorted({*__all__, *_ROOMS} - left_out)
+    return sorted({*__all__, *_ROOMS})

@@ -1,24 +1,19 @@
 # What type checkers see of the names that __init__.py imports when they are first used.
 
 from . import arrays as arrays
-from . import datasets as datasets
 from . import distributed as distributed
 from . import errors as errors
 from . import estimators as estimators
-from . import experiments as experiments
 from . import features as features
 from . import gram as gram
 from . import kernels as kernels
 from . import losses as losses
-from . import nets as nets
-from . import report as report
 from . import saving as saving
 from . import solvers as solvers
 from . import spectrum as spectrum
 from . import streams as streams
 from . import training as training
 from .estimators import *  # noqa: F403
-from .estimators.image_votes import ImageVotes as ImageVotes
 from .estimators.two_samples import two_sample_test as two_sample_test
 from .saving import load as load
 from .saving import save as save

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
 
-from shallows.experiments import command_line
-from shallows.experiments.dataset_leaderboard import Leaderboards
-from shallows.experiments.identity import code, source_code
-from shallows.experiments.planning import placement, requests, slurm
-from shallows.experiments.planning.plan import SCALES, Plan
-from shallows.experiments.planning.runs import digest
-from shallows.experiments.running import fork_server, snakemake_process
-from shallows.experiments.user_data import comparison as user_data
+from shallows_papers.experiments import command_line
+from shallows_papers.experiments.dataset_leaderboard import Leaderboards
+from shallows_papers.experiments.identity import code, source_code
+from shallows_papers.experiments.planning import placement, requests, slurm
+from shallows_papers.experiments.planning.plan import SCALES, Plan
+from shallows_papers.experiments.planning.runs import digest
+from shallows_papers.experiments.running import fork_server, snakemake_process
+from shallows_papers.experiments.user_data import comparison as user_data
 
 # A lock that this process leaves behind is then known to be its own.
 if workflow.is_main_process:

@@ -1,6 +1,6 @@
 """The page of a scale: the papers in short, the verdicts, what was found, every target."""
 
-from shallows.experiments.planning.configuration import summary_paths
+from shallows_papers.experiments.planning.configuration import summary_paths
 
 FINDINGS = sorted(map(from_here, PLAN.configuration.folder.glob("findings/*.rst")))
 SUMMARIES = [from_here(path) for path in summary_paths(PLAN.configuration)]

@@ -1,12 +1,12 @@
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 fork_server.hand_over()
 
 from pathlib import Path
 
-from shallows.experiments.running.job import Conditions
-from shallows.experiments.running.journal import journal
-from shallows.experiments.user_data import model_selection
+from shallows_papers.experiments.running.job import Conditions
+from shallows_papers.experiments.running.journal import journal
+from shallows_papers.experiments.user_data import model_selection
 
 with journal(snakemake.log[0]):
     given, conditions = snakemake.input, Conditions.of(snakemake.config)

@@ -1,5 +1,5 @@
-from shallows.experiments.running.journal import journal
-from shallows.report import contact_sheet
+from shallows_papers.experiments.running.journal import journal
+from shallows_papers.report import contact_sheet
 
 with journal(snakemake.log[0]):
     contact_sheet.of_dataset(snakemake.wildcards.dataset, snakemake.input[0], snakemake.output.svg)

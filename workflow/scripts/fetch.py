@@ -1,11 +1,11 @@
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 fork_server.hand_over()
 
 from pathlib import Path
 
-from shallows.datasets.download.fetching import fetch
-from shallows.experiments.running.journal import journal
+from shallows_papers.datasets.download.fetching import fetch
+from shallows_papers.experiments.running.journal import journal
 
 with journal(snakemake.log[0]):
     root = Path(snakemake.output[0]).parents[1]

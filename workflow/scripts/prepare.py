@@ -1,9 +1,9 @@
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 fork_server.hand_over()
 
-from shallows.datasets.preparation.pipeline import prepare
-from shallows.experiments.running.journal import journal
+from shallows_papers.datasets.preparation.pipeline import prepare
+from shallows_papers.experiments.running.journal import journal
 
 with journal(snakemake.log[0], snakemake.resources):
     memory, (out,) = snakemake.config["memory"], snakemake.output

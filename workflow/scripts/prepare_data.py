@@ -1,11 +1,11 @@
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 fork_server.hand_over()
 
 from pathlib import Path
 
-from shallows.experiments.running.journal import journal
-from shallows.experiments.user_data import comparison
+from shallows_papers.experiments.running.journal import journal
+from shallows_papers.experiments.user_data import comparison
 
 with journal(snakemake.log[0]):
     for folder in map(Path, snakemake.output):

@@ -1,10 +1,10 @@
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 fork_server.hand_over()
 
-from shallows.experiments.running.job import Conditions
-from shallows.experiments.running.journal import journal
-from shallows.experiments.user_data import final_model
+from shallows_papers.experiments.running.job import Conditions
+from shallows_papers.experiments.running.journal import journal
+from shallows_papers.experiments.user_data import final_model
 
 with journal(snakemake.log[0]):
     given, conditions = snakemake.input, Conditions.of(snakemake.config)

@@ -1,10 +1,10 @@
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 fork_server.hand_over()
 
-from shallows.experiments.comparing import target_table
-from shallows.experiments.running.journal import journal
-from shallows.report import tables
+from shallows_papers.experiments.comparing import target_table
+from shallows_papers.experiments.running.journal import journal
+from shallows_papers.report import tables
 
 with journal(snakemake.log[0]):
     table = snakemake.output.numbers

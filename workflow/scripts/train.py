@@ -1,13 +1,13 @@
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 fork_server.hand_over()
 
 from pathlib import Path
 
-from shallows.experiments.running import cards
-from shallows.experiments.running.job import Conditions, Job
-from shallows.experiments.running.journal import journal
-from shallows.experiments.running.run import execute
+from shallows_papers.experiments.running import cards
+from shallows_papers.experiments.running.job import Conditions, Job
+from shallows_papers.experiments.running.journal import journal
+from shallows_papers.experiments.running.run import execute
 
 with journal(snakemake.log[0], snakemake.resources), cards.reserve_one_gpu(snakemake.resources.get("gpu", 0)):
     given, params = snakemake.input, snakemake.params

@@ -1,11 +1,11 @@
-from shallows.experiments.running import fork_server
+from shallows_papers.experiments.running import fork_server
 
 fork_server.hand_over()
 
 from pathlib import Path
 
-from shallows.experiments.running.journal import journal
-from shallows.report import page
+from shallows_papers.experiments.running.journal import journal
+from shallows_papers.report import page
 
 with journal(snakemake.log[0]):
     pictures = {Path(path).stem: path for path in snakemake.input if path.endswith(".svg")}

@@ -14,7 +14,7 @@ def with_parameters(constructor: Callable[..., None], **added: Any) -> Callable[
     """Extend a constructor by keyword parameters, for what a method's classifier has and its regressor lacks.
 
     It is written ``__init__ = with_parameters(Method.__init__, class_weight=None)`` in the class's body, where the
-    checks of the configuration read it as well (`shallows.experiments.identity.signatures`).
+    checks of the configuration read it as well (`shallows_papers.experiments.identity.signatures`).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import __version__, estimators, nets
+from .. import __version__
 from ..errors import MissingExtraError, ShallowsError
 from ..estimators import archive
 from . import encoding
@@ -23,7 +23,8 @@ __all__ = ["load", "save"]
 FORMAT = 3
 """Version of the files; raised when older files would be read in another sense."""
 
-ROOMS = (estimators, nets)
+ROOMS = ("shallows.estimators", "shallows_papers.nets")
+"""Modules of the estimators that can be saved; the nets of the reproduction are imported only for a file of one."""
 
 
 def save(model: Any, path: Any) -> None:
@@ -133,8 +134,12 @@ def _model_of(cls: type, header: dict[str, Any], reader: encoding.Reader) -> Any
 
 
 def _class_of(name: Any) -> type | None:
+    if not (isinstance(name, str) and name[:1].isupper()):
+        return None
     for room in ROOMS:
-        if isinstance(name, str) and name in room.__all__ and name[0].isupper():
-            found = getattr(importlib.import_module(room.__name__), name)
-            return found if isinstance(found, type) and hasattr(found, "fit") else None
+        with contextlib.suppress(ModuleNotFoundError):
+            module = importlib.import_module(room)
+            if name in module.__all__:
+                found = getattr(module, name)
+                return found if isinstance(found, type) and hasattr(found, "fit") else None
     return None

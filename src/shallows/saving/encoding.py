@@ -29,7 +29,7 @@ from ..features.landmarks import NystromFeatures
 from ..features.random_features import RandomFeatures
 from ..kernels import Kernel, Precomputed
 
-ROOMS = ("estimators", "features", "losses", "nets", "solvers", "spectrum")
+ROOMS = ("estimators", "features", "losses", "solvers", "spectrum")
 """Rooms of this package whose dataclasses may be parts of a model."""
 
 N_FREQUENCIES = 8
@@ -198,7 +198,7 @@ def _drawn(value: Any) -> list[float]:
 
 def _is_of_this_package(module: str) -> bool:
     package, _, rest = module.partition(".")
-    return package == _PACKAGE and rest.partition(".")[0] in ROOMS
+    return (package == _PACKAGE and rest.partition(".")[0] in ROOMS) or module.startswith("shallows_papers.nets.")
 
 
 def _class_of(place: Any, fits: Callable[[type], bool]) -> type:

@@ -14,8 +14,8 @@ class LazyTable(MutableMapping[str, Any]):
     """A table of names that imports an entry when it is first used.
 
     Nothing imports all kernels to use one of them. What a result depends on is read from the source
-    (`shallows.experiments.identity`): a call of ``LazyTable`` at the top of a module, written out, is not a part of the
-    module's digest, so that a new entry makes no earlier result stale.
+    (`shallows_papers.experiments.identity`): a call of ``LazyTable`` at the top of a module, written out, is not a part
+    of the module's digest, so that a new entry makes no earlier result stale.
 
     ``kind``: what the table holds, in the singular, for error messages: ``"kernel"``. ``package``: the package that
     holds the table, ``__name__``. ``places``: ``".module:attribute"`` by name, relative to the package. Where no

@@ -1,5 +1,0 @@
-"""Preparation: from verified files to the arrays that training maps into memory.
-
-`shallows.datasets.preparation.pipeline` reads the rows once, applies the steps and writes the arrays;
-`shallows.datasets.preparation.steps` holds the steps.
-"""

@@ -1,5 +1,0 @@
-"""Planning: from the configuration to runs, their costs, and the resources of jobs."""
-
-from ...errors import MissingExtraError
-
-MissingExtraError.check("workflow", "The plan of the papers' targets", "yaml", "jsonschema")

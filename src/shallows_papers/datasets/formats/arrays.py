@@ -1,0 +1,102 @@
+"""Arrays in NumPy's files, read a block of rows at a time: .npz archives and folders of .npy files."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows_papers.datasets.catalogue import Dataset, Form
+from shallows_papers.datasets.formats.parts import Parts, Read
+from shallows_papers.datasets.sources import ArrayPart, Block, NpyRows
+
+
+class NpzRows:
+    """The rows of a member of an .npz archive, which can only be read from its beginning on.
+
+    By hand, since `numpy.load` gives a member whole. The stream stays open between blocks, so that blocks in their
+    order are read once. What is stored column by column comes whole.
+    """
+
+    def __init__(self, path: Path, member: str):
+        self.path, self.member, self._stream, self._row = path, member, None, 0
+        self.shape, self.by_columns, self.dtype = self._open()
+        self._stream.close()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        start, stop, _ = rows.indices(len(self))
+        if self.by_columns:
+            return self._whole[start:stop]
+        if self.dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
+        if self._stream.closed or self._row != start:
+            self._open()
+            self._stream.seek(start * row_bytes, 1)
+        n_bytes = max(0, stop - start) * row_bytes
+        content, filled = np.empty(n_bytes, np.uint8), 0
+        while filled < n_bytes and (more := self._stream.readinto(memoryview(content)[filled:])):
+            filled += more
+        if filled < n_bytes:
+            raise EOFError(f"the array {self.member} ends before its last row")
+        self._row = stop
+        if stop == len(self):
+            self._stream.close()
+        return content.view(self.dtype).reshape(max(0, stop - start), *self.shape[1:])
+
+    @cached_property
+    def _whole(self) -> np.ndarray:
+        with np.load(self.path, allow_pickle=False) as file:
+            return file[self.member]
+
+    def _open(self) -> tuple[tuple[int, ...], bool, np.dtype]:
+        """Open the member anew and return its shape, whether it is stored by columns, and its type."""
+        if self._stream is not None:
+            self._stream.close()
+        with zipfile.ZipFile(self.path) as archive:  # the stream keeps the file open
+            self._stream = archive.open(f"{self.member}.npy")
+        version = np.lib.format.read_magic(self._stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, by_columns, dtype = read(self._stream)
+        self._row = 0
+        return shape, by_columns and len(shape) > 1, dtype
+
+
+def npz_arrays(path: Path) -> dict[str, NpzRows]:
+    """Return the arrays of an .npz archive by their names."""
+    with zipfile.ZipFile(path) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    return {name: NpzRows(path, name) for name in names}
+
+
+def named_arrays(paths: Mapping[str, Path]) -> dict[str, Any]:
+    """Open the arrays of a form: those of the .npz archive "data", or one .npy file each."""
+    if "data" in paths:
+        return dict(npz_arrays(paths["data"]))
+    return {part: NpyRows(path) for part, path in paths.items()}
+
+
+def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open the arrays x_train, y_train, x_test and y_test."""
+
+    def blocks(part: str, rows: int) -> Iterator[Block]:
+        arrays = named_arrays(paths)
+        x, y = arrays[f"x_{part}"], arrays[f"y_{part}"]
+        if x.by_columns:
+            raise ValueError("it is stored column by column; save it with np.save(path, np.ascontiguousarray(x))")
+        if len(x) != len(y):
+            raise ValueError(f"it holds {len(x):,} rows and {len(y):,} targets")
+        yield from ArrayPart(x, y).blocks(rows)
+
+    return {
+        part: Read(paths.get("data", paths.get(f"x_{part}")), "NumPy", partial(blocks, part))
+        for part in ("train", "test")
+    }

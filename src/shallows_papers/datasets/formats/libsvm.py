@@ -1,0 +1,121 @@
+"""LIBSVM (SVMlight) files: sparse rows of text, which scikit-learn parses piece by piece; and the documents of RCV1."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from shallows_papers.datasets.catalogue import Dataset, Form
+from shallows_papers.datasets.formats import idx
+from shallows_papers.datasets.formats.containers import CONTAINER_ERRORS, open_binary
+from shallows_papers.datasets.formats.parts import Parts, Read, each_part, reader_options, unreadable_error
+from shallows_papers.datasets.sources import ArrayPart, Block, Part
+
+# Text that is parsed at once: enough that the calls cost nothing, and little beside any memory budget.
+TEXT_BYTES = 8 << 20
+
+
+def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open one LIBSVM file a part; MNIST-8M is tested on MNIST's own idx files."""
+
+    def one(path: Path) -> Part:
+        return Read(path, "libsvm", lambda rows: libsvm_blocks(path, dataset.n_features, rows, **reader_options(form)))
+
+    return idx.open_parts(dataset, form, paths) | each_part(paths, one)
+
+
+def libsvm_blocks(
+    path: Path,
+    n_features: int | None,
+    rows: int,
+    dtype: str = "float64",
+    dense: bool = False,
+    zero_based: bool = False,
+) -> Iterator[Block]:
+    """Read a LIBSVM file in blocks, in bounded memory.
+
+    Without `n_features` a block has as many columns as its piece of the file shows. A whole `dtype` refuses values that
+    it cannot hold; `dense` rows are given with their zeros; columns count from 1 unless they are `zero_based`.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    parsed = np.dtype("float32" if np.dtype(dtype).itemsize <= 4 else "float64")
+    n_read = 0
+    with open_binary(path, ahead=True) as file:  # not by load_svmlight_file, which knows no .xz
+        for text in _whole_lines(file, TEXT_BYTES):
+            n_lines = text.count(b"\n") + (not text.endswith(b"\n"))
+            try:
+                x, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based, dtype=parsed)
+            except (ValueError, IndexError, OverflowError) as error:
+                raise ValueError(f"{error} (somewhere in lines {n_read + 1:,} to {n_read + n_lines:,})") from error
+            n_read += n_lines
+            if len(y) and np.abs(y).max() >= 2**53:
+                y = _exact_labels(text)
+            for block in ArrayPart(_cast(x, np.dtype(dtype)), y).blocks(rows):
+                yield Block(block.x.toarray(), block.y) if dense else block
+
+
+def _whole_lines(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:
+    rest = b""
+    while text := file.read(n_bytes):
+        end = text.rfind(b"\n") + 1
+        if end:
+            yield rest + text[:end]
+            rest = text[end:]
+        else:
+            rest += text
+    if rest.strip():
+        yield rest
+
+
+def _exact_labels(text: bytes) -> np.ndarray:
+    """Read whole labels of more digits than float64 holds, to which scikit-learn rounds them."""
+    words = [line.partition(b"#")[0].split(None, 1) for line in text.splitlines()]
+    labels = [float(word[0]) if re.search(rb"[^\d+-]", word[0]) else int(word[0]) for word in words if word]
+    try:
+        return np.array(labels, dtype=np.int64 if all(isinstance(label, int) for label in labels) else object)
+    except OverflowError:
+        return np.array(labels, dtype=object)
+
+
+def _cast(x: Any, dtype: np.dtype) -> Any:
+    if dtype.kind == "f":
+        return x.astype(dtype, copy=False)
+    limits = np.iinfo(dtype)
+    if x.nnz and not (limits.min <= x.data.min() and x.data.max() <= limits.max and (x.data == np.rint(x.data)).all()):
+        raise ValueError(f"it holds values that are no whole numbers from {limits.min} to {limits.max}")
+    return x.astype(dtype)
+
+
+def open_rcv1(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open the documents of RCV1, labelled by their numbers; the target is whether one is of the option ``topic``."""
+
+    @cache
+    def documents_of_topic() -> np.ndarray:
+        try:
+            return _topic_documents(paths["topics"], form.options["topic"])
+        except (ValueError, IndexError, *CONTAINER_ERRORS) as error:
+            raise unreadable_error(paths["topics"], "topics", error) from error
+
+    def blocks(path: Path, rows: int) -> Iterator[Block]:
+        for x, y in libsvm_blocks(path, dataset.n_features, rows, form.options.get("dtype", "float32")):
+            yield Block(x, np.isin(y.astype(np.int64), documents_of_topic()).astype(np.int8))
+
+    documents = {part: path for part, path in paths.items() if part != "topics"}
+    return each_part(documents, lambda path: Read(path, "libsvm", partial(blocks, path)))
+
+
+def _topic_documents(path: Path, topic: str) -> np.ndarray:
+    """Return the numbers of the documents that a list of topics (lines of topic, document, 1) gives a topic."""
+    wanted = topic.encode()
+    with open_binary(path) as file:
+        numbers = [int(parts[1]) for line in file if (parts := line.split()) and parts[0] == wanted]
+    if not numbers:
+        raise ValueError(f"it gives no document the topic {topic}")
+    return np.array(numbers)

@@ -1,0 +1,75 @@
+"""MATLAB files of version 4 to 7: their variables, and the datasets QM7, SARCOS and SVHN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows_papers.datasets.catalogue import Dataset, Form
+from shallows_papers.datasets.formats.parts import Parts, Read, each_part
+from shallows_papers.datasets.sources import ArrayPart, Block
+
+
+def load_matlab(path: Path, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Read all or some variables; a file of version 7.3 (HDF5) is refused with what to do."""
+    import scipy.io
+
+    with open(path, "rb") as file:
+        if file.read(19) == b"MATLAB 7.3 MAT-file":
+            raise ValueError("it is of MATLAB's version 7.3; save it with -v7")
+    try:
+        content = scipy.io.loadmat(path, variable_names=names)
+    except (NotImplementedError, TypeError, scipy.io.matlab.MatReadError) as error:
+        raise ValueError(f"it is no MATLAB file of version 4 to 7: {error}") from error
+    for name in names or ():
+        if name not in content:
+            raise ValueError(f"it holds no variable {name}")
+    return {name: value for name, value in content.items() if not name.startswith("__")}
+
+
+def open_qm7(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open QM7: one of its publishers' five folds, the option ``fold``, is the test part."""
+    path, fold = paths["data"], form.options.get("fold", 0)
+    return {part: Read(path, "MATLAB", partial(_qm7_blocks, path, fold, part)) for part in ("train", "test")}
+
+
+def _qm7_blocks(path: Path, fold: int, part: str, rows: int) -> Iterator[Block]:
+    content = load_matlab(path, ("X", "T", "P"))
+    x, y, folds = content["X"], content["T"].ravel(), content["P"]
+    n = len(x)
+    if x.shape[1:] != (23, 23) or len(y) != n or not np.array_equal(np.sort(folds, axis=None), np.arange(n)):
+        raise ValueError("its X, T and P are not matrices, energies and five splits of the same molecules")
+    test = np.sort(folds[fold])
+    chosen = test if part == "test" else np.setdiff1d(np.arange(n), test)
+    yield from ArrayPart(x.reshape(n, -1)[chosen], y[chosen].astype(np.float64)).blocks(rows)
+
+
+def open_sarcos(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open SARCOS: one matrix a file, whose last columns are the targets."""
+    return each_part(paths, lambda path: Read(path, "MATLAB", partial(_sarcos_blocks, path, dataset.n_targets)))
+
+
+def _sarcos_blocks(path: Path, n_targets: int, rows: int) -> Iterator[Block]:
+    tables = [value for value in load_matlab(path).values() if getattr(value, "ndim", 0) == 2]
+    if len(tables) != 1:
+        raise ValueError(f"it holds {len(tables)} matrices where one is expected")
+    yield from ArrayPart(tables[0][:, :-n_targets], tables[0][:, -n_targets:]).blocks(rows)
+
+
+def open_svhn(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
+    """Open SVHN: X of (height, width, 3, n) bytes and y of labels 1 to 10, which are read whole."""
+    return each_part(paths, lambda path: Read(path, "MATLAB", partial(_svhn_blocks, path)))
+
+
+def _svhn_blocks(path: Path, rows: int) -> Iterator[Block]:
+    content = load_matlab(path, ("X", "y"))
+    x, y = content["X"], content["y"].ravel()
+    if x.ndim != 4 or x.shape[2] != 3 or x.dtype != np.uint8 or x.shape[3] != len(y):
+        raise ValueError(f"its X has the shape {x.shape} of {x.dtype}, and there are {len(y):,} labels")
+    for start in range(0, len(y), rows):
+        images = x[..., start : start + rows].transpose(3, 2, 0, 1)
+        yield Block(np.ascontiguousarray(images).reshape(len(images), -1), y[start : start + rows])

@@ -1,0 +1,311 @@
+"""Preparation: from verified files to the arrays that training maps into memory, and their record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.arrays.memory import memory_budget, peak_memory, resident_memory
+from shallows_papers.datasets.catalogue import Dataset, File, get
+from shallows_papers.datasets.download.verification import verify
+from shallows_papers.datasets.files import DatasetError, replacing, write_json
+from shallows_papers.datasets.preparation import continuation
+from shallows_papers.datasets.preparation.continuation import Beginning
+from shallows_papers.datasets.preparation.row_store import Allowance
+from shallows_papers.datasets.preparation.step import Step
+from shallows_papers.datasets.preparation.steps import check_steps
+from shallows_papers.datasets.preparation.working_table import BLOCK_BYTES, Table
+from shallows_papers.datasets.prepared import ARRAYS, CSR, RECORD, SECOND_VIEW
+from shallows_papers.datasets.sources import Source, open_source
+
+# Features stay sparse where that is so many times smaller; otherwise a dense array is faster to work with.
+SPARSE_GAIN = 10
+# Memory besides the rows that are kept: a few blocks and their transforms, and for every row its number, its class and,
+# while rows are drawn, its key and their order.
+_WORKING_BLOCKS = 10
+_WORKING_BYTES_PER_ROW = 60
+SCHEMA_VERSION = 1
+
+
+def prepare(
+    name: str | Dataset,
+    verified: str | Path,
+    out: str | Path,
+    steps: Sequence[Mapping[str, Any]] = (),
+    memory: int | float | str | None = None,
+) -> dict[str, Any]:
+    """Make the arrays of a dataset and their record.
+
+    Rows are read once, block by block; those that do not fit into the budget wait on the disk. The arrays depend
+    neither on the budget nor on the number of threads.
+
+    Parameters
+    ----------
+    name : str or Dataset
+        A name of the catalogue, or an entry of one's own.
+    verified : path
+        The ``verified.json`` that `shallows_papers.datasets.fetch` wrote. Or the folder of an earlier preparation of
+        the dataset: the steps are then applied to its float32 arrays, so the result is that of one list of all the
+        steps but for the rounding between the two, and the record has the whole chain.
+    out : path
+        The folder for ``x_train.npy``, ``y_train.npy``, ``x_test.npy``, ``y_test.npy`` and, written last,
+        ``prepared.json``. Of sparse features ``x_train.npy`` holds the values, ``x_train.indices.npy`` and
+        ``x_train.indptr.npy`` the rest of the CSR form. Of data with two views, x holds the first, and ``z_train.npy``
+        and ``z_test.npy`` the second.
+    steps : sequence of mappings
+        Done in this order; see `shallows_papers.datasets.check_steps`. Statistics come from the training part alone.
+    memory : int or str, optional
+        Bytes that the process may hold, or a text such as ``"4GB"``; a share of what is free when None.
+
+    Returns
+    -------
+    dict
+        The content of ``prepared.json``. All but ``seconds`` and ``peak_memory_bytes`` is a function of the files and
+        the steps.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown dataset, step or parameter.
+    DatasetError
+        When a file has changed since it was verified, holds a value that is no finite number, a step cannot be done on
+        this data, or the disk is full. Also when an earlier preparation is not finished, is of another dataset or in
+        the same folder, or a step cannot follow its steps.
+    """
+    dataset = get(name) if isinstance(name, str) else name
+    stamp, out = Path(verified), Path(out)
+    stamp = stamp / RECORD if stamp.is_dir() else stamp
+    if stamp.name == RECORD:
+        beginning, todo = continuation.begin(dataset, stamp, out, steps)
+        return _prepare(dataset, beginning, out, todo, memory)
+    todo = check_steps(steps)
+    paths, sources = _verified_files(dataset, stamp)
+    return prepare_source(dataset, open_source(dataset, paths), sources, out, todo, memory)
+
+
+def prepare_source(
+    dataset: Dataset,
+    source: Source,
+    sources: Sequence[Mapping[str, Any]],
+    out: Path,
+    todo: Sequence[Step],
+    memory: int | float | str | None = None,
+) -> dict[str, Any]:
+    """Do the work of `prepare` on the rows of any source; `sources` are the name, size and sha256 of its files."""
+    return _prepare(dataset, Beginning(partial(Table.read, dataset, source), sources), out, todo, memory)
+
+
+def _prepare(
+    dataset: Dataset, beginning: Beginning, out: Path, todo: Sequence[Step], memory: int | float | str | None
+) -> dict[str, Any]:
+    from threadpoolctl import threadpool_limits
+
+    started = time.perf_counter()
+    budget = memory_budget(memory)
+    rows = (dataset.n_train or 0) + (dataset.n_test or 0)
+    working = resident_memory() + _WORKING_BLOCKS * BLOCK_BYTES + _WORKING_BYTES_PER_ROW * rows
+    # One thread, since the last digits of a product depend on how it is divided among threads.
+    with threadpool_limits(1, user_api="blas"):
+        table = beginning.read(Allowance(max(0, budget - working)), out)
+        was_read = time.perf_counter()
+        if any(step.fills_missing for step in todo):
+            table.may_miss = True
+        statistics = [{step.name: learned} for step in todo if (learned := step.apply(table))]
+        if not table.n_rows("test"):
+            raise DatasetError(
+                f"The dataset '{dataset.name}' has no test part of its own. Add the step split: for instance "
+                "'split: {n: 0.2, seed: 0}', before the steps that learn statistics."
+            )
+        if not _worth_being_sparse(table):
+            table.make_dense()
+        # A record of earlier arrays must not vouch for the new ones, should this stop half-way.
+        (out / RECORD).unlink(missing_ok=True)
+        learned = time.perf_counter()
+        arrays_written = _write_arrays(table, out)
+    finished = time.perf_counter()
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "dataset": dataset.name,
+        "title": dataset.title,
+        "subset_of": dataset.subset_of,
+        "task": dataset.task,
+        "classes": table.classes,
+        "target_coding": table.target_coding,
+        "n_train": table.n_rows("train"),
+        "n_test": table.n_rows("test"),
+        "n_features": table.n_features,
+        "sparse": table.sparse,
+        "views": [list(view) for view in table.views] if table.views else None,
+        "steps": [*beginning.steps, *(step.as_data() for step in todo)],
+        "statistics": [*beginning.statistics, *statistics],
+        "after": beginning.after,
+        "table": continuation.description_of(table),
+        "sha256": _digest_of(arrays_written),
+        "arrays": arrays_written,
+        "sources": [dict(file) for file in beginning.sources],
+        "licence": dataset.licence,
+        "citation": dataset.citation,
+        "seconds": {
+            "reading": round(was_read - started, 3),
+            "statistics": round(learned - was_read, 3),
+            "writing": round(finished - learned, 3),
+            "total": round(finished - started, 3),
+        },
+        "peak_memory_bytes": peak_memory(),
+    }
+    write_json(out / RECORD, record)
+    return record
+
+
+def _digest_of(arrays: Mapping[str, Mapping[str, Any]]) -> str:
+    """The checksum of all arrays, x before z and training before test."""
+    places = {name: place for place, name in enumerate((*ARRAYS, *SECOND_VIEW))}
+    ordered = sorted(arrays, key=lambda key: (places[key.partition(".")[0]], key))
+    return hashlib.sha256(" ".join(arrays[key]["sha256"] for key in ordered).encode()).hexdigest()
+
+
+def _worth_being_sparse(table: Table) -> bool:
+    if not table.sparse:
+        return False
+    stated = sum(store.n_values for store in table.x.values()) / sum(store.n_rows for store in table.x.values())
+    return SPARSE_GAIN * 8 * (stated + 1) <= 4 * table.n_features
+
+
+def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], list[dict[str, Any]]]:
+    try:
+        content = json.loads(stamp.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{stamp} cannot be read: {error}. Fetch the dataset '{dataset.name}' first.") from error
+    if content["dataset"] != dataset.name:
+        raise DatasetError(f"{stamp} verifies the dataset '{content['dataset']}', not '{dataset.name}'.")
+    paths, sources = {}, []
+    for entry in content["files"]:
+        path = stamp.resolve().parent / entry["path"]
+        if not path.is_file():
+            raise DatasetError(f"{path} was verified and is not there any more. Fetch '{dataset.name}' again.")
+        problem, _ = verify(path, File(entry["name"], entry["part"], size=entry["size"], sha256=entry["sha256"]))
+        if problem:
+            raise DatasetError(f"{path} has changed since it was verified: {problem}. Fetch '{dataset.name}' again.")
+        paths[entry["part"]] = path
+        sources.append({key: entry[key] for key in ("name", "size", "sha256")})
+    if dataset.form_with(paths) is None:
+        missing = [file.name for file in dataset.files if file.part not in paths]
+        raise DatasetError(f"{stamp} does not list {', '.join(missing)}. Fetch '{dataset.name}' again.")
+    return paths, sources
+
+
+def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
+    """Write all arrays, then move them to their places together."""
+    _refuse_without_room(table, out)
+    views = dict(zip("xz", table.views, strict=True)) if table.views else {"x": None}
+    written = {}
+    with ExitStack() as places:
+
+        def place(name: str) -> Path:
+            return places.enter_context(replacing(out / f"{name}.npy"))
+
+        for part in ("train", "test"):
+            n = table.n_rows(part)
+            for view, columns in views.items():
+                name, blocks = f"{view}_{part}", table.blocks(part)
+                if columns is not None:
+                    blocks = (block[:, slice(*columns)] for block in blocks)
+                if table.sparse:
+                    # One type for columns and ends, since SciPy would copy the one into the type of the other.
+                    most = max(table.n_features, *(store.n_values for store in table.x.values()))
+                    paths = [place(name + ending) for ending in CSR]
+                    records = _write_csr(paths, np.dtype("<i4" if most < 2**31 else "<i8"), blocks)
+                    written |= {name + ending: one for ending, one in zip(CSR, records, strict=True)}
+                else:
+                    width = table.n_features if columns is None else columns[1] - columns[0]
+                    written[name] = _write_array(place(name), (n, width), np.dtype("<f4"), blocks)
+            shape = (n, *table.target_shape)
+            written[f"y_{part}"] = _write_array(
+                place(f"y_{part}"), shape, table.target_dtype, table.target_blocks(part)
+            )
+    return written
+
+
+def _refuse_without_room(table: Table, out: Path) -> None:
+    """Refuse dense arrays that are too large for the disk before the work is done."""
+    if table.sparse:
+        return
+    needed = 4 * table.n_features * (table.n_rows("train") + table.n_rows("test"))
+    folder = next(place for place in (out, *out.resolve().parents) if place.is_dir())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise DatasetError(
+            f"The prepared features need {needed / 1e9:,.1f} GB in {out}, and {free / 1e9:,.1f} GB are free. "
+            "Make room, or take fewer rows (subset) or features (pca)."
+        )
+
+
+class _ArrayFile:
+    """One .npy file, written as a plain stream, since a full disk kills a process with a memory map.
+
+    Its first dimension is set at the end: NumPy leaves room for that in the header.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...] = (0,)):
+        self.dtype, self.shape, self.length = dtype, shape, 0
+        self.content = hashlib.sha256()
+        self.file = open(path, "wb")  # noqa: SIM115 (closed by __exit__)
+        self._write_header()
+
+    def __enter__(self) -> _ArrayFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def _write_header(self) -> None:
+        header = {"descr": self.dtype.str, "fortran_order": False, "shape": self.shape}
+        np.lib.format.write_array_header_1_0(self.file, header)
+
+    def append(self, block: np.ndarray) -> None:
+        data = np.ascontiguousarray(block, self.dtype)
+        if data.dtype.kind == "f" and not np.isfinite(data).all():
+            raise DatasetError("A prepared value is too large for single precision. Scale it: add zscore or unit.")
+        self.content.update(data)
+        self.file.write(data.data)
+        self.length += len(data)
+
+    def finish(self) -> dict[str, Any]:
+        """Complete the header and return the entry of the record."""
+        self.shape = (self.length, *self.shape[1:])
+        self.file.seek(0)
+        self._write_header()
+        self.content.update(f"{self.dtype.str} {self.shape}".encode())
+        return {"shape": list(self.shape), "dtype": self.dtype.str, "sha256": self.content.hexdigest()}
+
+
+def _write_array(
+    path: Path, shape: tuple[int, ...], dtype: np.dtype, blocks: Iterator[np.ndarray] | Sequence[np.ndarray]
+) -> dict[str, Any]:
+    with _ArrayFile(path, dtype, shape) as array:
+        for block in blocks:
+            array.append(block)
+        return array.finish()
+
+
+def _write_csr(paths: Sequence[Path], index_dtype: np.dtype, blocks: Iterator[Any]) -> list[dict[str, Any]]:
+    """Write the values, the columns and the ends of the rows of CSR blocks."""
+    with ExitStack() as stack:
+        kinds = (np.dtype("<f4"), index_dtype, index_dtype)
+        files = [stack.enter_context(_ArrayFile(path, kind)) for path, kind in zip(paths, kinds, strict=True)]
+        values, columns, ends = files
+        ends.append(np.zeros(1, index_dtype))
+        for block in blocks:
+            ends.append(block.indptr[1:].astype(np.int64) + values.length)
+            values.append(block.data)
+            columns.append(block.indices)
+        return [file.finish() for file in files]

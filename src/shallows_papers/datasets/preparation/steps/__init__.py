@@ -1,0 +1,121 @@
+"""The steps of a preparation by their names, and the checks of a list of them that need no data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import UnknownNameError
+from shallows.utils.lazy_tables import LazyTable
+from shallows_papers.datasets.files import DatasetError
+
+if TYPE_CHECKING:
+    from shallows_papers.datasets.catalogue import Dataset
+    from shallows_papers.datasets.preparation.step import Step
+
+#: Every step by its name.
+STEPS = LazyTable(
+    "preparation step",
+    __name__,
+    {
+        "subset": ".row_selection:Subset",
+        "split": ".row_selection:Split",
+        "fold": ".row_selection:Fold",
+        "keep_classes": ".row_selection:KeepClasses",
+        "impute": ".columns:Impute",
+        "grayscale": ".images:Grayscale",
+        "unit": ".scaling:Unit",
+        "zscore": ".scaling:ZScore",
+        "halves": ".images:Halves",
+        "views": ".images:Views",
+        "net_features": ".net_features:NetFeatures",
+        "pca": ".pca:PCA",
+        "choose_components": ".choose_components:ChooseComponents",
+        "one_hot": ".columns:OneHot",
+        "signs": ".targets:Signs",
+        "indicators": ".targets:Indicators",
+        "center_target": ".targets:CenterTarget",
+        "logarithm": ".scaling:Logarithm",
+    },
+)
+
+
+def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
+    """Check a list of steps as a configuration holds it.
+
+    Parameters
+    ----------
+    steps : sequence of mappings
+        Each of one key, the step's name, and its parameters: ``[{"unit": {}}, {"pca": {"n_components":
+        100}}]``.
+
+    Returns
+    -------
+    list of Step
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown step or parameter, naming the nearest right one.
+    DatasetError
+        For a missing or impossible value, or rows held out after a step that has already learned from them.
+    """
+    checked: list[Step] = []
+    for entry in steps:
+        if not isinstance(entry, Mapping) or len(entry) != 1:
+            raise DatasetError(f"A preparation step is one name with its parameters, like 'unit: {{}}', not {entry!r}.")
+        ((name, parameters),) = entry.items()
+        step = _step(name, parameters or {})
+        learned = [earlier.name for earlier in checked if earlier.learns]
+        if step.holds_out and learned:
+            raise DatasetError(
+                f"The step {name} must stand before {learned[0]}: statistics come from the training part "
+                f"alone, and the rows that {name} holds out would have been part of them."
+            )
+        checked.append(step)
+    return checked
+
+
+def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
+    """Return the size that a preparation will leave, without doing it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its entry in the catalogue.
+    steps : sequence of mappings
+        As for `check_steps`.
+
+    Returns
+    -------
+    n_train, n_test, n_features : int
+        Exact, but for the features after ``one_hot``, whose number depends on the data (those before are counted),
+        and for the rows after ``keep_classes`` (classes of equal size are supposed). Rows of which the catalogue does
+        not know how many there are count as none, and so do such features as one.
+    """
+    from shallows_papers.datasets.preparation.step import Size
+
+    known = dataset.n_train or 0, dataset.n_test or 0, dataset.n_features or 1
+    size = Size(*known, dataset.n_classes, dict(dataset.picture) or None)
+    for step in check_steps(steps):
+        size = step.size_after(size)
+    return size.n_train, size.n_test, size.n_features
+
+
+def _step(name: str, parameters: Mapping[str, Any]) -> Step:
+    kind = STEPS[name]
+    if not isinstance(parameters, Mapping):
+        raise DatasetError(f"The parameters of the step {name} must be names with values, not {parameters!r}.")
+    known = {field.name: field for field in fields(kind)}
+    for key in parameters:
+        if key not in known:
+            raise UnknownNameError(f"parameter of the step {name} called", key, known or ["(none)"])
+    missing = [key for key, field in known.items() if field.default is MISSING and key not in parameters]
+    if missing:
+        raise DatasetError(f"The step {name} needs {', '.join(missing)}.")
+    step = kind(**parameters)
+    problem = step.check()
+    if problem:
+        raise DatasetError(f"The step {name}: {problem}.")
+    return step

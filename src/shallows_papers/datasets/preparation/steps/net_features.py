@@ -1,0 +1,179 @@
+"""The step ``net_features``: replace features by those of a neural net, trained there and then.
+
+Nets are estimators, which are above datasets; so `shallows_papers.nets` is imported when the step is done. The checks
+of the step need only the architecture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shallows.errors import MissingExtraError, ShallowsError
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.parameter_rules import COUNT, COUNT_OR_NULL, SEED, is_number, rule
+from shallows_papers.datasets.preparation.step import FeatureStep, Size
+from shallows_papers.lazy_numpy import np
+from shallows_papers.nets import architectures
+
+if TYPE_CHECKING:
+    from shallows_papers.datasets.preparation.working_table import Table
+
+_STEP_SIZE = rule(lambda value: value is None or (is_number(value) and value > 0), "a positive number or null")
+_DEVICE = rule(lambda device: device in ("auto", "cpu", "gpu"), "auto, cpu or gpu")
+
+
+@dataclass
+class NetFeatures(FeatureStep):
+    """Replace features by those of a small neural net, trained on the training part (extra ``nets``).
+
+    The features are the outputs of the net's last pooling layer, or of its last hidden layer where none pools. The
+    record says how the net was trained. On a CPU the features are a function of the files and of this step, for one
+    version of PyTorch; on a GPU they differ in their last digits, which training enlarges.
+    """
+
+    name: ClassVar[str] = "net_features"
+    learns: ClassVar[bool] = True
+    extra: ClassVar[str | None] = "nets"
+    architecture: str  # A name of `shallows_papers.nets.ARCHITECTURES`
+    epochs: int = field(default=10, metadata=COUNT)
+    batch_size: int = field(default=128, metadata=COUNT)
+    step_size: float | None = field(default=None, metadata=_STEP_SIZE)  # None: that of `shallows_papers.nets`
+    # The net is trained on a seeded draw of so many training rows, which must fit into memory; None: all
+    rows: int | None = field(default=None, metadata=COUNT_OR_NULL)
+    seed: int = field(default=0, metadata=SEED)
+    device: str = field(default="auto", metadata=_DEVICE)  # ``"auto"``, ``"cpu"`` or ``"gpu"``
+
+    def check(self) -> str | None:
+        architectures.find(self.architecture)
+        return super().check()
+
+    def n_features(self, n_inputs: int, image: dict[str, Any] | None) -> int:
+        """Return the number of features of the net, for examples of `n_inputs` numbers that may be images."""
+        net = architectures.find(self.architecture)
+        stated = None if image is None else (image["channels"], image["height"], image["width"])
+        return net.n_features(architectures.shape_of_examples(n_inputs, net.of_images, stated))
+
+    def size_after(self, size: Size) -> Size:
+        return size.with_features(self.n_features(size.n_features, size.image))
+
+    def fit(self, table: Table) -> dict[str, Any]:
+        """Train the net on the training part of a table; return its description for the record."""
+        from shallows_papers.nets import NeuralNetClassifier, NeuralNetRegressor, backend
+
+        found = architectures.find(self.architecture)
+        image_shape, self.order_ = _images(table)
+        x, y = _training_rows(self, table, self.order_)
+        of_classes = table.class_codes("train") is not None
+        self.net_ = net = (NeuralNetClassifier if of_classes else NeuralNetRegressor)(
+            self.architecture,
+            image_shape=image_shape if found.of_images else None,
+            step_size=self.step_size,
+            batch_size=self.batch_size,
+            max_epochs=self.epochs,
+            random_state=self.seed,
+            device=self.device,
+        )
+        try:
+            with _one_thread():
+                net.fit(x, y)
+                predicted = net.predict(x)
+        except (ShallowsError, ValueError) as error:
+            if isinstance(error, MissingExtraError):
+                raise
+            raise DatasetError(f"The step net_features cannot be done on '{table.dataset.name}': {error}") from error
+        if of_classes:
+            quality = {"train_error": 100.0 * float(np.mean(predicted != y))}
+        else:
+            quality = {"train_rmse": float(np.sqrt(np.mean((predicted - y.reshape(predicted.shape)) ** 2)))}
+        used = net.effective_params_
+        return {
+            "architecture": self.architecture,
+            "source": found.source,
+            "trained_on": table.dataset.name,
+            "trained_on_rows": len(x),
+            "epochs": used["n_epochs"],
+            "batch_size": used["batch_size"],
+            "step_size": used["step_size"],
+            "seed": self.seed,
+            "input_shape": used["input_shape"],
+            "n_weights": used["n_weights"],
+            **quality,
+            "weights_sha256": _sha256(net.weights_),
+            "precision": used["precision"],
+            "device": used["device"],
+            "torch": used["torch"],
+            "threads": 1 if backend.resolve_device(self.device).type == "cpu" else None,
+        }
+
+    def transform(self, block: np.ndarray) -> np.ndarray:
+        with _one_thread():
+            return self.net_.transform(_in_order(block, self.order_).astype(np.float32)).astype(np.float64)
+
+    def describe_output(self, table: Table) -> None:
+        table.replace_features(self.net_.effective_params_["n_net_features"])
+
+
+def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that the net is trained on, in float32 as the arrays will be, and their targets."""
+    from shallows_papers.datasets.preparation.row_draws import draw_rows
+
+    codes, n = table.class_codes("train"), table.n_rows("train")
+    if codes is None and table.target_coding != "values":
+        raise DatasetError(
+            f"The step net_features needs classes or values to learn, and the targets are {table.target_coding}."
+        )
+    y = codes if codes is not None else np.concatenate(list(table.target_blocks("train")))
+    if y.ndim > 1 and not y.shape[1]:
+        raise DatasetError(f"The step net_features needs targets to learn, and '{table.dataset.name}' has none.")
+    if step.rows is not None and step.rows > n:
+        raise DatasetError(
+            f"The step net_features asks for {step.rows:,} rows, and '{table.dataset.name}' has {n:,} to train on."
+        )
+    kept = np.arange(n) if step.rows is None else draw_rows(n, step.rows, step.seed, "net_features", codes)
+    table.make_dense()
+    x, start = np.empty((len(kept), table.n_features), np.float32), 0
+    for block in table.blocks("train"):
+        first, last = np.searchsorted(kept, (start, start + len(block)))
+        x[first:last] = _in_order(block[kept[first:last] - start], order)
+        start += len(block)
+    return x, y[kept]
+
+
+def _images(table: Table) -> tuple[tuple[int, int, int] | None, np.ndarray | None]:
+    """Return the shape of the images where it is known, and the order of columns that puts channel after channel."""
+    if table.image is None:
+        return None, None
+    height, width, channels = (table.image[key] for key in ("height", "width", "channels"))
+    planar = channels == 1 or table.image["order"] == "planar"
+    order = None if planar else np.arange(table.n_features).reshape(height, width, channels).transpose(2, 0, 1).ravel()
+    return (channels, height, width), order
+
+
+def _in_order(block: np.ndarray, order: np.ndarray | None) -> np.ndarray:
+    return block if order is None else block[:, order]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Limit PyTorch to one thread, since the last digits of a sum depend on how it is divided among threads."""
+    from shallows_papers.nets import backend
+
+    torch = backend.torch()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _sha256(weights: dict[str, np.ndarray]) -> str:
+    state = hashlib.sha256()
+    for name in sorted(weights):
+        state.update(f"{name} {weights[name].shape} {weights[name].dtype.str}".encode())
+        state.update(np.ascontiguousarray(weights[name]).tobytes())
+    return state.hexdigest()

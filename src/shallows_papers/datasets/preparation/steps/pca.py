@@ -1,0 +1,171 @@
+"""The step ``pca``: project on the leading principal components, exact or approximate, of rows that come in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shallows.errors import UnknownNameError
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.parameter_rules import COUNT, SEED
+from shallows_papers.datasets.preparation.step import FeatureStep, Size, recorded
+from shallows_papers.lazy_numpy import np
+
+if TYPE_CHECKING:
+    from shallows_papers.datasets.preparation.working_table import Table
+
+METHODS = ("auto", "covariance", "randomised", "incremental")
+# A covariance matrix and the two more of its size that its eigensystem needs take 400 MB at this d.
+MOST_FOR_COVARIANCE = 4096
+# The incremental method takes blocks of at least this many times the components.
+_INCREMENTAL_ROWS = 5
+# The randomised method draws so many columns more than components, for faster convergence.
+_OVERSAMPLING = 20
+
+Blocks = Callable[[], Iterable[Any]]
+
+
+@dataclass
+class PCA(FeatureStep):
+    """Project on the leading principal components of the training part.
+
+    By hand, since scikit-learn's PCA wants all rows at once; its IncrementalPCA is the method ``incremental``.
+    """
+
+    name: ClassVar[str] = "pca"
+    learns: ClassVar[bool] = True
+    keeps_sparse = True
+    n_components: int = field(metadata=COUNT)
+    whiten: bool = False  # Whether each component is scaled to variance 1
+    # {"auto", "covariance", "randomised", "incremental"}: ``covariance`` is exact and holds d x d numbers;
+    # ``randomised`` holds d times the components and goes over the data once for each of `iterations`, whose start it
+    # draws; ``incremental`` goes over them once, and what it gives depends on their order. ``auto`` takes the first up
+    # to 4,096 features and the second beyond.
+    method: str = "auto"
+    iterations: int = field(default=4, metadata=COUNT)  # Of the randomised method
+    seed: int = field(default=0, metadata=SEED)  # Of the randomised method
+
+    def check(self) -> str | None:
+        if self.method not in METHODS:
+            raise UnknownNameError("method of the step pca", self.method, METHODS)
+        return super().check()
+
+    def size_after(self, size: Size) -> Size:
+        return size.with_features(self.n_components)
+
+    def fit(self, table: Table) -> dict[str, Any]:
+        n, d, k = table.n_rows("train"), table.n_features, self.n_components
+        if k > min(n, d):
+            raise DatasetError(
+                f"The step pca asks for {k:,} components; {n:,} training rows of {d:,} features have at most "
+                f"{min(n, d):,}."
+            )
+        mean, variances, vectors = principal(
+            lambda: table.blocks("train"), n, d, k, self.method, self.iterations, self.seed
+        )
+        if self.whiten:
+            vectors = vectors / np.sqrt(np.maximum(variances, np.finfo(np.float64).tiny))
+        self.mean_, self.components_, self.shift_ = mean, vectors, mean @ vectors
+        return {"mean": recorded(mean), "variances": recorded(variances), "components": recorded(vectors.T)}
+
+    def transform(self, block: Any) -> Any:
+        if hasattr(block, "indptr"):
+            return np.asarray(block @ self.components_) - self.shift_
+        return (block - self.mean_) @ self.components_
+
+    def describe_output(self, table: Table) -> None:
+        table.replace_features(self.n_components)
+
+
+def principal(
+    blocks: Blocks, n: int, d: int, k: int, method: str, iterations: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the leading principal components.
+
+    `blocks` gives the rows anew at each call, in float64, dense or CSR. Returns the mean, the variances (descending,
+    with the divisor n - 1), and orthonormal columns, shape (d, k); the largest entry of each is positive, since its
+    sign is arbitrary.
+    """
+    if method == "auto":
+        method = "covariance" if d <= MOST_FOR_COVARIANCE else "randomised"
+    mean = sum(np.asarray(block.sum(axis=0)).ravel() for block in blocks()) / n
+    if method == "covariance":
+        variances, vectors = _covariance(blocks, mean, n, k)
+    elif method == "randomised":
+        variances, vectors = _randomised(blocks, mean, n, k, iterations, seed)
+    else:
+        variances, vectors = _incremental(blocks, n, k)
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(k)])
+    return mean, np.maximum(variances, 0.0), vectors * signs
+
+
+def _covariance(blocks: Blocks, mean: np.ndarray, n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.linalg import eigh
+
+    d = len(mean)
+    if d > 5 * MOST_FOR_COVARIANCE:
+        raise DatasetError(
+            f"The step pca with method covariance holds {d:,} x {d:,} numbers. For so many take method randomised."
+        )
+    covariance, sparse = np.zeros((d, d)), False
+    for block in blocks():
+        sparse = hasattr(block, "indptr")
+        if sparse:
+            covariance += (block.T @ block).toarray()
+        else:
+            centred = block - mean
+            covariance += centred.T @ centred
+    if sparse:
+        covariance -= n * np.outer(mean, mean)
+    covariance /= max(n - 1, 1)
+    variances, vectors = eigh(covariance, subset_by_index=(d - k, d - 1), overwrite_a=True)
+    return variances[::-1], vectors[:, ::-1]
+
+
+def _randomised(
+    blocks: Blocks, mean: np.ndarray, n: int, k: int, iterations: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Block power iteration of the covariance from a random start, then its eigensystem in that space.
+
+    Halko, Martinsson and Tropp (2011), algorithm 4.4, with the products taken block by block.
+    """
+    from shallows import streams
+
+    width = min(len(mean), n, k + _OVERSAMPLING)
+    basis = np.linalg.qr(streams.normal(seed, "pca/start", 0, (len(mean), width)).astype(np.float64))[0]
+    for step in range(iterations + 1):
+        product = np.zeros_like(basis)
+        for block in blocks():
+            # The mean is subtracted from the products and not from the block, so that sparse blocks stay sparse.
+            projected = block @ basis - mean @ basis
+            product += block.T @ projected - np.outer(mean, projected.sum(axis=0))
+        if step < iterations:
+            basis = np.linalg.qr(product)[0]
+    small = basis.T @ product / max(n - 1, 1)
+    variances, turned = np.linalg.eigh((small + small.T) / 2)
+    return variances[::-1][:k], (basis @ turned[:, ::-1])[:, :k]
+
+
+def _incremental(blocks: Blocks, n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.decomposition import IncrementalPCA
+
+    found = IncrementalPCA(k)
+    for rows in _gathered(blocks(), max(_INCREMENTAL_ROWS * k, 256), n):
+        found.partial_fit(rows)
+    return found.explained_variance_, found.components_.T
+
+
+def _gathered(blocks: Iterable[Any], least: int, n: int) -> Iterable[np.ndarray]:
+    """Join blocks until each has at least `least` rows; a short rest joins the last."""
+    waiting: list[np.ndarray] = []
+    n_waiting, left = 0, n
+    for block in blocks:
+        waiting.append(block.toarray() if hasattr(block, "toarray") else block)
+        n_waiting += len(waiting[-1])
+        left -= len(waiting[-1])
+        if n_waiting >= least and left >= least:
+            yield np.concatenate(waiting)
+            waiting, n_waiting = [], 0
+    if waiting:
+        yield np.concatenate(waiting)

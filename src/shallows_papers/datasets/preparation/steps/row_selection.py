@@ -1,0 +1,201 @@
+"""The steps ``subset``, ``split``, ``fold`` and ``keep_classes``: which rows are kept, and which are the test part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shallows.errors import UnknownNameError
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.parameter_rules import COUNT_OR_NULL, SEED, is_whole, rule
+from shallows_papers.datasets.preparation.step import Size, Step
+from shallows_papers.lazy_numpy import np
+
+if TYPE_CHECKING:
+    from shallows_papers.datasets.preparation.working_table import Table
+
+
+@dataclass
+class Subset(Step):
+    """Keep a seeded draw of the rows.
+
+    ``n_train, n_test``: rows to keep of each part; None keeps them all.
+    """
+
+    name: ClassVar[str] = "subset"
+    n_train: int | None = field(default=None, metadata=COUNT_OR_NULL)
+    n_test: int | None = field(default=None, metadata=COUNT_OR_NULL)
+    seed: int = field(default=0, metadata=SEED)
+    stratify: bool | None = None  # Whether every class keeps its share; None: in classification
+
+    def size_after(self, size: Size) -> Size:
+        return replace(size, n_train=self.n_train or size.n_train, n_test=self.n_test or size.n_test)
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        from shallows_papers.datasets.preparation.row_draws import draw_rows
+
+        for part, n in (("train", self.n_train), ("test", self.n_test)):
+            if n is None:
+                continue
+            available = table.n_rows(part)
+            if n > available:
+                raise DatasetError(
+                    f"The step subset asks for n_{part} = {n:,} rows, and '{table.dataset.name}' has {available:,} "
+                    "there."
+                )
+            drawn = draw_rows(available, n, self.seed, f"subset/{part}", table.strata(part, self.stratify))
+            raw_part, rows = table.rows[part]
+            table.rows[part] = (raw_part, rows[drawn])
+        return _sizes(table)
+
+
+class _HoldOut(Step):
+    holds_out = True
+
+    def n_held_out(self, n_rows: int) -> int:
+        """Return how many of `n_rows` training rows are held out."""
+        raise NotImplementedError
+
+    def size_after(self, size: Size) -> Size:
+        held = self.n_held_out(size.n_train)
+        return replace(size, n_train=size.n_train - held, n_test=held)
+
+    def hold_out(self, rows: np.ndarray, table: Table) -> dict[str, Any]:
+        """Make these training rows the test part."""
+        raw_part, kept = table.rows["train"]
+        table.rows["test"] = (raw_part, kept[rows])
+        table.rows["train"] = (raw_part, np.delete(kept, rows))
+        return _sizes(table)
+
+
+@dataclass
+class Split(_HoldOut):
+    """Hold out a seeded draw of the training rows as the test part.
+
+    For data without a test part, and for choosing parameters without the test part, which is then left out. With
+    ``pooled`` the rows of both parts are divided anew.
+    """
+
+    name: ClassVar[str] = "split"
+    # Rows to hold out: a number of them, or a share between 0 and 1
+    n: int | float = field(
+        metadata=rule(
+            lambda n: is_whole(n, 1) or (isinstance(n, float) and 0 < n < 1),
+            "a positive whole number or a share between 0 and 1",
+        )
+    )
+    seed: int = field(default=0, metadata=SEED)
+    stratify: bool | None = None  # Whether every class keeps its share; None: in classification
+    pooled: bool = False  # Whether the publisher's test rows are drawn from as well
+
+    def size_after(self, size: Size) -> Size:
+        return super().size_after(replace(size, n_train=size.n_train + size.n_test) if self.pooled else size)
+
+    def n_held_out(self, n_rows: int) -> int:
+        return round(self.n * n_rows) if isinstance(self.n, float) else self.n
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        from shallows_papers.datasets.preparation.row_draws import draw_rows
+
+        if self.pooled:
+            _pool(table)
+        available = table.n_rows("train")
+        n_held = self.n_held_out(available)
+        if not 0 < n_held < available:
+            raise DatasetError(
+                f"The step split is to hold out {n_held:,} of the {available:,} training rows of "
+                f"'{table.dataset.name}'; at least one must be held out and at least one be left."
+            )
+        strata = table.strata("train", self.stratify)
+        return self.hold_out(draw_rows(available, n_held, self.seed, "split", strata), table)
+
+
+@dataclass
+class Fold(_HoldOut):
+    """Hold out one of several parts of the training rows as the test part, for a cross validation.
+
+    The parts of one seed have no row in common and are together all rows. Their sizes differ by one row at most, in
+    every class as in all.
+    """
+
+    name: ClassVar[str] = "fold"
+    fold: int  # Number of the part, from 1
+    of: int = field(metadata=rule(lambda of: is_whole(of, 2), "a whole number above 1"))  # Number of parts
+    seed: int = field(default=0, metadata=SEED)
+    stratify: bool | None = None  # Whether every class keeps its share; None: in classification
+
+    def check(self) -> str | None:
+        if is_whole(self.of, 2) and not (is_whole(self.fold, 1) and self.fold <= self.of):
+            return f"fold must be a whole number from 1 to {self.of}, not {self.fold!r}"
+        return super().check()
+
+    def n_held_out(self, n_rows: int) -> int:
+        return len(range(self.fold - 1, n_rows, self.of))
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        from shallows_papers.datasets.preparation.row_draws import draw_fold
+
+        available = table.n_rows("train")
+        if self.of > available:
+            raise DatasetError(
+                f"The step fold is to make {self.of:,} parts of the {available:,} training rows of "
+                f"'{table.dataset.name}'; each needs at least one."
+            )
+        strata = table.strata("train", self.stratify)
+        return self.hold_out(draw_fold(available, self.fold, self.of, self.seed, "fold", strata), table)
+
+
+def _pool(table: Table) -> None:
+    """Add the rows of the test part to the training part."""
+    (raw_part, rows), (raw_test, test_rows) = table.rows["train"], table.rows["test"]
+    if raw_part == raw_test:
+        joined = np.sort(np.concatenate([rows, test_rows]))
+    else:
+        first = table.x[raw_part].n_rows
+        for store in (table.x, table.y):
+            if store[raw_test].n_rows:
+                store[raw_part].append(store[raw_test].take(test_rows))
+        if table.codes:
+            table.codes[raw_part] = np.concatenate([table.codes[raw_part], table.codes[raw_test][test_rows]])
+        joined = np.concatenate([rows, first + np.arange(len(test_rows))])
+    table.rows["train"] = (raw_part, joined)
+
+
+def _are_names(names: Any) -> bool:
+    listed = isinstance(names, Sequence) and not isinstance(names, str)
+    return listed and len(set(map(str, names))) == len(names) > 1
+
+
+@dataclass
+class KeepClasses(Step):
+    """Keep the rows of some classes: a pair of digits, say."""
+
+    name: ClassVar[str] = "keep_classes"
+    # Their names, in the order that they are to have: with ``[6, 8]`` and the step signs, 8 becomes +1
+    classes: Sequence[str | int] = field(metadata=rule(_are_names, "two or more different names"))
+
+    def size_after(self, size: Size) -> Size:
+        share = len(self.classes) / max(size.n_classes, len(self.classes))
+        return replace(size, n_train=round(size.n_train * share), n_test=round(size.n_test * share))
+
+    def apply(self, table: Table) -> dict[str, Any]:
+        table.require_coding("class indices", self.name)
+        wanted = [str(name) for name in self.classes]
+        for name in wanted:
+            if name not in table.classes:
+                raise UnknownNameError("class", name, table.classes)
+        place = np.full(len(table.classes), -1, dtype=np.int64)
+        place[[table.classes.index(name) for name in wanted]] = np.arange(len(wanted))
+        table.codes = {part: place[codes] for part, codes in table.codes.items()}
+        for part, (raw_part, rows) in table.rows.items():
+            table.rows[part] = (raw_part, rows[table.codes[raw_part][rows] >= 0])
+        table.classes = wanted
+        counts = np.bincount(table.class_codes("train"), minlength=len(wanted))
+        if not counts.all():
+            raise DatasetError(f"No training row is of class {wanted[int(counts.argmin())]}.")
+        return _sizes(table)
+
+
+def _sizes(table: Table) -> dict[str, int]:
+    return {"n_train": table.n_rows("train"), "n_test": table.n_rows("test")}

@@ -1,0 +1,266 @@
+"""A dataset while it is prepared: its raw rows, those that are kept, and the transforms of every block of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows_papers.datasets.catalogue import Dataset
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.preparation.row_store import Allowance, RowStore
+from shallows_papers.datasets.sources import Source, label_text
+
+# Statistics add up block by block, so their last digits depend on where blocks end: on this number and on the data,
+# never on the memory at hand.
+BLOCK_BYTES = 16 << 20
+# How many rows a source is asked for at once: fewer of wide ones, but enough of them to be worth a call.
+_READ_ROWS = (1024, 65_536)
+_TARGET_ROWS = 65_536
+
+Transform = Callable[[Any], Any]
+
+
+@dataclass
+class Table:
+    """A dataset while it is prepared.
+
+    ``transforms, target_transforms``: each takes a block of rows, in float64, and returns one.
+    """
+
+    dataset: Dataset
+    x: dict[str, RowStore]  # Raw features of "train" and "test", in the type of the files or CSR
+    y: dict[str, RowStore]  # Raw targets, where they are numbers; empty where they are classes
+    codes: dict[str, np.ndarray]  # Class indices of the raw rows; empty where the targets are numbers
+    # For the parts "train" and "test": the raw part and the row numbers in it, ascending
+    rows: dict[str, tuple[str, np.ndarray]]
+    n_features: int  # Columns after all transforms so far
+    value_range: tuple[float, float] | None  # The range of every feature as it is now, where that is known
+    classes: list[str] | None  # Names of the classes by index; None in regression
+    target_coding: str  # {"class indices", "signs", "indicators", "values"}
+    target_shape: tuple[int, ...]  # Of one row's target: empty for a number
+    target_dtype: np.dtype
+    sparse: bool  # Whether blocks are CSR after all transforms so far
+    # Height, width, channels and order of the images whose pixels the features are now
+    image: Mapping[str, Any] | None = None
+    views: list[tuple[int, int]] | None = None  # Columns of the two views, where the features fall into views
+    categorical: tuple[int, ...] = ()  # Columns whose numbers are codes
+    classes_coded: bool = False  # Whether the targets were class indices before they became signs or indicators
+    transforms: list[Transform] = field(default_factory=list)
+    target_transforms: list[Transform] = field(default_factory=list)
+    may_miss: bool = False  # Whether a raw value may be NaN, since a step to come fills it in
+
+    @classmethod
+    def read(cls, dataset: Dataset, source: Source, allowance: Allowance, folder: Path) -> Table:
+        """Read a source, each part once, and code its targets; rows beyond the allowance go to a file in `folder`."""
+        is_class = dataset.task == "classification"
+        x, y, labels, shapes = {}, {}, {}, {}
+        for part, rows in (("train", source.train), ("test", source.test)):
+            x[part], y[part], seen = RowStore(allowance, folder), RowStore(allowance, folder), _Labels()
+            shapes[part] = ()
+            wanted = max(_READ_ROWS[0], min(_READ_ROWS[1], BLOCK_BYTES // (8 * (dataset.n_features or 1024))))
+            for block in rows.blocks(wanted) if rows is not None else ():
+                x[part].append(block.x)
+                shapes[part] = np.shape(block.y)[1:]
+                if is_class and not shapes[part]:
+                    seen.append(np.asarray(block.y), x[part].n_rows - len(block.y), dataset.name)
+                else:
+                    y[part].append(_numbers(dataset.name, block.y, x[part].n_rows - len(block.y)))
+            labels[part] = seen
+        _check_size(dataset, x)
+        classes, codes, coding, dtype = None, {}, "values", np.dtype("<f8")
+        if is_class and not shapes["train"]:
+            classes, codes = _class_indices(dataset, labels["train"], labels["test"])
+            coding, dtype = "class indices", np.dtype("<i8")
+        elif is_class:
+            classes, coding, dtype = ["0", "1"], "indicators", np.dtype("<i8")
+        return cls(
+            dataset=dataset,
+            x=x,
+            y=y,
+            codes=codes,
+            rows={part: (part, np.arange(x[part].n_rows)) for part in x},
+            n_features=x["train"].width,
+            value_range=dataset.value_range,
+            classes=classes,
+            target_coding=coding,
+            target_shape=shapes["train"],
+            target_dtype=dtype,
+            sparse=x["train"].sparse,
+            image=dict(dataset.picture) or None,
+            categorical=tuple(dataset.categorical),
+        )
+
+    def n_rows(self, part: str) -> int:
+        """Return the present number of rows of "train" or "test"."""
+        return len(self.rows[part][1])
+
+    def class_codes(self, part: str) -> np.ndarray | None:
+        """Return the class indices of a part's rows, however their targets are coded; None where there are none.
+
+        Where an earlier preparation coded the targets, its arrays do not hold the classes, which is an error.
+        """
+        if self.classes_coded and not self.codes:
+            raise DatasetError(
+                f"A step asks for the classes of '{self.dataset.name}', and the variant that this one stands after has "
+                f"made {self.target_coding} of them. Let the step that does so (signs or indicators) be among the "
+                "steps here; a subset or a split may do without classes: 'stratify: false'."
+            )
+        raw_part, rows = self.rows[part]
+        return self.codes[raw_part][rows] if self.codes else None
+
+    def strata(self, part: str, stratify: bool | None) -> np.ndarray | None:
+        """Return the classes that a draw of rows keeps in proportion; None where it ignores classes."""
+        if stratify is False:
+            return None
+        codes = self.class_codes(part)
+        if stratify and codes is None:
+            raise DatasetError(
+                f"'{self.dataset.name}' has no classes to stratify by: its targets are {self.target_coding}."
+            )
+        return codes
+
+    def require_coding(self, coding: str, step: str) -> None:
+        """Refuse a step whose targets must be "class indices" or "values" and are not."""
+        if self.target_coding == coding:
+            return
+        needed = (
+            "is for regression" if coding == "values" else f"needs {coding}, so it comes before signs or indicators"
+        )
+        raise DatasetError(f"The step {step} {needed}; the targets are {self.target_coding}.")
+
+    def replace_features(self, n_features: int) -> None:
+        """Note that the features were replaced by others, of which only the number is known."""
+        self.n_features, self.sparse = n_features, False
+        self.value_range, self.image, self.views, self.categorical = None, None, None, ()
+
+    def add(self, transform: Transform, *, keeps_sparse: bool = False) -> None:
+        """Add a transform of the features, for dense blocks unless it keeps sparse ones."""
+        if self.sparse and not keeps_sparse:
+            self.make_dense()
+        self.transforms.append(transform)
+
+    def make_dense(self) -> None:
+        """Make the blocks dense after the transforms so far."""
+        if self.sparse:
+            self.transforms.append(lambda block: block.toarray())
+            self.sparse = False
+
+    def blocks(self, part: str) -> Iterator[Any]:
+        """Give the rows of a part in blocks of float64, dense or CSR, after all transforms so far."""
+        raw_part, rows = self.rows[part]
+        store = self.x[raw_part]
+        if self.sparse:
+            n_block = BLOCK_BYTES * store.n_rows // (16 * max(1, store.n_values))
+        else:
+            n_block = BLOCK_BYTES // (8 * max(self.n_features, store.width))
+        n_block = max(1, n_block)
+        for start in range(0, len(rows), n_block):
+            chosen = rows[start : start + n_block]
+            block = store.take(chosen).astype(np.float64)
+            self._refuse_non_finite(block, raw_part, chosen)
+            for transform in self.transforms:
+                block = transform(block)
+            yield block
+
+    def target_blocks(self, part: str) -> Iterator[np.ndarray]:
+        """Give the targets of a part in blocks, after all transforms of them so far."""
+        raw_part, rows = self.rows[part]
+        for start in range(0, len(rows), _TARGET_ROWS):
+            chosen = rows[start : start + _TARGET_ROWS]
+            block = self.codes[raw_part][chosen] if self.codes else self.y[raw_part].take(chosen)
+            for transform in self.target_transforms:
+                block = transform(block)
+            yield block
+
+    def _refuse_non_finite(self, block: Any, part: str, rows: np.ndarray) -> None:
+        sparse = hasattr(block, "indptr")
+        values = block.data if sparse else block
+        bad = np.isinf(values) if self.may_miss else ~np.isfinite(values)
+        if not bad.any():
+            return
+        place = tuple(np.argwhere(bad)[0])
+        if sparse:
+            row, column = np.searchsorted(block.indptr, place[0], side="right") - 1, block.indices[place[0]]
+        else:
+            row, column = place
+        name = "training" if part == "train" else "test"
+        raise DatasetError(
+            f"The {name} part of '{self.dataset.name}' holds {values[place]} in row {rows[row] + 1:,}, feature "
+            f"{column + 1:,}. Every value must be a finite number: remove such rows or fill them in."
+        )
+
+
+def _check_size(dataset: Dataset, x: Mapping[str, RowStore]) -> None:
+    for part, name, n in (("train", "training", dataset.n_train), ("test", "test", dataset.n_test)):
+        found, width = x[part].n_rows, x[part].width
+        if not found and part == "train":
+            raise DatasetError(f"The training part of '{dataset.name}' holds no rows.")
+        wrong_rows = n is not None and dataset.exact and found != n
+        wrong_width = found and dataset.n_features is not None and width != dataset.n_features
+        if wrong_rows or wrong_width:
+            told = f"{n:,} rows" if n is not None else "any number of rows"
+            raise DatasetError(
+                f"The {name} part of '{dataset.name}' holds {found:,} rows of {width:,} features, where the catalogue "
+                f"says {told} of {dataset.n_features or width:,}."
+            )
+    if x["test"].n_rows and x["test"].width != x["train"].width:
+        raise DatasetError(
+            f"'{dataset.name}' has {x['train'].width:,} features in its training part and {x['test'].width:,} in its "
+            "test part."
+        )
+
+
+class _Labels:
+    """The distinct labels of one part, and the number of each row's label among them."""
+
+    def __init__(self):
+        self.known: dict[Any, int] = {}
+        self.numbers: list[np.ndarray] = []
+
+    def append(self, labels: np.ndarray, first: int, name: str) -> None:
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            row = int(np.flatnonzero(~np.isfinite(labels))[0])
+            raise DatasetError(f"The target of row {first + row + 1:,} of '{name}' is {labels[row]}, and no class.")
+        distinct, inverse = np.unique(labels, return_inverse=True)
+        numbers = [self.known.setdefault(label, len(self.known)) for label in distinct.tolist()]
+        self.numbers.append(np.asarray(numbers, np.int32)[inverse])
+
+    def coded(self, order: Mapping[Any, int]) -> np.ndarray:
+        """Return the place of each row's label in `order`."""
+        new = np.array([order[label] for label in self.known], dtype=np.int64)
+        return np.concatenate([np.empty(0, np.int64), *(new[numbers] for numbers in self.numbers)])
+
+
+def _class_indices(dataset: Dataset, train: _Labels, test: _Labels) -> tuple[list[str], dict[str, np.ndarray]]:
+    labels = sorted(train.known)
+    strangers = sorted(set(test.known) - set(labels))
+    if strangers:
+        raise DatasetError(
+            f"The test part of '{dataset.name}' has the class {label_text(strangers[0])}, which the training part "
+            "lacks."
+        )
+    if len(labels) < 2:
+        raise DatasetError(f"The training part of '{dataset.name}' has one class only: {label_text(labels[0])}.")
+    if dataset.n_classes and len(labels) != dataset.n_classes:
+        raise DatasetError(
+            f"The training part of '{dataset.name}' has {len(labels)} classes, where the catalogue "
+            f"says {dataset.n_classes}."
+        )
+    names = list(dataset.classes) or [label_text(label) for label in labels]
+    order = {label: index for index, label in enumerate(labels)}
+    return names, {"train": train.coded(order), "test": test.coded(order)}
+
+
+def _numbers(name: str, y: Any, first: int) -> np.ndarray:
+    y = np.asarray(y).astype(np.float64)
+    bad = np.argwhere(~np.isfinite(y))
+    if len(bad):
+        place = tuple(bad[0])
+        raise DatasetError(
+            f"The target of row {first + place[0] + 1:,} of '{name}' is {y[place]}, not a finite number."
+        )
+    return y

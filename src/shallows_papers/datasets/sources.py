@@ -1,0 +1,102 @@
+"""Sources of rows: the protocol that file formats, generators and users' files have in common.
+
+A source gives its parts in blocks, from the beginning at every call, and holds no more than a block in memory. The
+preparation reads each part once and keeps what it needs itself, so a source neither caches nor looks ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from shallows.utils.lazy_tables import LazyTable
+from shallows_papers.lazy_numpy import np
+
+if TYPE_CHECKING:
+    from shallows_papers.datasets.catalogue import Dataset
+
+
+class Block(NamedTuple):
+    """Consecutive rows.
+
+    Features are numbers in the type of the file (uint8 for pixels), the same type and width in every block of both
+    parts, or CSR in all of them; targets, of shape (m,) or (m, k), are as they stand in the file.
+    """
+
+    x: Any
+    y: np.ndarray
+
+
+class Part(Protocol):
+    """The training or the test rows of a source."""
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """Give all rows in their order, at most `rows` at a time and never none; every call begins anew."""
+        ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows of a dataset; `test` is None where the data have no test part."""
+
+    train: Part
+    test: Part | None = None
+
+
+@dataclass(frozen=True)
+class ArrayPart:
+    """Rows in memory, or in a memory map."""
+
+    x: Any
+    y: np.ndarray
+
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
+        for start in range(0, len(self.y), rows):
+            yield Block(self.x[start : start + rows], self.y[start : start + rows])
+
+
+class NpyRows:
+    """The rows of an .npy file, which is mapped only while rows are copied: a map counts as memory of the process."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        mapped = self._mapped()
+        self.shape, self.dtype, self.by_columns = mapped.shape, mapped.dtype, not mapped.flags.c_contiguous
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self._mapped()[rows].copy(order="C")
+
+    def _mapped(self) -> np.ndarray:
+        return np.load(self.path, mmap_mode="r", allow_pickle=False)
+
+
+# The functions that open the datasets of a state; those of other states are files of a format of the catalogue.
+_OPENERS = LazyTable(
+    "origin of rows",
+    "shallows_papers.datasets",
+    {
+        "generated": ".synthetic.source:open_source",
+        "user": ".user_data.file_forms:open_source",
+        "files": ".formats.source:open_source",
+    },
+)
+
+
+def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
+    """Open a dataset whose files have been verified.
+
+    `paths` are the files of all parts; generated data may need none. A file, or later a block, that cannot be read
+    raises `DatasetError`.
+    """
+    opener = _OPENERS[dataset.state if dataset.state in _OPENERS else "files"]
+    return opener(dataset, paths)
+
+
+def label_text(label: Any) -> str:
+    """Return a label as a person writes it: 3, not 3.0."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

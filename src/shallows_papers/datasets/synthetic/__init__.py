@@ -1,0 +1,58 @@
+"""Generated data: example i of a seed is a function of both, the same on every machine and never stored.
+
+>>> from shallows_papers.datasets import synthetic
+>>> data = synthetic.make("fourier_teacher", seed=0, dimension=20)
+>>> x, y = data.block(1_000_000, 1_000_004)
+>>> x.shape, y.shape
+((4, 20), (4,))
+
+`make` returns a `Generator` by its name. The truth of most is known in closed form or by construction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.utils.lazy_tables import LazyTable
+
+if TYPE_CHECKING:
+    from shallows_papers.datasets.synthetic.generator import Generator
+
+__all__ = ["GENERATORS", "make"]
+
+#: Every generator by its name.
+GENERATORS = LazyTable(
+    "generator",
+    __name__,
+    {
+        "endless_mnist": ".endless_digits:EndlessDigits",
+        "gaussian_1d": ".gaussian_1d:Gaussian1D",
+        "planar_arm": ".planar_arm:PlanarArm",
+        "latent_views": ".latent_views:LatentViews",
+        "heaviside_circle": ".circle:HeavisideCircle",
+        "smooth_circle": ".circle:SmoothCircle",
+        "uniform_cube": ".uniform_cube:UniformCube",
+        "dsg_regression": ".dsg_regression:DSGRegression",
+        "fourier_teacher": ".teachers:FourierTeacher",
+        "rbf_teacher": ".teachers:RBFTeacher",
+        "virtual_molecules": ".molecules:VirtualMolecules",
+        "smiles_molecules": ".smiles_molecules:SmilesMolecules",
+    },
+)
+
+
+def make(name: str, seed: int = 0, **parameters: Any) -> Generator:
+    """Make a generator.
+
+    Another seed gives other examples of the same problem (and another teacher, where there is one). The other
+    parameters are those of the generator's class; unknown, missing and senseless ones are errors.
+    """
+    kind = GENERATORS[name]
+    for parameter in parameters:
+        if parameter not in kind.parameter_names():
+            raise UnknownNameError(f"parameter of the generator '{name}'", parameter, kind.parameter_names())
+    missing = [parameter for parameter in kind.needed_names() if parameter not in parameters]
+    if missing:
+        raise ShallowsError(f"The generator '{name}' needs {', '.join(missing)}: make({name!r}, {missing[0]}=...).")
+    return kind(seed=seed, **parameters)

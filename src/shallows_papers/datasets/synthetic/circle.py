@@ -1,0 +1,153 @@
+"""Functions on the circle under the heat kernel: what gradient descent can reach of them, in closed form."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shallows import streams
+from shallows_papers.datasets.parameter_rules import COUNT, NOT_NEGATIVE, POSITIVE, one_of
+from shallows_papers.datasets.synthetic.generator import Generator, points
+
+_NEGLIGIBLE = 1e-18
+
+
+@dataclass(frozen=True, eq=False)
+class CircleFunction(Generator):
+    r"""Angles, uniform in [0, 2 pi), a function of them of norm 1, and a kernel whose eigenfunctions are sines."""
+
+    task = "regression"
+    d = 1
+
+    width: float = field(default=0.5, metadata=POSITIVE)  # Time s of the heat kernel
+    noise: float = field(default=0.0, metadata=NOT_NEGATIVE)  # Standard deviation of normal noise on the targets
+
+    @abstractmethod
+    def energies(self, j: np.ndarray) -> np.ndarray:
+        """Return the share of the target's squared norm that lies at the frequencies `j`."""
+
+    @abstractmethod
+    def energy_above(self, j: int) -> float:
+        """Return the share of the target's squared norm that lies above the frequency `j`."""
+
+    def eigenvalues(self, j: np.ndarray) -> np.ndarray:
+        r"""Return the eigenvalues of the heat kernel at the frequencies `j`: :math:`e^{-j^2 s}`.
+
+        They are those of the operator :math:`f \mapsto E[k(\cdot, x) f(x)]`. Each belongs to a sine and a cosine, that
+        of j = 0 to the constant.
+        """
+        return np.exp(-self.width * np.asarray(j, dtype=np.float64) ** 2)
+
+    def kernel(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the heat kernel between two sets of angles, as the sum of its Fourier series."""
+        difference = points(x, 1) - points(z, 1).T
+        value = np.ones_like(difference)
+        for j in range(1, self._last_frequency(_NEGLIGIBLE) + 1):
+            value += 2 * math.exp(-self.width * j**2) * np.cos(j * difference)
+        return value
+
+    def residual(self, t: float, step_size: float = 1.0) -> float:
+        r"""Return the relative error in :math:`L_2` that `t` steps of gradient descent from zero leave.
+
+        A step :math:`f \leftarrow f - \eta K (f - f^*)` multiplies what is missing at the frequency j by
+        :math:`1 - \eta e^{-j^2 s}`.
+        """
+        if t == 0:
+            return 1.0
+        # Beyond `last` nothing has been fitted to double precision: the tail is summed as it is.
+        last = self._last_frequency(_NEGLIGIBLE / max(1.0, 2 * t * step_size))
+        j = np.arange(1, last + 1)
+        fitted = step_size * self.eigenvalues(j)
+        with np.errstate(divide="ignore"):  # a frequency that one step fits: the logarithm of 0
+            logarithm = np.where(fitted < 1, np.log1p(-np.minimum(fitted, 1)), np.log(np.abs(1 - fitted)))
+        return math.sqrt(float(self.energies(j) @ np.exp(2 * t * logarithm)) + self.energy_above(last))
+
+    def truncation_error(self, j: int) -> float:
+        """Return the relative error of the Fourier series up to the frequency `j`."""
+        return math.sqrt(self.energy_above(j))
+
+    def _last_frequency(self, eigenvalue: float) -> int:
+        return math.ceil(math.sqrt(-math.log(eigenvalue) / self.width))
+
+    def _numbers_per_row(self) -> int:
+        return 3
+
+    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        x = 2 * math.pi * streams.uniform(self.seed, f"{self.name}/angle", chunk, (n_rows, 1))
+        y = self.truth(x)
+        if self.noise:
+            y = y + self.noise * streams.normal(self.seed, f"{self.name}/noise", chunk, (n_rows,))
+        return x, y
+
+
+@dataclass(frozen=True, eq=False)
+class HeavisideCircle(CircleFunction):
+    r"""The step on the circle: +1 on [0, pi), -1 on [pi, 2 pi).
+
+    It is :math:`\frac4\pi \sum_{j\,\mathrm{odd}} \sin(jx)/j`. Its coefficients fall as 1/j and the heat kernel's
+    eigenvalues as :math:`e^{-j^2 s}`, so an error :math:`\epsilon` takes about :math:`\exp(0.164\, s/\epsilon^4)` steps
+    of gradient descent, where the Fourier series takes :math:`4/(\pi^2\epsilon^2)` terms.
+
+    References
+    ----------
+    S. Ma and M. Belkin. Diving into the shallows. NIPS 2017, section 2.
+    """
+
+    name = "heaviside_circle"
+
+    def energies(self, j: np.ndarray) -> np.ndarray:
+        r"""Return :math:`8/(\pi^2 j^2)` at odd frequencies and 0 at even ones."""
+        j = np.asarray(j, dtype=np.float64)
+        return np.where(j % 2 == 1, 8 / (math.pi * np.maximum(j, 1)) ** 2, 0.0)
+
+    def energy_above(self, j: int) -> float:
+        """Return what the frequencies up to `j` leave of 1."""
+        return 1 - float(self.energies(np.arange(j + 1)).sum())
+
+    def truth(self, x: np.ndarray) -> np.ndarray:
+        """Return the step at the angles `x`."""
+        return np.where(points(x, 1)[:, 0] % (2 * math.pi) < math.pi, 1.0, -1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothCircle(CircleFunction):
+    r"""A periodic function of chosen smoothness: :math:`\sum_{j=1}^{J} a_j \sin(jx)`, of norm 1.
+
+    References
+    ----------
+    S. Ma and M. Belkin. Diving into the shallows. NIPS 2017, section 2, theorem 2.
+    """
+
+    name = "smooth_circle"
+
+    # How the coefficients fall: "exponential" as exp(-rj) (an analytic function, which gradient descent reaches), or
+    # "power" as j^(-r) (a function of finitely many derivatives, which it does not reach)
+    decay: str = field(default="exponential", metadata=one_of("exponential", "power"))
+    rate: float = field(default=1.0, metadata=POSITIVE)  # r
+    n_frequencies: int = field(default=64, metadata=COUNT)  # J
+
+    def energies(self, j: np.ndarray) -> np.ndarray:
+        """Return the shares of the frequencies `j`, 0 above the last."""
+        j = np.asarray(j)
+        shares = np.append(0.0, np.append(self._coefficients() ** 2 / 2, 0.0))
+        return shares[np.minimum(j, self.n_frequencies + 1)]
+
+    def energy_above(self, j: int) -> float:
+        """Return the sum of the shares above `j`."""
+        return float((self._coefficients()[j:] ** 2 / 2).sum())
+
+    def truth(self, x: np.ndarray) -> np.ndarray:
+        """Return the function at the angles `x`."""
+        x = points(x, 1)[:, 0]
+        value = np.zeros_like(x)
+        for j, coefficient in enumerate(self._coefficients(), start=1):
+            value += coefficient * np.sin(j * x)
+        return value
+
+    def _coefficients(self) -> np.ndarray:
+        j = np.arange(1, self.n_frequencies + 1, dtype=np.float64)
+        falling = np.exp(-self.rate * (j - 1)) if self.decay == "exponential" else j**-self.rate
+        return falling * math.sqrt(2 / (falling**2).sum())

@@ -1,0 +1,128 @@
+"""Base class of the generators: examples by their number, in blocks of any size, without a state."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shallows.errors import ShallowsError
+from shallows_papers.datasets.parameter_rules import broken_rule
+
+# Numbers that one chunk may hold: some megabytes, so that a chunk stays near the processor.
+_CHUNK_NUMBERS = 1 << 18
+_MOST_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Generator(ABC):
+    """Examples 0, 1, 2, ... of a seed; the parameters are fields of a dataclass, each with its rule as metadata.
+
+    The examples are made in chunks of a fixed number of rows, always whole, and every random number of a chunk comes
+    from `shallows.streams` by the chunk's number. So neither the order nor the bounds of blocks change an example: on
+    one machine it is the same to the bit. On another machine integers and pixels are the same to the bit, and other
+    numbers agree to the rounding of its mathematical functions.
+    """
+
+    name: ClassVar[str]  # The name that `make` knows it by
+    # {"classification", "regression", "none"}: The targets are class indices, numbers, or nothing (``y`` then has no
+    # columns)
+    task: ClassVar[str]
+    d: ClassVar[int]  # Features of an example
+    n: ClassVar[int | None] = None  # Number of examples; None: no end
+    n_classes: ClassVar[int] = 0  # 0 in other tasks than classification
+    # The parameter that takes the rows of another dataset, for data that are made of some
+    made_of: ClassVar[str | None] = None
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise ShallowsError(f"The seed of '{self.name}' must be a whole number of at least 0, not {self.seed!r}.")
+        problem = self._problem()
+        if problem:
+            raise ShallowsError(f"The generator '{self.name}' cannot be made: {problem}.")
+
+    @classmethod
+    def parameter_names(cls) -> tuple[str, ...]:
+        """Return the parameters besides the seed."""
+        return tuple(field.name for field in fields(cls) if field.init and field.name != "seed")
+
+    @classmethod
+    def needed_names(cls) -> tuple[str, ...]:
+        """Return the parameters that have no default."""
+        return tuple(field.name for field in fields(cls) if field.default is MISSING and field.init)
+
+    def block(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the examples ``start``, ..., ``stop - 1``."""
+        for bound in (start, stop):
+            if isinstance(bound, bool) or not isinstance(bound, int | np.integer):
+                raise ShallowsError(f"A block of '{self.name}' has whole numbers as bounds, not {bound!r}.")
+        start, stop = int(start), int(stop)
+        if not 0 <= start <= stop or (self.n is not None and stop > self.n):
+            end = "" if self.n is None else f" and at most {self.n:,}"
+            raise ShallowsError(f"There is no block {start:,} to {stop:,} of '{self.name}': bounds ascend from 0{end}.")
+        rows = self._rows_per_chunk()
+        x, y = self._empty(stop - start)
+        for chunk in range(start // rows, -(-stop // rows)):
+            first = chunk * rows
+            here = slice(max(start, first) - start, min(stop, first + rows) - start)
+            there = slice(max(start, first) - first, min(stop, first + rows) - first)
+            x_chunk, y_chunk = self._chunk(chunk, rows)
+            x[here], y[here] = x_chunk[there], y_chunk[there]
+        return x, y
+
+    def blocks(self, start: int, stop: int, n_rows: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give the examples ``start``, ..., ``stop - 1`` in blocks of at most `n_rows`, each made once."""
+        # Bounds at whole chunks where the blocks are larger than these, slices of a few chunks where they are not.
+        chunk = self._rows_per_chunk()
+        step = max(n_rows // chunk, 1) * chunk
+        while start < stop:
+            end = min(start - start % step + step, stop)
+            x, y = self.block(start, end)
+            for first in range(0, end - start, n_rows):
+                yield x[first : first + n_rows], y[first : first + n_rows]
+            start = end
+
+    def truth(self, x: np.ndarray) -> np.ndarray:
+        """Return the target at `x` of shape (n, d) without noise, or the scores or probabilities of the classes."""
+        raise ShallowsError(f"The data of '{self.name}' have no truth in closed form.")
+
+    def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the test rows of the data that this is made of, in the form of the generated ones."""
+        return x, y
+
+    def _problem(self) -> str | None:
+        """Return what is wrong with the parameters, or None."""
+        return broken_rule(self)
+
+    def _numbers_per_row(self) -> int:
+        """Return how many numbers one example takes while it is made."""
+        return self.d
+
+    def _rows_per_chunk(self) -> int:
+        # A part of the definition of the data: another number of rows gives other examples.
+        return max(1, min(_MOST_ROWS, _CHUNK_NUMBERS // max(1, self._numbers_per_row())))
+
+    def _empty(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        x = np.empty((n_rows, self.d))
+        if self.task == "none":
+            return x, np.empty((n_rows, 0))
+        return x, np.empty(n_rows, np.int64 if self.task == "classification" else np.float64)
+
+    @abstractmethod
+    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the examples of a chunk."""
+
+
+def points(x: Any, d: int) -> np.ndarray:
+    """Return `x` as float64 rows of `d` features; a flat array is taken as one column where d is 1."""
+    x = np.asarray(x, dtype=np.float64)
+    if x.ndim <= 1 and d == 1:
+        x = x.reshape(-1, 1)
+    if x.ndim != 2 or x.shape[1] != d:
+        raise ShallowsError(f"Points of {d} features are wanted, as an array of shape (n, {d}), not {x.shape}.")
+    return x

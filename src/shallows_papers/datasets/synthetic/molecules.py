@@ -1,0 +1,153 @@
+"""Molecules as numbers: Coulomb matrices, their invariant forms, and random orders of atoms as virtual examples.
+
+The Coulomb matrix of atoms with charges Z at places R (in Bohr radii) has ``0.5 Z_i^2.4`` on its diagonal and
+``Z_i Z_j / |R_i - R_j|`` beside it; small molecules are filled up with zeros. It does not change when the molecule is
+moved or turned, but its rows are in the order in which somebody wrote down the atoms. Sorting the rows by their norm,
+or taking the eigenvalues, removes that order; sorting by the norm plus noise makes many examples of one molecule.
+
+References
+----------
+M. Rupp, A. Tkatchenko, K.-R. Müller and O. A. von Lilienfeld. Fast and accurate modeling of molecular atomization
+energies with machine learning. Physical Review Letters 108:058301, 2012. G. Montavon et al. Learning invariant
+representations of molecules for atomization energy prediction. NIPS 2012.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shallows import streams
+from shallows.errors import ShallowsError
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.parameter_rules import NOT_NEGATIVE, one_of
+from shallows_papers.datasets.synthetic.generator import Generator
+
+BOHR_IN_ANGSTROM = 0.529177210903
+REPRESENTATIONS = ("sorted", "eigenspectrum")
+
+# Norms are compared in these steps. Atoms that are alike have equal norms up to the rounding of a sum, which is not the
+# same on every machine; so near each other they keep the order that they have.
+_NORM_STEP = 2.0**-20
+
+
+def coulomb_matrix(charges: Any, positions: Any, size: int | None = None) -> np.ndarray:
+    """Return the Coulomb matrix of a molecule, shape (size, size), filled up with zeros.
+
+    Positions are in Bohr radii, shape (n_atoms, 3); `size` is the number of atoms if absent.
+    """
+    charges, positions = np.asarray(charges, dtype=np.float64), np.asarray(positions, dtype=np.float64)
+    n = len(charges)
+    size = n if size is None else size
+    if n > size:
+        raise DatasetError(f"The molecule has {n} atoms, and its Coulomb matrix is to have {size} rows.")
+    if positions.shape != (n, 3):
+        raise DatasetError(f"{n} atoms need positions of shape ({n}, 3), not {positions.shape}.")
+    distance = np.sqrt(((positions[:, None] - positions) ** 2).sum(axis=2))
+    np.fill_diagonal(distance, 1.0)
+    if (distance == 0).any():
+        raise DatasetError("Two atoms of the molecule are at one place.")
+    matrix = np.zeros((size, size))
+    matrix[:n, :n] = charges[:, None] * charges / distance
+    matrix[np.arange(n), np.arange(n)] = 0.5 * charges**2.4
+    return matrix
+
+
+def sort_rows(matrices: Any, noise: Any = 0.0) -> np.ndarray:
+    """Order the atoms of every molecule by the norms of their rows, largest first.
+
+    The noise, of shape (n, size), is added to the norms before; the zeros that fill up a matrix stay last. Without
+    noise the result does not depend on the order of the input, but for atoms whose rows have one norm.
+    """
+    matrices = np.asarray(matrices)
+    norms = np.sqrt((matrices.astype(np.float64) ** 2).sum(axis=2))
+    keys = np.rint(norms / _NORM_STEP) * _NORM_STEP + noise
+    keys[np.diagonal(matrices, axis1=1, axis2=2) == 0] = -np.inf
+    order = np.argsort(-keys, axis=1, kind="stable")
+    rows = np.take_along_axis(matrices, order[:, :, None], axis=1)
+    return np.take_along_axis(rows, order[:, None, :], axis=2)
+
+
+def triangle(matrices: Any) -> np.ndarray:
+    """Return the upper triangles, row by row with the diagonal: shape (n, size (size + 1) / 2), 276 numbers for 23."""
+    matrices = np.asarray(matrices)
+    rows, columns = np.triu_indices(matrices.shape[1])
+    return matrices[:, rows, columns]
+
+
+def eigenspectrum(matrices: Any) -> np.ndarray:
+    """Return the eigenvalues of every matrix, the largest in absolute value first: shape (n, size).
+
+    They do not depend on the order of the atoms at all, but different molecules may share them.
+    """
+    values = np.linalg.eigvalsh(np.asarray(matrices, dtype=np.float64))
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")
+    return np.take_along_axis(values, order, axis=1)
+
+
+def represent(matrices: Any, representation: str = "sorted", noise: Any = 0.0) -> np.ndarray:
+    """Return the features of molecules: the triangle of the sorted matrix, or the eigenspectrum."""
+    if representation == "eigenspectrum":
+        return eigenspectrum(matrices)
+    return triangle(sort_rows(matrices, noise))
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualMolecules(Generator):
+    """Molecules over and over, with their atoms in another random order each time.
+
+    Example i is the molecule ``i % n_molecules`` in draw ``i // n_molecules``. Draw 0 is sorted by the norms alone; in
+    every later one, normal noise is added to the norms first, so that atoms of similar rows change places.
+    """
+
+    name = "virtual_molecules"
+    task = "regression"
+    made_of = "molecules"
+
+    # Coulomb matrices of shape (n, size, size) or (n, size^2) in any order of the atoms, and a number each
+    molecules: tuple[Any, Any] = None
+    # Standard deviation of the noise, as in Montavon et al. (2012): about the difference between the rows of a hydrogen
+    # at one place of a molecule and at another, and far below that between two elements.
+    noise: float = field(default=1.0, metadata=NOT_NEGATIVE)
+    # {"sorted", "eigenspectrum"}: What the features are. The eigenspectrum is the same in every draw.
+    representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
+
+    def __post_init__(self) -> None:
+        if self.molecules is None:
+            raise ShallowsError("The generator 'virtual_molecules' needs molecules=(matrices, targets).")
+        super().__post_init__()
+        object.__setattr__(self, "matrices", _square(self.molecules[0]))
+        object.__setattr__(self, "targets", np.asarray(self.molecules[1], dtype=np.float64))
+        if len(self.matrices) != len(self.targets) or not len(self.targets):
+            raise ShallowsError(f"There are {len(self.matrices):,} molecules and {len(self.targets):,} targets.")
+
+    def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return test molecules in the same representation, sorted without noise."""
+        return represent(_square(x), self.representation), y
+
+    @property
+    def d(self) -> int:
+        """Numbers of a triangle, or eigenvalues."""
+        size = self.matrices.shape[1]
+        return size if self.representation == "eigenspectrum" else size * (size + 1) // 2
+
+    def _numbers_per_row(self) -> int:
+        return self.matrices[0].size
+
+    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        draw, index = np.divmod(np.arange(chunk * n_rows, (chunk + 1) * n_rows), len(self.targets))
+        noise = self.noise * streams.normal(self.seed, self.name, chunk, (n_rows, self.matrices.shape[1]))
+        noise[draw == 0] = 0.0
+        return represent(self.matrices[index], self.representation, noise), self.targets[index]
+
+
+def _square(matrices: Any) -> np.ndarray:
+    matrices = np.asarray(matrices)
+    if matrices.ndim == 2 and math.isqrt(matrices.shape[1]) ** 2 == matrices.shape[1]:
+        matrices = matrices.reshape(len(matrices), math.isqrt(matrices.shape[1]), -1)
+    if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2]:
+        raise ShallowsError(f"Coulomb matrices are square: (n, size, size), not {matrices.shape}.")
+    return matrices

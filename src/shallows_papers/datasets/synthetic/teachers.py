@@ -1,0 +1,165 @@
+"""Teachers: normal points whose targets are a known function in the space of a Gaussian kernel."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shallows import streams
+from shallows_papers.datasets.parameter_rules import COUNT, NOT_NEGATIVE, is_whole, rule
+from shallows_papers.datasets.synthetic.generator import Generator, points
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelTeacher(Generator):
+    """Normal points, and a sum of `n_units` random functions of them with mean 0 and variance 1 over all points."""
+
+    dimension: int = field(metadata=COUNT)  # d
+    # 0 is regression. Otherwise every class has a function, and an example belongs to the one with the largest value.
+    classes: int = field(
+        default=0, metadata=rule(lambda n: is_whole(n) and n != 1, "0 (regression) or at least 2: one class is no task")
+    )
+    n_units: int = field(default=512, metadata=COUNT)  # m
+    # Of the Gaussian kernel; by default the root of d, near the median distance of two points over that of 2
+    bandwidth: float | None = field(default=None, metadata=rule(lambda b: b is None or b > 0, "above 0 or None"))
+    # Standard deviation of the noise on the target, or on the functions before the class is chosen
+    noise: float = field(default=0.1, metadata=NOT_NEGATIVE)
+    # Of the teacher alone: with one teacher, another `seed` gives another sample of the same problem
+    teacher_seed: int | None = None
+
+    @property
+    def task(self) -> str:
+        """Classification where there are classes."""
+        return "classification" if self.classes else "regression"
+
+    @property
+    def d(self) -> int:
+        """Features of an example."""
+        return self.dimension
+
+    @property
+    def n_classes(self) -> int:
+        """Classes; 0 in regression."""
+        return self.classes
+
+    @property
+    def sigma(self) -> float:
+        """The bandwidth that is used."""
+        return math.sqrt(self.d) if self.bandwidth is None else self.bandwidth
+
+    def truth(self, x: np.ndarray) -> np.ndarray:
+        """Return the noise-free target at `x`, shape (n,); with classes, the score of each, shape (n, classes)."""
+        scores = self._units(points(x, self.d)) @ self.weights - self._means
+        return scores if self.classes else scores[:, 0]
+
+    @functools.cached_property
+    def weights(self) -> np.ndarray:
+        """Weights of the units, shape (n_units, classes or 1), scaled so that every function has variance 1."""
+        weights = self._drawn("weights", (self.n_units, max(self.classes, 1)))
+        means, products = self._moments()
+        variances = np.einsum("ic,ij,jc->c", weights, products, weights) - (means @ weights) ** 2
+        return weights / np.sqrt(variances)
+
+    @functools.cached_property
+    def _means(self) -> np.ndarray:
+        return self._moments()[0] @ self.weights
+
+    @abstractmethod
+    def _units(self, x: np.ndarray) -> np.ndarray:
+        """Return the random functions at `x`, shape (n, n_units)."""
+
+    @abstractmethod
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the means of the random functions over the points, and those of their products."""
+
+    def _drawn(self, what: str, shape: tuple[int, ...]) -> np.ndarray:
+        seed = self.seed if self.teacher_seed is None else self.teacher_seed
+        return streams.normal(seed, f"{self.name}/{what}", 0, shape)
+
+    def _numbers_per_row(self) -> int:
+        return 2 * self.d + self.n_units
+
+    def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        x = streams.normal(self.seed, f"{self.name}/points", chunk, (n_rows, self.d))
+        target = self.truth(x)
+        if self.noise:
+            target = target + self.noise * streams.normal(self.seed, f"{self.name}/noise", chunk, target.shape)
+        return x, target.argmax(axis=1) if self.classes else target
+
+
+@dataclass(frozen=True, eq=False)
+class FourierTeacher(KernelTeacher):
+    r"""Normal points, labelled by a random draw from the Gaussian process of a Gaussian kernel.
+
+    The function is :math:`f(x) \propto \sum_{j=1}^m w_j \cos(\omega_j^\top x + b_j)` with normal weights, frequencies
+    of the Gaussian kernel's spectral density and uniform phases, less its mean and scaled to variance 1, both in closed
+    form. It is as rough as the kernel allows, so that the error falls slowly with the number of examples.
+    """
+
+    name = "fourier_teacher"
+
+    @functools.cached_property
+    def _frequencies(self) -> np.ndarray:
+        return self._drawn("frequencies", (self.d, self.n_units)) / self.sigma
+
+    @functools.cached_property
+    def _phases(self) -> np.ndarray:
+        seed = self.seed if self.teacher_seed is None else self.teacher_seed
+        return 2 * math.pi * streams.uniform(seed, f"{self.name}/phases", 0, (self.n_units,))
+
+    def _units(self, x: np.ndarray) -> np.ndarray:
+        return np.cos(x @ self._frequencies + self._phases)
+
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+        # E cos(w'x + b) = exp(-|w|^2 / 2) cos(b) for normal x; a product of two is half a sum of two.
+        w, b = self._frequencies, self._phases
+        squares, inner = (w**2).sum(axis=0), w.T @ w
+        both = squares[:, None] + squares
+        differences = np.exp(np.minimum(inner - both / 2, 0)) * np.cos(b[:, None] - b)
+        sums = np.exp(np.minimum(-inner - both / 2, 0)) * np.cos(b[:, None] + b)
+        return np.exp(-squares / 2) * np.cos(b), (differences + sums) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class RBFTeacher(KernelTeacher):
+    r"""Normal points, labelled by a function of the Gaussian kernel's own space.
+
+    The function is :math:`f(x) \propto \sum_{j=1}^m w_j k(x, c_j)` with normal weights and centres of the points' own
+    law, less its mean and scaled to variance 1, both in closed form. Before the mean, a constant, is taken off, its
+    norm in the kernel's space is finite and known (`squared_norm`), so that the error falls fast with the number of
+    examples.
+    """
+
+    name = "rbf_teacher"
+
+    @functools.cached_property
+    def centres(self) -> np.ndarray:
+        """The centres, shape (n_units, d)."""
+        return self._drawn("centres", (self.n_units, self.d))
+
+    def squared_norm(self) -> np.ndarray:
+        """Return the squared norm of every function in the kernel's space: one, or one a class."""
+        kernel = _gaussian(self.centres, self.centres, self.sigma)
+        return np.einsum("ic,ij,jc->c", self.weights, kernel, self.weights)
+
+    def _units(self, x: np.ndarray) -> np.ndarray:
+        return _gaussian(x, self.centres, self.sigma)
+
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+        # Integrals of Gaussians. The product of two kernels is a kernel of half the squared bandwidth about the middle
+        # of their centres, times one between them of twice the squared bandwidth.
+        c, s2 = self.centres, self.sigma**2
+        squares = (c**2).sum(axis=1)
+        means = (1 + 1 / s2) ** (-self.d / 2) * np.exp(-squares / (2 * (s2 + 1)))
+        middles = (squares[:, None] + squares + 2 * c @ c.T) / 4
+        between = _gaussian(c, c, math.sqrt(2) * self.sigma)
+        return means, (1 + 2 / s2) ** (-self.d / 2) * np.exp(-middles / (s2 + 2)) * between
+
+
+def _gaussian(x: np.ndarray, z: np.ndarray, sigma: float) -> np.ndarray:
+    squared = (x**2).sum(axis=1)[:, None] + (z**2).sum(axis=1) - 2 * x @ z.T
+    return np.exp(-np.maximum(squared, 0) / (2 * sigma**2))

@@ -1,0 +1,266 @@
+"""Files of numbers only: NumPy's, MATLAB's and LIBSVM's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows.errors import UnknownNameError
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.formats import arrays
+from shallows_papers.datasets.formats.containers import CONTAINER_ERRORS, open_binary
+from shallows_papers.datasets.formats.libsvm import libsvm_blocks
+from shallows_papers.datasets.formats.matlab import load_matlab
+from shallows_papers.datasets.sources import Block, NpyRows
+from shallows_papers.datasets.user_data.request import Request
+from shallows_papers.datasets.user_data.summary import some_of
+
+_FEATURES = ("x_train", "x", "data", "features", "inputs")
+# The least probability that no row has the index 0 by chance.
+_CHANCE = 1e-3
+_TARGETS = ("y_train", "y", "target", "targets", "label", "labels", "class", "t")
+#: Contents of NumPy's arrays that are neither numbers nor words, by the kind of their type.
+_OTHER_KINDS = {
+    "O": "Python objects (words are saved with y.astype(str))",
+    "M": "dates (numbers are needed, such as days since a day)",
+    "m": "spans of time (numbers are needed, such as seconds)",
+    "c": "complex numbers",
+    "V": "records of several fields",
+}
+
+
+# NumPy and MATLAB -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """An array of neither numbers nor words; its shape is None where it is not known."""
+
+    shape: tuple[int, ...] | None
+    holds: str
+
+
+def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
+    """Find the arrays of a file that are the features and the target.
+
+    The result names ``x`` and ``y``, and where it is so ``x_test`` and ``y_test``; ``y`` is None where the target is
+    among the columns of ``x``. Where several arrays could be meant, or the right one cannot be read, a `DatasetError`
+    says so.
+    """
+    found = _named_arrays(path)
+    by_lower = {name.lower(): name for name, array in found.items() if array.shape != ()}
+    if request.features is not None and request.features not in found:
+        raise UnknownNameError(f"array in {path}", request.features, found)
+    x = request.features or next((by_lower[name] for name in _FEATURES if name in by_lower), None)
+    y = request.target if isinstance(request.target, str) and request.target in found else None
+    if isinstance(request.target, str) and y is None and not re.fullmatch(r"(-*\d+)?([,:](-*\d+)?)*", request.target):
+        raise UnknownNameError(f"array in {path}", request.target, found)
+    if x is None:
+        wide = [name for name, array in found.items() if len(array.shape or ()) > 1 and min(array.shape) > 1]
+        if len(set(wide) - {y}) != 1:
+            raise DatasetError(
+                f"Which array of {path} holds the features cannot be told. It holds {_shapes(found)}. Name it: an "
+                "entry under config/datasets/ with features: NAME and target: NAME."
+            )
+        (x,) = set(wide) - {y}
+    _refuse_unread(path, found, x, "features")
+    if found[x].dtype.kind in "US":
+        raise DatasetError(f"The features {x} of {path} are words, and numbers are needed.")
+    tests = [by_lower[part] for part in ("x_test", "y_test") if part in by_lower]
+    n = found[x].shape[0]
+    if request.target is None:
+        y = next((by_lower[name] for name in _TARGETS if name in by_lower and by_lower[name] != x), None)
+        y = y or _nameless_target(path, {name: found[name] for name in found if name not in (x, *tests)}, x, n)
+    if y is not None:
+        _refuse_unread(path, found, y, "target")
+        of_target = tuple(found[y].shape)
+        if of_target != (1, n) and of_target[:1] != (n,):  # in MATLAB it may be one row of n columns
+            raise DatasetError(f"In {path} the features {x} have {n:,} rows, and the target {y} is {of_target}.")
+    layout = {"x": x, "y": y}
+    if len(tests) == 2 and not request.test_file and y is not None:
+        layout |= dict(zip(("x_test", "y_test"), tests, strict=True))
+        for name in tests:
+            _refuse_unread(path, found, name, "array")
+    features = f"the features are the array {x}" if len(found) > 1 else "it holds one array"
+    layout["guesses"] = [features + (f" and the target is the array {y}" if y else "")]
+    if rest := [name for name in found if name not in layout.values()]:
+        layout["guesses"].append(f"not read: {some_of(rest)}")
+    if len(found[x].shape) > 2:
+        layout["shape"] = list(found[x].shape[1:])
+        layout["guesses"].append(f"each row of {x}, of shape {found[x].shape[1:]}, is taken as one list of numbers")
+    return layout
+
+
+def _nameless_target(path: Path, others: Mapping[str, Any], x: str, n: int) -> str | None:
+    """Return the only other array that has an entry for each row of the features, if there is one."""
+    shapes = {name: array.shape for name, array in others.items()}
+    found = [name for name, shape in shapes.items() if shape is None or shape[:1] == (n,) or shape == (1, n)]
+    if len(found) == 1 and shapes[found[0]] in (None, (n,), (n, 1), (1, n)):
+        return found[0]
+    if found:
+        raise DatasetError(
+            f"Which array of {path} is the target cannot be told: as many entries as {x} has rows have "
+            f"{_shapes({name: others[name] for name in found})}. Say target=NAME; a column of {x} is the target by "
+            "target=NUMBER."
+        )
+    return None
+
+
+def _refuse_unread(path: Path, found: Mapping[str, Any], name: str, role: str) -> None:
+    if isinstance(found[name], _Unread):
+        raise DatasetError(f"The {role} {name} of {path} cannot be read: it holds {found[name].holds}.")
+
+
+def _shapes(found: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {'of unknown shape' if array.shape is None else tuple(array.shape)}"
+        + (f" ({array.holds})" if isinstance(array, _Unread) else "")
+        for name, array in found.items()
+    )
+
+
+def _named_arrays(path: Path) -> dict[str, Any]:
+    """Return the arrays of a file, those of neither numbers nor words as `_Unread`."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".npz":
+            found = arrays.npz_arrays(path)
+        elif suffix == ".npy":
+            found = {"array": NpyRows(path)}
+        else:
+            found = dict(_of_matlab(name, value) for name, value in load_matlab(path).items())
+    except Exception as error:  # zipfile, zlib, scipy and NumPy each have errors of their own for a damaged file
+        reason = "it holds Python objects" if "Python objects" in str(error) else str(error) or type(error).__name__
+        raise DatasetError(f"{path} cannot be read: {reason}.") from error
+    if {"indices", "indptr", "format", "shape"} <= set(found):
+        raise DatasetError(
+            f"{path} holds a sparse matrix of SciPy, which is not read here. Write it with its target in LIBSVM form, "
+            "by sklearn.datasets.dump_svmlight_file."
+        )
+    for name, array in found.items():
+        if not isinstance(array, _Unread) and array.dtype.kind not in "fiubUS":
+            holds = _OTHER_KINDS.get(array.dtype.kind, f"values of the type {array.dtype}")
+            found[name] = _Unread(tuple(array.shape), holds)
+    return found
+
+
+def _of_matlab(name: str, value: Any) -> tuple[str, Any]:
+    """Return the name of a MATLAB variable and its content; cells of words or of single numbers become arrays."""
+    if hasattr(value, "toarray"):
+        return name, value.toarray()
+    if not hasattr(value, "dtype"):
+        return name, _Unread(None, str(value))
+    if "s0" in (value.dtype.names or ()):  # scipy knows neither the name nor the shape of an object of a class
+        name, kind = (value.ravel()[0][part].decode() for part in ("s0", "s2"))
+        return name, _Unread(None, f"a {kind} of MATLAB (convert it by cellstr or double)")
+    if value.dtype.kind == "U":
+        return name, np.char.rstrip(value)  # the rows of a matrix of letters are filled up with blanks
+    if value.dtype.kind == "O":
+        cells = [np.asarray(cell) for cell in value.ravel()]
+        kinds = {cell.dtype.kind for cell in cells}
+        if max((cell.size for cell in cells), default=2) <= 1 and (kinds <= {"U"} or kinds <= set("fiub")):
+            return name, np.array([cell.item() if cell.size else "" for cell in cells]).reshape(value.shape)
+        return name, _Unread(value.shape, "a cell array of more than words, or of numbers and words")
+    return name, _Unread(value.shape, "a struct") if value.dtype.kind == "V" else value
+
+
+@dataclass(frozen=True)
+class ArrayFilePart:
+    """Rows of arrays in a NumPy or a MATLAB file.
+
+    NumPy's are read block by block; a MATLAB file, whose format ends at 2 GB a variable, at once.
+    """
+
+    path: Path
+    options: Mapping[str, Any]
+    part: str = "train"
+
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
+        layout = self.options["layout"]
+        x_name, y_name = layout["x"], layout["y"]
+        if self.part == "test" and "x_test" in layout:
+            x_name, y_name = layout["x_test"], layout["y_test"]
+        found = _named_arrays(self.path)
+        if x_name not in found and len(found) == 1:  # a test file may call its one array otherwise
+            (x_name,) = found
+        x = found[x_name]
+        if len(x.shape) > 2 and list(x.shape[1:]) != layout.get("shape", list(x.shape[1:])):
+            raise DatasetError(
+                f"In {self.path} each row of {x_name} has the shape {tuple(x.shape[1:])}, where those of the training "
+                f"file have {tuple(layout['shape'])}."
+            )
+        y = np.asarray(found[y_name][:]) if y_name else None
+        if y is not None and y.ndim == 2 and 1 in y.shape:
+            y = y.ravel()
+        if y is not None and y.dtype.kind == "S":
+            y = np.char.decode(y, "utf-8")
+        targets = self.options.get("targets") or []
+        for start in range(0, x.shape[0], rows):
+            block = np.asarray(x[start : start + rows])
+            block = block.reshape(len(block), -1)
+            own = y[start : start + rows] if y is not None else None
+            if y is None:
+                own = block[:, targets[0]] if len(targets) == 1 else block[:, targets]
+                block = np.delete(block, targets, axis=1)
+            yield Block(block.astype(np.float64) if block.dtype.kind == "b" else block, own)
+
+
+# LIBSVM ---------------------------------------------------------------------------------------------------------------
+
+
+def libsvm_layout(path: Path, request: Request) -> dict[str, Any]:
+    """Say whether the lines have numbers of queries; the rest is found when they are read."""
+    with open_binary(path) as file:
+        ranked = b" qid:" in file.read(1 << 14)
+    return {"guesses": ["the numbers of queries (qid) are left aside"] if ranked else []}
+
+
+@dataclass(frozen=True)
+class LibsvmPart:
+    """Rows of a LIBSVM file, as CSR.
+
+    The options are those of the training file: ``width``, the largest index plus 1; ``first_index``, 0 or 1, where its
+    indices start; and ``first_share``, the share of its rows that have the index 0. Until that is known, index 0 is a
+    column.
+    """
+
+    path: Path
+    options: Mapping[str, Any]
+
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
+        width, first = self.options.get("width"), self.options.get("first_index", 0)
+        n_rows = n_zeros = 0
+        try:
+            for block in libsvm_blocks(self.path, None, rows, zero_based=True):
+                zeros = np.flatnonzero(block.x.indices == 0)
+                if first and len(zeros):
+                    row = n_rows + int(np.searchsorted(block.x.indptr, zeros[0], side="right"))
+                    raise DatasetError(
+                        f"{self.path} has the index 0 in row {row:,}, and the training file counts from 1. Write the "
+                        "indices of the new rows from 1, too."
+                    )
+                if width is not None:
+                    if block.x.shape[1] > width:
+                        row = n_rows + int(np.searchsorted(block.x.indptr, block.x.indices.argmax(), side="right"))
+                        raise DatasetError(
+                            f"{self.path} has the index {block.x.indices.max():,} in row {row:,}; in the training file "
+                            f"indices count from {first} to {width - 1:,}."
+                        )
+                    block.x.resize(block.x.shape[0], width)
+                n_rows, n_zeros = n_rows + block.x.shape[0], n_zeros + len(zeros)
+                yield Block(block.x[:, first:] if first else block.x, block.y)
+        except (ValueError, *CONTAINER_ERRORS) as error:
+            raise DatasetError(
+                f"{self.path} is not in LIBSVM form (label index:value index:value ...): {error}."
+            ) from error
+        share = self.options.get("first_share", 0.0)
+        if n_zeros == 0 and (1 - share) ** n_rows < _CHANCE:
+            raise DatasetError(
+                f"No row of {self.path} has the index 0, which {share:.0%} of the training rows have, so it seems to "
+                "count from 1, and the training file counts from 0. Write the indices of the new rows from 0, too."
+            )

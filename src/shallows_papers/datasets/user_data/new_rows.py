@@ -1,0 +1,187 @@
+"""Rows of a new file in the columns that a preparation was fitted to, or an error that names what does not fit."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.formats.delimited_text import category_codes
+from shallows_papers.datasets.user_data.file_forms import FORMS
+from shallows_papers.datasets.user_data.request import Request, form_of
+from shallows_papers.datasets.user_data.summary import LARGEST, largest_of, numbers_of, some_of
+
+_ROWS = 16_384
+_MAGNITUDE = f"Every value must be a finite number of at most {LARGEST:.2g}."
+
+
+def columns_of(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return, as plain data, what finds the columns of a user's file again in a file of new rows."""
+    options = description["entry"]["options"]
+    layout = options["layout"]
+    file = description["files"][0]["name"]
+    known = {"form": options["form"], "n_features": description["entry"]["n_features"], "file": file, "layout": layout}
+    if "features" not in options:
+        return {**known, "options": {key: value for key, value in options.items() if key != "layout"}}
+    names = layout["names"]
+    return {
+        **known,
+        "named": layout["named"],
+        "layout": {},
+        "stated": {
+            # A Parquet file has no words for a missing value; a table of new rows may have the usual ones.
+            "na_values": None if options["form"] == "parquet" else layout["na_values"],
+            **{key: description["request"].get(key) for key in ("separator", "decimal")},
+        },
+        "n_columns": len(names),
+        "features": options["features"],
+        "targets": [{"column": place, "name": names[place]} for place in options["targets"]],
+    }
+
+
+def column_name(columns: Mapping[str, Any], column: int) -> str:
+    """Return the name of a column of the rows in the file."""
+    if "features" in columns:
+        return f"column {columns['features'][column]['name']}"
+    first = columns["options"].get("first_index")
+    return f"column {column}" if first is None else f"index {column + first}"
+
+
+def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: bool) -> Iterator[Any]:
+    """Give the rows of a file as numbers, in blocks: categories by their codes, missing values as NaN.
+
+    Tables may be text, ARFF or Parquet. Columns are found by their names, in any order, and further ones are left
+    alone; without names they must be the same in number and order, where the target may be left out. What does not fit
+    is a `DatasetError` that names the column and the row.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DatasetError(f"There is no file {path}.")
+    if "features" in columns:
+        return _table_rows(path, columns, fills_missing)
+    return _array_rows(path, columns, fills_missing)
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> Iterator[np.ndarray]:
+    form = FORMS[form_of(path)]
+    if form.frames is None:
+        raise DatasetError(f"{path} is {form.title}, and the model was fitted to a table, {columns['file']}.")
+    stated = columns.get("stated", {})
+    layout = form.layout(path, Request(name="new", file=str(path), header=columns["named"] or None, **stated))
+    form.count(path, layout)
+    features = columns["features"]
+    places = _places(path, columns, list(layout.names), named=layout.named and columns["named"])
+    types = {place: str for one, place in zip(features, places, strict=True) if one["values"] is not None}
+    first = 1
+    for table in form.frames(path, layout, types, only=sorted(set(places))):
+        x = np.empty((len(table), len(features)))
+        for number, (one, place) in enumerate(zip(features, places, strict=True)):
+            x[:, number] = _column(path, one, table[place], first, fills_missing)
+        yield x
+        first += len(table)
+
+
+def _places(path: Path, columns: Mapping[str, Any], names: Sequence[str], *, named: bool) -> list[int]:
+    """Return the column of a new file for each feature."""
+    features = columns["features"]
+    if named:
+        missing = [one["name"] for one in features if one["name"] not in names]
+        if missing:
+            others = [name for name in names if name not in {one["name"] for one in features}]
+            raise DatasetError(_lacking(path, columns["file"], missing, names, others))
+        return [names.index(one["name"]) for one in features]
+    targets = [one["column"] for one in columns["targets"]]
+    if len(names) == columns["n_columns"]:
+        return [one["column"] for one in features]
+    if len(names) == columns["n_columns"] - len(targets):  # the same without the target
+        return [one["column"] - sum(target < one["column"] for target in targets) for one in features]
+    raise DatasetError(
+        f"{path} has {len(names)} columns, where {columns['file']}, to which the model was fitted, has "
+        f"{columns['n_columns']} with the target, and names none. Give the new rows the same columns in the same order."
+    )
+
+
+def _lacking(path: Path, fitted_to: str, missing: Sequence[str], names: Sequence[str], others: Sequence[str]) -> str:
+    what = f"column {missing[0]}" if len(missing) == 1 else f"columns {some_of(missing)}"
+    by_lower = {name.lower(): name for name in others}
+    near = difflib.get_close_matches(missing[0].lower(), by_lower, n=1, cutoff=0.6)
+    hint = f" Is {missing[0]} what it calls {by_lower[near[0]]}? Then rename that column." if near else ""
+    if not near and len(others) == len(names):
+        hint = " The first line has to name the columns."
+    return (
+        f"{path} lacks the {what}, which the model was fitted with (to {fitted_to}). Its columns are "
+        f"{some_of(names, 10)}.{hint}"
+    )
+
+
+def _column(path: Path, feature: Mapping[str, Any], values: Any, first: int, fills_missing: bool) -> np.ndarray:
+    """Return one column as numbers; `first` is the number of its first row."""
+    name, known = feature["name"], feature["values"]
+
+    def where(wrong: np.ndarray) -> str:
+        return f"In {path}, the column {name} holds {{}} in row {first + int(wrong.argmax()):,}"
+
+    gaps = values.isna().to_numpy()
+    if gaps.any() and not fills_missing:
+        raise DatasetError(
+            f"{where(gaps).format('no value')}, and the rows that the model was fitted to lacked none, so nothing says "
+            "what to put there. Fill it in, or compare anew with missing=median."
+        )
+    if known is not None:
+        texts = values.astype(object).astype(str)
+        codes = np.asarray(category_codes(texts, known), dtype=np.float64)
+        strange = (codes < 0) & ~gaps
+        if strange.any():
+            value = str(texts.iloc[int(strange.argmax())])
+            raise DatasetError(
+                f"{where(strange).format(repr(value))}, a category that the rows did not have to which the model was "
+                f"fitted. Known are {some_of(known, 10)}."
+            )
+        return np.where(gaps, np.nan, codes)
+    numbers, _ = numbers_of(values)
+    text = np.isnan(numbers) & ~gaps
+    if text.any():
+        value = str(values.iloc[int(text.argmax())])
+        raise DatasetError(f"{where(text).format(repr(value))}, where the model needs a number. Mend that value.")
+    if (large := np.abs(numbers) > LARGEST).any():
+        value = f"{numbers[int(large.argmax())]:g}"
+        raise DatasetError(f"{where(large).format(value)}. {_MAGNITUDE}")
+    return numbers
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def _array_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> Iterator[Any]:
+    fitted, form, width = FORMS[columns["form"]], FORMS[form_of(path)], columns["n_features"]
+    options, layout = columns["options"], {**columns["layout"], "y": None}
+    targets = options.get("targets") or []
+    if columns["form"] == "libsvm":
+        part = fitted.part(path, options)
+    elif form.title not in ("a NumPy file", "a MATLAB file"):
+        raise DatasetError(f"{path} is {form.title}; the model was fitted to {fitted.title}.")
+    else:
+        first_block = next(iter(form.part(path, {"layout": layout, "targets": []}).blocks(1)), None)
+        n_columns = 0 if first_block is None else first_block.x.shape[1]
+        if n_columns not in (width, width + len(targets)):
+            raise DatasetError(
+                f"{path} has {n_columns:,} columns of features, and the model was fitted to {width:,} "
+                f"(in {columns['file']})."
+            )
+        part = form.part(path, {"layout": layout, "targets": targets if n_columns > width else []})
+    first = 1
+    for block in part.blocks(_ROWS):
+        value, row, column = largest_of(block.x, nan=0.0 if fills_missing else np.inf)
+        if value > LARGEST:
+            what = f"{value:g}" if value < np.inf else "a value that is not finite"
+            place = f"row {first + row:,}, {column_name(columns, column)}"
+            raise DatasetError(f"{path} holds {what} in {place}. {_MAGNITUDE}")
+        yield block.x
+        first += block.x.shape[0]

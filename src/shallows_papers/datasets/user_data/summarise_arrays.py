@@ -1,0 +1,123 @@
+"""Summary of a user's arrays or LIBSVM file: sizes, ranges, missing values, and where indices count from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.user_data.file_forms import FORMS, FileForm
+from shallows_papers.datasets.user_data.request import Request
+from shallows_papers.datasets.user_data.summarise_table import target_columns
+from shallows_papers.datasets.user_data.summary import Summary, largest_of
+
+_ROWS = 16_384
+# A LIBSVM file that states more than this share of its values is not sparse in fact.
+_DENSE_SHARE = 0.25
+_MOST_MEASURED = 10_000
+
+
+def summarise_arrays(request: Request, form: FileForm) -> Summary:
+    """Read the arrays of a request once."""
+    path = Path(request.file)
+    layout = form.layout(path, request)
+    summary = Summary(guesses=list(layout.pop("guesses")))
+    summary.options = {"layout": layout}
+    if request.categorical or request.ignore:
+        raise DatasetError(f"categorical and ignore are for tables; {request.file} holds numbers only.")
+    if form is FORMS["libsvm"]:
+        _read_libsvm(request, summary)
+        return summary
+    if layout["y"] is None:
+        first = next(iter(form.part(path, {"layout": layout, "targets": []}).blocks(1)), None)
+        if first is None or first.x.shape[1] < 2:
+            raise DatasetError(f"{path} holds no rows of two columns or more.")
+        names = [f"column {place}" for place in range(first.x.shape[1])]
+        summary.options["targets"] = target_columns(request, names, summary)
+    parts = [form.part(Path(one), summary.options) for one in request.files]
+    if "x_test" in layout:
+        parts.append(form.part(path, summary.options, "test"))
+        summary.guesses.append(f"the test rows are the array {layout['x_test']}")
+    for number, part in enumerate(parts):
+        for block in part.blocks(_ROWS):
+            _add(summary, block, number)
+    return summary
+
+
+def _read_libsvm(request: Request, summary: Summary) -> None:
+    form, widest, stated, n_zeros, found = FORMS["libsvm"], 0, 0, 0, {"first_index": 0}
+    for number, path in enumerate(request.files):
+        for block in form.part(Path(path), found).blocks(_ROWS):
+            n_zeros += int(np.count_nonzero(block.x.indices == 0))
+            widest, stated = max(widest, block.x.shape[1]), stated + block.x.nnz
+            if widest <= _MOST_MEASURED:
+                _measure_sparse(summary, block.x)
+            _add(summary, block, number, found["first_index"])
+        if number == 0:
+            first = found["first_index"] = int(n_zeros == 0)
+            found["first_share"] = n_zeros / max(1, summary.n_train)
+            widest -= first
+            if summary.low is not None:
+                summary.low, summary.high = summary.low[first:], summary.high[first:]
+    summary.n_features = widest
+    summary.sparse = stated <= _DENSE_SHARE * (summary.n_train + summary.n_test) * max(1, summary.n_features)
+    if summary.sparse or widest > _MOST_MEASURED:
+        summary.low = summary.high = None
+    summary.options |= {"width": widest + first, **found}
+    summary.guesses.append(f"indices count from {first}")
+
+
+def _measure_sparse(summary: Summary, x: Any) -> None:
+    from sklearn.utils.sparsefuncs import min_max_axis
+
+    low, high = min_max_axis(x, axis=0)
+    if summary.low is None:
+        summary.low, summary.high = low, high
+        return
+    # A column that some rows do not reach is 0 there.
+    width = max(len(low), len(summary.low))
+    low, high, low_before, high_before = (
+        np.pad(one, (0, width - len(one))) for one in (low, high, summary.low, summary.high)
+    )
+    summary.low, summary.high = np.minimum(low, low_before), np.maximum(high, high_before)
+
+
+def _add(summary: Summary, block: Any, number: int, first: int = 0) -> None:
+    before = summary.n_test if number else summary.n_train
+    y = np.asarray(block.y)
+    sparse = hasattr(block.x, "indptr")
+    x = block.x.data if sparse else block.x
+    value, row, column = largest_of(block.x)
+    if value > summary.largest[0]:
+        place = f"index {column + first}" if sparse else f"column {column}"
+        summary.largest = value, f"row {before + row + 1:,}, {place}"
+    if y.dtype.kind in "fiub" and (found := largest_of(y.reshape(len(y), -1)))[0] > summary.largest_target[0]:
+        summary.largest_target = found[0], f"row {before + found[1] + 1:,}, target"
+    gaps = np.isnan(x) if x.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if gaps.any():
+        summary.missing += int(gaps.sum())
+        row, column = (0, 0) if sparse else np.argwhere(gaps)[0]
+        place = "one of its rows" if sparse else f"row {before + row + 1:,}, column {column}"
+        summary.first_missing = summary.first_missing or place
+    lacking = np.isnan(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else np.zeros(1, dtype=bool)
+    if lacking.any():
+        row = int(np.argwhere(lacking)[0][0])
+        summary.missing_in_target = summary.missing_in_target or f"row {before + row + 1:,}"
+    else:
+        summary.target.update(y)
+    if not sparse:
+        if summary.n_features and x.shape[1] != summary.n_features:
+            raise DatasetError(
+                f"The test rows have {x.shape[1]:,} features, and the training rows {summary.n_features:,}."
+            )
+        summary.n_features = x.shape[1]
+        with np.errstate(invalid="ignore"):
+            low, high = np.fmin.reduce(x, axis=0), np.fmax.reduce(x, axis=0)
+        summary.low = low if summary.low is None else np.fmin(summary.low, low)
+        summary.high = high if summary.high is None else np.fmax(summary.high, high)
+    if number:
+        summary.n_test += len(y)
+    else:
+        summary.n_train += len(y)

@@ -1,0 +1,345 @@
+"""The layout of a user's table in its file: guessed from the first lines, or read from its header."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import MissingExtraError
+from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.formats import arff
+from shallows_papers.datasets.formats.containers import open_binary
+from shallows_papers.datasets.formats.delimited_text import TextLayout
+from shallows_papers.datasets.user_data.number_text import character, plain_number
+from shallows_papers.datasets.user_data.request import DECIMALS, NA_VALUES, Request
+from shallows_papers.datasets.user_data.summary import some_of
+
+# The first one is preferred where two of them divide the lines alike.
+_SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
+_HEAD_BYTES = 1 << 18
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*")
+# Blank lines and comments before the first row.
+_PREAMBLE = re.compile(r"([^\S\r\n]*(#[^\r\n]*)?(\r\n|\r|\n))*")
+# What pandas and Dask call an index without a name.
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__|__null_dask_index__")
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """The columns of a table, and how its text is written.
+
+    Without names in the file they are "column 0" and so on. The first `index` columns are the index of a data frame,
+    and no data; `declared` columns are categories by the file's own word; `na_values` stand for a missing value, as an
+    empty cell does.
+    """
+
+    names: tuple[str, ...]
+    named: bool = True
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    skipped: int = 0
+    na_values: tuple[str, ...] = NA_VALUES
+    index: int = 0
+    declared: tuple[int, ...] = ()
+    arff: bool = False
+    guesses: tuple[str, ...] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the layout for a record."""
+        found = asdict(self)
+        del found["guesses"]
+        return found | {"names": list(self.names)}
+
+    @property
+    def text(self) -> TextLayout:
+        """The layout of its text."""
+        return TextLayout(
+            separator=self.separator,
+            spaces=True,
+            decimal=self.decimal,
+            encoding=self.encoding,
+            missing=("", *self.na_values),
+            only_these_missing=True,
+        )
+
+    @contextmanager
+    def rows_of(self, path: Path, *, ahead: bool = False) -> Iterator[io.TextIOBase]:
+        """Open a text file at its first row."""
+        with open_binary(path, ahead=ahead) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
+            # Not by pandas' skiprows, which takes a quotation mark in a comment for the beginning of a field.
+            for _ in range(self.skipped):
+                next(text)
+            yield arff.CsvRows(text) if self.arff else text
+
+
+def text_layout(path: Path, request: Request) -> TableLayout:
+    """Guess separator, header and encoding of a text table from its first lines; refuse an empty file or no text.
+
+    By hand, since neither `csv.Sniffer` nor DuckDB nor pandas recognises the header of columns of text, nor says what
+    it guessed; DuckDB also takes a table with a short row for one of one column.
+    """
+    text, whole, encoding, guesses = _head(path)
+    begin = _PREAMBLE.match(text).end()
+    begin = begin if text[begin:].strip() else 0
+    preamble, text = [*io.StringIO(text[:begin], newline="")], text[begin:]
+    skipped = len(preamble)
+    na_values = NA_VALUES if request.na_values is None else request.na_values
+    separator = request.separator or _separator(path, text)
+    rows = _first_rows(path, text, separator, whole)
+    _refuse_odd_separators(path, rows)
+    decimal = request.decimal or _decimal(rows, separator, na_values)
+    header = request.header if request.header is not None else _has_header(rows, decimal, na_values)
+    names = tuple(f"column {place}" for place in range(len(rows[0])))
+    unnamed = header and not rows[0][0].strip() and all(cell.strip() for cell in rows[0][1:])
+    commented = None
+    if request.header is not False and not (len(rows) > 1 and _has_header(rows, decimal, na_values)):
+        commented = _commented_names(preamble, rows, separator, request.target)
+    if commented:
+        header, unnamed, names = False, False, commented
+        _refuse_repeated_names(path, names)
+    if header:
+        names = tuple(cell.strip() or name for cell, name in zip(rows[0], names, strict=True))
+        _refuse_repeated_names(path, names)
+        skipped += next(number for number, row in records(io.StringIO(text, newline=""), separator) if row)
+    if header and not rows[1:]:
+        raise DatasetError(f"{path} holds a header and no rows.")
+    if decimal == "," and not request.decimal:
+        guesses.append("numbers are written with a decimal comma")
+    guesses.insert(0, f"columns are separated by {_SEPARATORS.get(separator, repr(separator))}")
+    if commented:
+        guesses.insert(1, f"a comment names the columns: {some_of(names)}")
+    else:
+        guesses.insert(1, "the first line names the columns" if header else "the first line is a row and names nothing")
+    return TableLayout(
+        names,
+        header or bool(commented),
+        separator,
+        decimal,
+        encoding,
+        skipped,
+        na_values=na_values,
+        index=int(unnamed),
+        guesses=tuple(guesses),
+    )
+
+
+def _commented_names(
+    preamble: Sequence[str], rows: Sequence[Sequence[str]], separator: str, target: Any
+) -> tuple[str, ...] | None:
+    """Return the names of the columns in a comment before the rows, as ``numpy.savetxt(header=...)`` writes them.
+
+    The names may have another separator than the rows. Of several such comments, the one with the target's name is
+    taken, else the last.
+    """
+    found = []
+    for line in preamble:
+        text = line.strip(" \r\n").lstrip("#")
+        for sign in dict.fromkeys([separator, ",", ";", "\t", " "]):
+            cells = [cell.strip() for _, row in records([text], sign) for cell in row]
+            if cells and not cells[0] and sign != " ":  # the name of the first column is the number sign
+                cells[0] = "#"
+            if len(cells) == len(rows[0]) and _are_names(cells, rows, may_repeat=sign != " "):
+                found.append(tuple(cells))
+                break
+    return next((names for names in found if str(target) in names), found[-1] if found else None)
+
+
+def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], *, may_repeat: bool) -> bool:
+    """Return whether the cells of a comment can be names of columns, and are no row and no sentence."""
+    words = [place for place, cell in enumerate(cells) if not _is_number(cell, ".")]
+    of_a_row = any(cells[place] in (row[place].strip() for row in rows if place < len(row)) for place in words)
+    return bool(words) and all(cells) and not of_a_row and (may_repeat or len(set(cells)) == len(cells))
+
+
+def _head(path: Path) -> tuple[str, bool, str, list[str]]:
+    """Return the beginning of a file, whether that is all of it, its encoding, and what was guessed."""
+    with open_binary(path) as file:
+        head = file.read(_HEAD_BYTES)
+    if not head.strip():
+        raise DatasetError(f"{path} is empty.")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DatasetError(f"{path} is text in UTF-16. Save it again as UTF-8 (in Excel: 'CSV UTF-8').")
+    if b"\0" in head:
+        raise DatasetError(f"{path} is no text: it holds zero bytes. Give it the ending of what it is.")
+    if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
+        raise DatasetError(f"{path} is a web page and no table. Download the data themselves.")
+    whole = len(head) < _HEAD_BYTES
+    try:
+        return head.decode("utf-8-sig"), whole, "utf-8-sig", []
+    except UnicodeDecodeError as error:
+        if error.start > len(head) - 4:  # the end of what was read cuts a letter in two
+            return head[: error.start].decode("utf-8-sig"), whole, "utf-8-sig", []
+    return head.decode("latin-1"), whole, "latin-1", ["it is not UTF-8 and was read as Latin-1"]
+
+
+def records(lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Give the fields of each row with the number of its last line; a blank line has none.
+
+    A line break within quotes belongs to its field. A field that is too long for the csv module is a ValueError.
+    """
+    if separator == " ":
+        lines = (line.replace("\t", " ").strip() + "\n" for line in lines)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row if len(row) != 1 or row[0].strip() else []
+    except csv.Error as error:
+        raise ValueError(f"{error} up to line {reader.line_num:,}; is a quotation mark left open?") from error
+
+
+def _first_rows(path: Path, text: str, separator: str, whole: bool) -> list[list[str]]:
+    try:
+        rows = [row for _, row in itertools.islice(records(io.StringIO(text, newline=""), separator), 200) if row]
+    except ValueError as error:
+        raise DatasetError(f"{path} cannot be read as a table: {error}") from error
+    return rows if whole or len(rows) == 1 else rows[:-1]
+
+
+def _refuse_odd_separators(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    """Refuse rows of one field that most probably are several, separated by a character that is no separator here."""
+    for sign in "\u00a0\u2007\u2009\u202f\u3000\uff0c\uff1b":
+        if max(map(len, rows)) == 1 and sum(sign in row[0] for row in rows) > 0.9 * len(rows):
+            raise DatasetError(
+                f"The columns of {path} seem to be separated by the character {character(sign)}. Replace it by commas, "
+                "semicolons or tabs."
+            )
+
+
+def _refuse_repeated_names(path: Path, names: Sequence[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DatasetError(f"Two columns of {path} are called {twice!r}. Give each a name of its own.")
+
+
+def _separator(path: Path, text: str) -> str:
+    """Return the separator that gives most lines the same number of columns; of several, that with most numbers."""
+    if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
+        return "\t"
+    best, most = ",", (0.0, 0.0, 0)
+    for separator in _SEPARATORS:
+        rows = _first_rows(path, text, separator, True)
+        widths = [len(row) for row in rows]
+        width = max(set(widths), key=widths.count)
+        if width < 2:
+            continue
+        numbers = max(sum(_is_number(cell.strip(), sign) for row in rows for cell in row) for sign in DECIMALS)
+        score = (widths.count(width) / len(widths), numbers / sum(widths), width)
+        # Spaces within texts are common; where commas divide as evenly, they are the separator of numbers alone.
+        if separator == " " and most[0] > 0.9 and (best != "," or score[1] <= max(0.5, most[1])):
+            continue
+        if score > most:
+            best, most = separator, score
+    return best
+
+
+def _columns(rows: Sequence[Sequence[str]], width: int, na_values: Sequence[str]) -> list[list[str]]:
+    """Return the cells of each column that are not missing."""
+    missing = {"", *na_values}
+    cells = ([row[place].strip() for row in rows if place < len(row)] for place in range(width))
+    return [[cell for cell in column if cell not in missing] for column in cells]
+
+
+def _is_number(cell: str, decimal: str) -> bool:
+    return plain_number(cell, decimal) is not None
+
+
+def _are_numbers(cells: Sequence[str], decimal: str) -> bool:
+    return sum(_is_number(cell, decimal) for cell in cells) > 0.5 * len(cells)
+
+
+def _decimal(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> str:
+    """Return the sign by which more columns have numbers with decimals; columns of text do not count."""
+    columns = _columns(rows[1:] or rows, len(rows[0]), na_values)
+    points, commas = (
+        [cells for cells in columns if any(sign in cell for cell in cells) and _are_numbers(cells, sign)]
+        for sign in DECIMALS
+    )
+    if separator == ",":  # here, quoted commas often divide thousands
+        commas = [cells for cells in commas if not _has_thousands(cells, ",")]
+    elif commas:
+        points = [cells for cells in points if not _has_thousands(cells, ".")]
+    return "," if len(commas) > len(points) else "."
+
+
+def _has_thousands(cells: Sequence[str], sign: str) -> bool:
+    """Return whether a sign can divide thousands in all cells that contain it."""
+    return all(_THOUSANDS.fullmatch(cell.replace(sign, ",")) for cell in cells if sign in cell)
+
+
+def _has_header(rows: Sequence[Sequence[str]], decimal: str, na_values: Sequence[str]) -> bool:
+    width = len(rows[0])
+    first = [cells[0] if cells else "" for cells in _columns(rows[:1], width, na_values)]
+    numbers = [cell for cell in first if _is_number(cell, decimal)]
+    if numbers:
+        # pandas numbers columns without names, and writes that.
+        return len(numbers) > 2 and numbers == [str(place) for place in range(len(numbers))]
+    below = _columns(rows[1:], width, na_values)
+    if any(word and cells and _are_numbers(cells, decimal) for word, cells in zip(first, below, strict=True)):
+        return True
+    # All columns are text: a header's words do not come again below it.
+    return not any(word in cells for word, cells in zip(first, below, strict=True))
+
+
+def arff_layout(path: Path, request: Request) -> TableLayout:
+    """Read the header of an ARFF file; its data are a table of text, in which ? stands for a missing value."""
+    layout = TableLayout(
+        (),
+        encoding=_head(path)[2],
+        na_values=request.na_values or (),
+        arff=True,
+        guesses=("its header names the columns",),
+    )
+    try:
+        with layout.rows_of(path) as rows:
+            attributes, first = rows.attributes, next(filter(str.strip, rows), None)
+    except ValueError as error:
+        raise DatasetError(f"{path} cannot be read: {error}.") from error
+    if first is None:
+        raise DatasetError(f"{path} holds a header and no rows.")
+    declared = tuple(place for place, (_, kind) in enumerate(attributes) if isinstance(kind, list))
+    return replace(layout, names=tuple(name for name, _ in attributes), declared=declared)
+
+
+def parquet_layout(path: Path, request: Request) -> TableLayout:
+    """Read the names of a Parquet file's columns, those of a data frame's index first, and which are categories."""
+    with open_parquet(path) as file:
+        schema, stored = file.schema_arrow, (file.metadata.metadata or {}).get(b"ARROW:schema")
+    described = schema.pandas_metadata or {}
+    index = [name for name in described.get("index_columns", ()) if isinstance(name, str) and name in schema.names]
+    names = [name for name in index if not _UNNAMED_INDEX.fullmatch(name)]
+    n_index = len(names)
+    names += [name for name in schema.names if name not in index]
+    _refuse_repeated_names(path, names)
+    # Parquet stores categories as their values; that they are categories is in the schema of Arrow or of pandas.
+    categories = {one["field_name"] for one in described.get("columns", ()) if one["pandas_type"] == "categorical"}
+    if stored is not None:
+        import pyarrow
+
+        fields = pyarrow.ipc.read_schema(pyarrow.py_buffer(base64.b64decode(stored)))
+        categories |= {field.name for field in fields if pyarrow.types.is_dictionary(field.type)}
+    declared = tuple(place for place, name in enumerate(names) if name in categories)
+    guesses = ("it names the columns itself",)
+    return TableLayout(tuple(names), na_values=(), index=n_index, declared=declared, guesses=guesses)
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file by pyarrow (extra ``parquet``)."""
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise MissingExtraError("parquet", f"The Parquet file {path}") from None
+    try:
+        return ParquetFile(path)
+    except (ArrowInvalid, OSError) as error:
+        raise DatasetError(f"{path} is no Parquet file: {error}.") from error

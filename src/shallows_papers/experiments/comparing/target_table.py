@@ -1,0 +1,144 @@
+"""A target's table: published and measured values as a tidy CSV, and a JSON for rendering."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shallows_papers.datasets.files import write_json
+
+from . import evaluations
+from .cells import cells, missing
+from .claims import claims
+from .evaluations import RunResult, points_used
+from .measurements import Measurements
+from .row_maker import dataset_name
+from .table_rows import Row, write_rows
+
+
+def write(paths: Iterable[str | Path], comparison: Mapping[str, Any], csv_path: str | Path) -> None:
+    """Write a target's tidy CSV and, beside it, the JSON that describes it, from the records of its runs."""
+    results = evaluations.read(paths, comparison["spec"].get("mark", ""))
+    write_rows(csv_path, rows_of(comparison, results))
+    write_json(Path(csv_path).with_suffix(".json"), describe(comparison, results))
+
+
+def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> Iterator[Row]:
+    """All rows of a target: values, data that is missing from a picture, claims."""
+    measurements = Measurements(comparison, results)
+    rows = [*cells(measurements)]
+    if comparison["spec"]["kind"] == "curves":
+        rows += missing(measurements)
+    yield from with_ratios([*rows, *claims(measurements)], measurements.counterparts)
+
+
+def with_ratios(rows: Sequence[Row], counterparts: Mapping[str, str]) -> Iterator[Row]:
+    """The rows; those of our methods with the ratio of their mean to that of the paper's method."""
+    means = {
+        (row.dataset, counterparts[row.method], row.setting, row.metric): row.measured_mean
+        for row in rows
+        if row.method in counterparts and row.measured_mean and not row.is_bound
+    }
+    for row in rows:
+        mean = means.get((row.dataset, row.method, row.setting, row.metric))
+        is_known = mean is not None and row.measured_mean is not None and not row.is_bound
+        is_known = is_known and math.isfinite(row.measured_mean / mean)
+        yield replace(row, ratio=row.measured_mean / mean) if is_known else row
+
+
+def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> dict[str, Any]:
+    """What rendering needs besides the numbers."""
+    spec, paper, sizes = comparison["spec"], comparison["paper"], comparison["sizes"]
+    said, defined = {one["metric"] for one in comparison["published"]}, {**spec["metrics"], **spec.get("claims", {})}
+    labels = {name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "") for name, one in defined.items()}
+    for word, one in sizes.items():
+        name = dataset_name(sizes, word)
+        labels[name] = one["title"] if name == one["dataset"] else f"{one['title']} ({word})"
+    notes, no_row = list(spec.get("notes", [])), comparison.get("no_row")
+    if no_row:
+        notes.append(f"Printed, and without a row here: {'; '.join(no_row)}.")
+    records = [one.record for one in results.values()]
+    return {
+        "id": comparison["target"],
+        "title": spec["title"],
+        "source": spec["source"],
+        "paper": paper["title"],
+        "citation": paper["citation"],
+        "kind": "figure" if spec["kind"] == "curves" else "table",
+        "caption": spec["caption"],
+        "notes": notes,
+        "scale": comparison["scale"],
+        "label": describe_runs(records, comparison["scale"], comparison.get("makes_data", {})),
+        "labels": labels,
+        "kinds": {name: one["evidence"] for name, one in defined.items() if name in said and "evidence" in one},
+        "marks": list(dict.fromkeys(one.along for one in results.values() if one.along)),
+        "layout": spec["layout"],
+        "sources": _sources(comparison),
+        "figure": spec.get("figure"),
+    }
+
+
+def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The sources of each method's settings in words, where the target gives them."""
+    return {
+        word: {
+            name: f"{kind}: {place}"
+            for name, source in {**comparison["default_sources"][word], **entry["sources"]}.items()
+            for kind, place in source.items()
+        }
+        for word, entry in comparison["spec"]["methods"].items()
+        if "sources" in (entry or {})
+    }
+
+
+def describe_runs(
+    records: Sequence[Mapping[str, Any]], scale: str, makes_data: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What a table tells of the runs behind it: the data, the seeds, the hardware and the code.
+
+    ``makes_data`` names what analyses draw for themselves, by method, in place of the data that they were handed.
+    """
+    data: dict[str, dict[str, Any]] = {}
+    for one in records:
+        made = (makes_data or {}).get(one["run"].get("method"))
+        if made:
+            data[made] = {"title": made}
+        else:
+            shown = {key: one["data"][key] for key in ("title", "n_train", "n_test", "n_features")}
+            key, used = one["run"]["dataset"] + one["run"]["variant"], min(shown["n_train"], points_used(one))
+            others = data.get(key, {}).get("n_train", 0)
+            data[key] = {**shown, "n_train": max(used, others)}
+    return {
+        "scale": scale,
+        "data": list(data.values()),
+        "seeds": sorted({one["run"]["seed"] for one in records}),
+        "hardware": list(dict.fromkeys(map(_hardware, records))),
+        "code": _code(records),
+        "versions": records[0]["packages"] if records else {},
+    }
+
+
+def _hardware(record: Mapping[str, Any]) -> str:
+    has_used_gpu = "gpu" in str(record["effective"].get("device") or "")
+    return machine_text(record["hardware"] if has_used_gpu else {**record["hardware"], "gpu": None})
+
+
+def machine_text(machine: Mapping[str, Any]) -> str:
+    """A machine for people, from the ``hardware`` of a record."""
+    gpu = f", {machine['gpu']}" if machine["gpu"] else ""
+    return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB{gpu}"
+
+
+def _code(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The code of all the runs: its commit or commits, and whether any of them had changes beside."""
+    codes = [one["code"] for one in records]
+    commits = list(dict.fromkeys(code["commit"] for code in codes if code["commit"]))
+    return {
+        "version": ", ".join(dict.fromkeys(code["version"] for code in codes)),
+        "commit": commits[0] if len(commits) == 1 else None,
+        "commits": commits,
+        "dirty": any(code["dirty"] for code in codes) if commits else None,
+    }

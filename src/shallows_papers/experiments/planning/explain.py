@@ -1,0 +1,179 @@
+"""Explanation of a target: its data, its parameters, its cost, and how much of it is done.
+
+``python -m shallows_papers.experiments.planning.explain TARGET [--scale SCALE] [--device NAME]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows.utils.output import reader_may_leave
+from shallows.utils.progress import duration
+from shallows_papers.datasets.listing.description import size_of
+
+from ..setting_text import format_setting
+from . import costs, gpu_costs, target_entry
+from .configuration import SCALES
+from .costs import Cost
+from .plan import Plan
+from .runs import Run, Series
+
+
+def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None = None) -> Iterator[str]:
+    """Lines that explain a target at a scale, with times on two cores, and on a GPU where a card is named."""
+    spec, runs = plan.target(target), plan.runs_of(target, scale)
+    settings = plan.configuration.settings
+    results = Path(settings["results"]) / scale
+    yield f"{target}: {spec['title']}"
+    yield f"{plan.configuration.papers[spec['paper']]['citation']}; {spec['source']}"
+    yield f"scale {scale}, device {settings['device']}, memory {settings['memory'] or 'a share of what is free'}"
+    yield ""
+    yield "Data"
+    absent = plan.absent(target, scale)
+    for word, data in spec["scales"][scale]["data"].items():
+        yield f"  {word}: " + (f"not run: {absent[word]}" if word in absent else _data(plan, data))
+    yield ""
+    yield "Runs"
+    for series, members in _distinct(plan, target, scale):
+        first = members[0]
+        finished = [run for run in members if (results / run.folder / "record.json").exists()]
+        state = f"{len(finished)} of {len(members)} done"
+        seeds = ", ".join(map(str, dict.fromkeys(run.seed for run in members)))
+        yield f"  {series.method} on {series.data} [{format_setting(series.setting)}], seeds {seeds}: {state}"
+        label = plan.configuration.methods[first.method]["label"]
+        yield f"    {first.method} ({label}): {', '.join(f'{name}={one}' for name, one in first.parameters.items())}"
+        if finished:
+            record = json.loads((results / finished[0].folder / "record.json").read_text(encoding="utf-8"))
+            chosen = {
+                name: f"{one:.4g}" if isinstance(one, float) else one for name, one in record["effective"].items()
+            }
+            if "diverged" in record:
+                yield f"    diverged: {record['diverged']}"
+            yield f"    effective: {', '.join(f'{name}={one}' for name, one in chosen.items())}"
+        at: dict[tuple[float, ...], list[int]] = {}
+        for run in members:
+            at.setdefault(run.marks, []).append(run.seed)
+        for marks, seeds_there in at.items():
+            if marks:
+                which = "" if len(at) == 1 else f" (of seeds {', '.join(map(str, dict.fromkeys(seeds_there)))})"
+                yield f"    evaluated after {', '.join(map(str, marks))} {first.unit or spec['mark']}{which}"
+        each = f"{_about(first.cost)} each"
+        if card:
+            there = _cost_on(plan, first, card)
+            each += f"; on the {card.title} {_about(there)} of its memory" if there else "; it stays on the processor"
+        yield f"    {each}"
+    artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
+    yield ""
+    near = costs.within()
+    yield (
+        f"Cost (of settings not measured before, nine of ten within a factor of {near['seconds']:.1f} in time and "
+        f"{near['memory']:.1f} in memory)"
+    )
+    seconds = sum(run.cost.seconds for run in runs) + sum(one.cost.seconds for one in artifacts.values())
+    if artifacts:
+        yield f"  {len(artifacts)} preconditioners"
+    yield f"  {len(runs)} runs, about {duration(max(1, seconds))} in all on two cores"
+    yield f"  at most {size_of(max((run.cost.memory_bytes for run in runs), default=0))} of memory in one process"
+    if card is not None:
+        yield from _all_on(plan, runs, card)
+    yield ""
+    yield "Leaves"
+    yield f"  {results}/tables/{target}.csv (and .json, .md, .html)"
+    if target in plan.figures:
+        yield f"  {results}/figures/{target}.svg (and .png)"
+    yield f"  Run it: snakemake --cores all {results}/tables/{target}.csv"
+
+
+def _distinct(plan: Plan, target: str, scale: str) -> Iterator[tuple[Series, list[Run]]]:
+    """The series of a target with their runs, each run once: series that differ in seeds and marks alone are joined."""
+    joined: dict[str, tuple[Series, dict[str, Run]]] = {}
+    for series in plan.series(target, scale):
+        runs = {run: plan.runs(scale)[run] for run in series.run_ids}
+        same = json.dumps([series.data, series.method, series.setting, series.parameters], default=str)
+        joined.setdefault(same, (series, {}))[1].update(runs)
+    return ((series, [*runs.values()]) for series, runs in joined.values())
+
+
+def _about(cost: Cost) -> str:
+    return f"about {duration(max(1, cost.seconds))} and {size_of(cost.memory_bytes)}"
+
+
+def _cost_on(plan: Plan, run: Run, card: gpu_costs.Device) -> Cost | None:
+    """The cost of a run on a card; None where its work stays on the processor."""
+    model, _ = plan.unscaled_cost(run)
+    if model not in gpu_costs.MODELS:
+        return None
+    return gpu_costs.MODELS[model](card, plan.size(run.dataset, run.variant), run.parameters, run.marks)
+
+
+def _all_on(plan: Plan, runs: Sequence[Run], card: gpu_costs.Device) -> Iterator[str]:
+    """The cost of all runs with a card, and the source of its constants."""
+    on_card = [_cost_on(plan, run, card) for run in runs]
+    there = [cost for cost in on_card if cost is not None]
+    seconds = max(1, sum(cost.seconds for cost in there))
+    yield f"  with the {card.title}: {len(there)} runs on it, about {duration(seconds)}"
+    if len(there) < len(runs):
+        rest = sum(run.cost.seconds for run, cost in zip(runs, on_card, strict=True) if cost is None)
+        yield f"  and {len(runs) - len(there)} on the processor, about {duration(max(1, rest))}"
+    if any(cost.memory_bytes > card.memory_bytes for cost in there):
+        yield f"  some need more than its {size_of(card.memory_bytes)}"
+    yield f"  (constants of the card: {card.source}; nine runs on an H100 were within a factor of {gpu_costs.WITHIN:g})"
+
+
+def _data(plan: Plan, data: dict[str, Any]) -> str:
+    variants = target_entry.variants(data)
+    entry, size = plan.catalogue[data["dataset"]], plan.size(data["dataset"], variants[0])
+    points = f"{size.n_train:,} training and {size.n_test:,} test points, {size.n_features} features"
+    description = f"{entry.title} ({data['dataset']}, {entry.state}), {points}"
+    titles = "; ".join(plan.configuration.variants[variant]["title"] for variant in variants)
+    folder = Path(plan.configuration.settings["data"])
+    if all((folder / "prepared" / data["dataset"] / variant / "prepared.json").exists() for variant in variants):
+        state = "prepared"
+    elif (folder / "raw" / data["dataset"] / "verified.json").exists():
+        state = "here, to be prepared"
+    elif entry.state == "embedded":
+        state = "in the repository, to be prepared"
+    elif entry.state == "generated":
+        state = "to be generated"
+    elif all(file.size for file in entry.files):
+        state = f"to be downloaded ({size_of(sum(file.size for file in entry.files))})"
+    else:
+        state = "to be downloaded (how much is not known)"
+    return f"{description}; {titles}; {state}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry of the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="explain", description=__doc__.splitlines()[0])
+    parser.add_argument("target", nargs="?", help="a target; without one, all are listed")
+    parser.add_argument("--scale", help=", ".join(SCALES))
+    parser.add_argument("--device", help=f"estimate times on a GPU: {', '.join(gpu_costs.DEVICES)}")
+    options = parser.parse_args(arguments)
+    try:
+        with reader_may_leave():
+            _print(options)
+    except ShallowsError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _print(options: argparse.Namespace) -> None:
+    plan = Plan.load(".")
+    scale = options.scale or plan.configuration.settings["scale"]
+    if not options.target:
+        for name, spec in plan.targets.items():
+            print(f"{name}: {spec['title']} ({spec['source']})")
+        return
+    card = gpu_costs.find(options.device) if options.device else None
+    print("\n".join(explain(plan, options.target, scale, card)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,426 @@
+"""The plan: the runs of every target at every scale.
+
+The workflow reads this module whenever it is parsed, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..identity import code, signatures
+from . import configuration, costs, target_entry
+from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
+from .runs import Preconditioner, Run, Series, digest, fixed_parameters
+
+#: Forms in which a target leaves its numbers, and its picture where it has one, by their folder.
+PRODUCTS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every target, run and preconditioner at every scale."""
+
+    configuration: Configuration
+    catalogue: Mapping[str, Any]
+    deployed: bool = False
+
+    @classmethod
+    def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None, *, deployed: bool = False) -> Plan:
+        """Read the configuration below ``root`` and plan everything.
+
+        Jobs that are ``deployed``, in environments of their own, have the extras that they need.
+        """
+        from shallows_papers import datasets
+
+        plan = cls(load(root, settings), datasets.catalogue(), deployed)
+        plan.runs(SCALES[0])  # plans every scale, so that an error in any of them is raised at once
+        return plan
+
+    @cached_property
+    def targets(self) -> dict[str, dict[str, Any]]:
+        """Targets by identifier, in the order of the files."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, paper in self.configuration.papers.items():
+            for target, spec in paper["targets"].items():
+                if target in found:
+                    raise ConfigurationError(f"The target {target!r} stands in two papers.")
+                target_entry.check(target, spec)
+                target_entry.check_published(target, spec, self.configuration.published[target])
+                target_entry.check_data(target, spec)
+                target_entry.check_series(target, spec, self.configuration.methods)
+                found[target] = {**spec, "paper": name}
+        for target, changes in self._changes.items():
+            with placed("changes"):
+                _check_changes(target, look_up("target", target, found), changes, self.configuration.methods)
+        for target, spec in found.items():
+            with placed(f"target {target}, metrics"):
+                for one in target_entry.printed_targets(spec):
+                    look_up("target", one, found)
+        return found
+
+    @property
+    def _changes(self) -> dict[str, dict[str, Any]]:
+        """Parameters that a person changes, by target."""
+        return self.configuration.settings.get("changes") or {}
+
+    @cached_property
+    def items(self) -> configuration.Items:
+        """All that the papers print, by target, checked against the published files; none without a list of it."""
+        root, folder = self.configuration.root, self.configuration.folder
+        found = configuration.read_items(folder / "published", root / "workflow" / "schemas")
+        configuration.check_items(found, self.configuration.published)
+        return found
+
+    @property
+    def papers(self) -> dict[str, list[str]]:
+        """Identifiers of the targets of each paper."""
+        return {name: list(paper["targets"]) for name, paper in self.configuration.papers.items()}
+
+    @property
+    def figures(self) -> list[str]:
+        """Identifiers of the targets that leave a picture."""
+        return [target for target, spec in self.targets.items() if spec.get("figure")]
+
+    def products(self, target: str) -> list[str]:
+        """The tables and figures of a target, below the folder of its scale."""
+        kinds = PRODUCTS if target in self.figures else ["tables"]
+        return [f"{kind}/{target}.{ending}" for kind in kinds for ending in PRODUCTS[kind]]
+
+    def target(self, name: str) -> dict[str, Any]:
+        """The entry of one target; of an unknown one the nearest name is given."""
+        return look_up("target", name, self.targets)
+
+    def runs(self, scale: str) -> dict[str, Run]:
+        """All runs of a scale, by identifier."""
+        return self._expanded[look_up("scale", scale, SCALES)][0]
+
+    def series(self, target: str, scale: str) -> list[Series]:
+        """What a target measures at a scale."""
+        self.target(target)
+        return self._expanded[look_up("scale", scale, SCALES)][1][target]
+
+    def runs_of(self, target: str, scale: str) -> list[Run]:
+        """The runs that a target needs, each once."""
+        wanted = dict.fromkeys(run for series in self.series(target, scale) for run in series.run_ids)
+        return [self.runs(scale)[run] for run in wanted]
+
+    def preconditioners(self, scale: str) -> dict[str, Preconditioner]:
+        """All preconditioners of a scale, by identifier."""
+        return {run.preconditioner.id: run.preconditioner for run in self.runs(scale).values() if run.preconditioner}
+
+    def run_named(self, scale: str, name: str) -> Run:
+        """The run whose folder has this name, which ends with its identifier."""
+        return _named("run", name, self.runs(scale), scale)
+
+    def preconditioner_named(self, scale: str, name: str) -> Preconditioner:
+        """The preconditioner whose file has this name, without its ending."""
+        return _named("preconditioner", name, self.preconditioners(scale), scale)
+
+    def job(self, run: Run) -> dict[str, Any]:
+        """Every parameter of the job of a run."""
+        spec = run.spec(self.configuration.methods)
+        return {**spec, "target_ids": list(run.targets), "code": self.code_of(run)}
+
+    def code_of(self, run: Run) -> str:
+        """Digest of the code that a run depends on."""
+        return code.digest_of_run(self.configuration.methods[run.method], run.parameters)
+
+    def code_of_preparation(self, dataset: str, variant: str) -> str:
+        """Digest of the code that a preparation depends on."""
+        return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
+
+    @cached_property
+    def _expanded(self) -> dict[str, tuple[dict[str, Run], dict[str, list[Series]]]]:
+        return {scale: self._expand(scale) for scale in SCALES}
+
+    def _expand(self, scale: str) -> tuple[dict[str, Run], dict[str, list[Series]]]:
+        merged: dict[str, Run] = {}
+        series: dict[str, list[Series]] = {}
+        for target, spec in self.targets.items():
+            with placed(f"target {target}, scale {scale}"):
+                found = list(self._series(target, spec, scale))
+            series[target] = [one for one, _ in found]
+            for _, runs in found:
+                for run in runs:
+                    before = merged.get(run.id, run)
+                    merged[run.id] = replace(
+                        run,
+                        marks=tuple(sorted({*before.marks, *run.marks})),
+                        targets=tuple(dict.fromkeys((*before.targets, target))),
+                    )
+        runs = {}
+        for name, run in merged.items():
+            model, cost = self.unscaled_cost(run)
+            runs[name] = replace(run, cost=costs.scaled(cost, run.method, model))
+        return runs, series
+
+    def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
+        at = spec["scales"][scale]
+        absent, changes = self.absent(target, scale), self._changes.get(target, {})
+        for group in at["runs"]:
+            # What is not there may be asked for all the same: its runs come into being once it is.
+            words = [word for word in _chosen("dataset", group.get("data"), at["data"]) if word not in absent]
+            methods = _chosen("method", group.get("methods"), spec["methods"])
+            axes = list(_axes(spec["settings"], group.get("settings", {})))
+            marks, unit = target_entry.marks(group), target_entry.unit(group)
+            seeds = self.configuration.settings["seeds"] or group.get("seeds", at["seeds"])
+            for word, method, *choices in itertools.product(words, methods, *axes):
+                data, entry = at["data"][word], spec["methods"][method]
+                definition = look_up("method", entry["method"], self.configuration.methods)
+                if self._not_installed(definition.get("extra")):
+                    continue
+                look_up("dataset", data["dataset"], self.catalogue)
+                for variant in target_entry.variants(data):
+                    look_up("variant", variant, self.configuration.variants)
+                own = {name: value for _, _, given in choices for name, value in given.items()}
+                own |= entry.get("parameters", {})
+                here = group.get("parameters", {})
+                # Compare with the target's values before defaults are filled in: the method's are not the paper's.
+                altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
+                task = self.catalogue[data["dataset"]].task
+                fixed = fixed_parameters(definition, task)
+                own |= {name: value for name, value in fixed.items() if name not in own}
+                parameters = {**own, **here, **data.get("parameters", {})}
+                changed = _changed(changes, spec, method, definition, parameters, task)
+                before = {name: parameters.get(name, "its default") for name in changed}
+                altered |= {name: (value, before[name]) for name, value in changed.items() if before[name] != value}
+                parameters |= changed
+                _check_parameters(definition, parameters, task)
+                run = Run(scale, data["dataset"], "", entry["method"], parameters, 0, marks, unit)
+                runs = [
+                    self._with_preconditioner(replace(run, variant=variant, seed=seed), definition)
+                    for variant in target_entry.variants(data)
+                    for seed in seeds
+                ]
+                setting = {axis: value for axis, value, _ in choices}
+                ids = tuple(run.id for run in runs)
+                yield Series(word, method, setting, marks, ids, altered, parameters), runs
+
+    def _with_preconditioner(self, run: Run, definition: Mapping[str, Any]) -> Run:
+        """A run with the preconditioner that its method takes, if any."""
+        if not definition.get("preconditioner"):
+            return run
+        own = {name: run.parameters[name] for name in definition["preconditioner"] if name in run.parameters}
+        cost = costs.subsample_eigensystem(self.size(run.dataset, run.variant), own, ())
+        return replace(run, preconditioner=Preconditioner(run.dataset, run.variant, own, run.seed, cost))
+
+    def absent(self, target: str, scale: str) -> dict[str, str]:
+        """Why some of a target's datasets are not used at a scale, by the paper's words for them.
+
+        The configuration says so, or the user has not supplied them yet, or an extra is not installed.
+        """
+        reasons = {}
+        for word, data in self.target(target)["scales"][scale]["data"].items():
+            reasons[word] = (
+                data.get("missing")
+                or self._to_be_supplied(data["dataset"])
+                or next(filter(None, map(self._missing_extra, target_entry.variants(data))), None)
+            )
+        return {word: reason for word, reason in reasons.items() if reason}
+
+    def _missing_extra(self, variant: str) -> str | None:
+        """Why a variant cannot be prepared without an extra; None where it can."""
+        from shallows_papers.datasets.preparation.steps import STEPS
+
+        steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
+        extras = (STEPS[name].extra for step in steps for name in step if name in STEPS)
+        return next(filter(None, map(self._not_installed, extras)), None)
+
+    def _not_installed(self, extra: str | None) -> str | None:
+        return None if self.deployed else _not_installed(extra)
+
+    def extra_of_run(self, run: Run) -> str | None:
+        """The extra that a run needs."""
+        return self.configuration.methods[run.method].get("extra")
+
+    def extra_of_preparation(self, dataset: str, steps: Iterable[Mapping[str, Any]]) -> str | None:
+        """The extra that a preparation needs, for one of its steps or to generate the data."""
+        from shallows_papers.datasets.preparation.steps import STEPS
+
+        extras = (STEPS[name].extra for step in steps for name in step)
+        generator = self.catalogue[dataset].generator or {}
+        return next(filter(None, extras), None) or _EXTRA_OF_GENERATOR.get(generator.get("name"))
+
+    def _left_out(self, target: str, scale: str) -> str:
+        """Why some of a target's methods are not run at a scale."""
+        spec = self.target(target)
+        reasons = [spec["scales"][scale].get("left_out", "")]
+        for word, entry in spec["methods"].items():
+            extra = self.configuration.methods.get(entry["method"], {}).get("extra")
+            reasons += [f"{word} {reason}"] if (reason := self._not_installed(extra)) else []
+        return "; ".join(filter(None, reasons))
+
+    def _to_be_supplied(self, dataset: str) -> str | None:
+        from shallows_papers.datasets.download import supplied_files
+
+        entry, settings = self.catalogue.get(dataset), self.configuration.settings
+        # Below the folder from which the workflow runs, as all data are.
+        place = Path(settings["data"]) / "raw" / dataset
+        if entry is None or entry.state != "supplied" or supplied_files.is_there(entry, place, settings["mirror"]):
+            return None
+        return supplied_files.not_run(entry, place)
+
+    def size(self, dataset: str, variant: str) -> costs.Size:
+        """Sizes of prepared data, as known before it is prepared."""
+        if (dataset, variant) not in self._sizes:
+            steps = self.configuration.steps_of(variant)
+            self._sizes[dataset, variant] = self._size_after(self.catalogue[dataset], steps)
+        return self._sizes[dataset, variant]
+
+    @staticmethod
+    def _size_after(entry: Any, steps: list[dict[str, Any]]) -> costs.Size:
+        from shallows_papers.datasets import shape_after
+
+        return costs.Size(*shape_after(entry, steps), entry.n_classes or entry.n_targets)
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[str, str], costs.Size]:
+        return {}  # of the few data that thousands of runs share
+
+    def cost_of_preparation(self, dataset: str, variant: str) -> costs.Cost:
+        """What preparing a dataset takes, from its size before its steps and after them, with the nets it trains."""
+        entry, steps = self.catalogue[dataset], self.configuration.steps_of(variant)
+        rows = (entry.n_train or 0) + (entry.n_test or 0)
+        cost = costs.preparation(rows, entry.n_features or 1, self.size(dataset, variant))
+        for place in range(len(steps) - len(self.configuration.variants[variant]["steps"]), len(steps)):
+            if "net_features" in steps[place]:
+                net = costs.net_features(self._size_after(entry, steps[:place]), steps[place]["net_features"])
+                cost = costs.Cost(cost.seconds + net.seconds, max(cost.memory_bytes, net.memory_bytes))
+        return cost
+
+    def comparison(self, target: str, scale: str) -> dict[str, Any]:
+        """What comparing a target with its paper needs besides the measurements."""
+        spec = self.target(target)
+        paper = self.configuration.papers[spec["paper"]]
+        at = spec["scales"][scale]
+        sizes, absent = {}, self.absent(target, scale)
+        used = {run.method for run in self.runs_of(target, scale)}
+        makes_data, drawn = target_entry.drawn_data(self.configuration.methods, used)
+        for word, data in at["data"].items():
+            if word in absent:
+                continue
+            name, title, n_train, n_test = drawn, drawn, "", ""
+            if not drawn:
+                name, size = data["dataset"], self.size(data["dataset"], target_entry.variants(data)[0])
+                title, n_train, n_test = self.catalogue[name].title, size.n_train, size.n_test
+            sizes[word] = {"dataset": name, "title": title, "n_train": n_train, "n_test": n_test}
+        return {
+            "target": target,
+            "scale": scale,
+            "spec": {key: value for key, value in spec.items() if key != "scales"},
+            "paper": {"title": paper["title"], "citation": paper["citation"]},
+            "method": next(iter(spec["methods"])),
+            "default_sources": {
+                word: self.configuration.methods[entry["method"]].get("sources", {})
+                for word, entry in spec["methods"].items()
+            },
+            "series": [asdict(series) for series in self.series(target, scale)],
+            "published": self.configuration.published[target],
+            "printed": {one: self.configuration.published[one] for one in target_entry.printed_targets(spec)},
+            "sizes": sizes,
+            "makes_data": makes_data,
+            "missing": absent,
+            "left_out": self._left_out(target, scale),
+            "no_row": [f"{one['item']}: {one['why_not']}" for one in self.items.get(target, ()) if "why_not" in one],
+        }
+
+    def unscaled_cost(self, run: Run) -> tuple[str, costs.Cost]:
+        """The function of `costs` that counts a run, and what it gives, before the factors that were measured."""
+        model = self.configuration.methods[run.method].get("cost", "all_distances")
+        model = "timed_training" if run.unit == "seconds" else model
+        return model, costs.MODELS[model](self.size(run.dataset, run.variant), run.parameters, run.marks)
+
+
+#: The package that shows that an extra is installed.
+_PACKAGE_OF = {"nets": "torch"}
+_EXTRA_OF_GENERATOR = {"smiles_molecules": "chem"}
+
+
+def _not_installed(extra: str | None) -> str | None:
+    """Why something that needs an extra is not run; None where the extra is installed."""
+    if extra is None or importlib.util.find_spec(_PACKAGE_OF[extra]) is not None:
+        return None
+    return f"needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'"
+
+
+def _named(kind: str, name: str, known: Mapping[str, Any], scale: str) -> Any:
+    with placed(f"scale {scale}, {name}"):
+        return look_up(kind, name.rpartition("-")[2], known)
+
+
+def _chosen(kind: str, wanted: list[Any] | None, known: Mapping[str, Any]) -> list[str]:
+    for name in wanted or ():
+        look_up(kind, name, known)
+    return list(known if wanted is None else wanted)
+
+
+def _axes(
+    settings: Mapping[str, Any], wanted: Mapping[str, list[Any]]
+) -> Iterator[list[tuple[str, str, dict[str, Any]]]]:
+    """For each axis its values: (axis, word, parameters)."""
+    for axis in wanted:
+        look_up("setting", axis, settings)
+    for axis, choices in settings.items():
+        if isinstance(choices, str):
+            if axis not in wanted:
+                raise ConfigurationError(f"The axis {axis!r} has no values.")
+            yield [(axis, str(value), {choices: value}) for value in wanted[axis]]
+        else:
+            yield [(axis, str(word), choices[word]) for word in _chosen(axis, wanted.get(axis), choices)]
+
+
+def _changed(
+    changes: Mapping[str, Any],
+    spec: Mapping[str, Any],
+    method: str,
+    definition: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    task: str,
+) -> dict[str, Any]:
+    """The changed parameters of one method of a target: those for all methods that it has, then those for it alone."""
+    place = definition["call"].get(task) or definition["call"].get("any")
+    known = {*parameters, *((place and signatures.parameters(place)) or ())}
+    for_all = {name: value for name, value in changes.items() if name not in spec["methods"] and name in known}
+    return {**for_all, **changes.get(method, {})}
+
+
+def _check_changes(
+    target: str, spec: Mapping[str, Any], changes: Mapping[str, Any], methods: Mapping[str, Any]
+) -> None:
+    """Refuse changes of what no method of a target has, and of what tells the rows of its table apart."""
+    known, changed = set(spec["methods"]), dict[str, Any]()
+    for entry in spec["methods"].values():
+        known |= {*entry.get("parameters", {})}
+        for place in look_up("method", entry["method"], methods)["call"].values():
+            known |= {*(signatures.parameters(place) or ())}
+    for name, value in changes.items():
+        if name in spec["methods"] and not isinstance(value, Mapping):
+            raise ConfigurationError(
+                f"{name} is a method of {target}, and not a parameter. Write {{{name}: {{parameter: value}}}}."
+            )
+        changed |= value if name in spec["methods"] else {name: value}
+    for name in changed:
+        look_up(f"parameter or method of {target}", name, known)
+    for axis, choices in spec["settings"].items():
+        varied = {choices} if isinstance(choices, str) else set().union(*choices.values())
+        before = [] if isinstance(choices, str) else [digest(one) for one in choices.values()]
+        after = [] if isinstance(choices, str) else [digest({**one, **changed}) for one in choices.values()]
+        if varied & {*changed} and (isinstance(choices, str) or len({*after}) < len({*before})):
+            names = ", ".join(sorted(varied & {*changed}))
+            raise ConfigurationError(
+                f"The rows of {target} differ in {names} (its setting {axis!r}). A change would make them all the same."
+            )
+
+
+def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str) -> None:
+    """Check that what a method calls for a task has the parameters of a run."""
+    place = definition["call"].get(task) or definition["call"].get("any")
+    known = signatures.parameters(place) if place else None
+    for name in parameters if known is not None else ():
+        look_up(f"parameter of {place.partition(':')[2]}", name, known)

@@ -1,0 +1,208 @@
+"""The record of a run, ``record.json``, and its curve: written, read and checked, with the provenance of the run."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows_papers.datasets.files import replacing, write_json
+
+from ..identity import code
+
+SCHEMA_VERSION = 2
+SCHEMA_PATH = Path(__file__).with_name("record.schema.json")
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "snakemake", "cupy-cuda12x", "cupy-cuda13x", "torch")
+
+# Vector width that a processor's flags promise, and that OpenBLAS's cores use. Other cores are not judged.
+_FLAG_LEVELS = (("avx512bw", 3, "AVX-512"), ("avx2", 2, "AVX2"), ("avx", 1, "AVX"))
+_CORE_LEVELS = {
+    **dict.fromkeys(("skylakex", "cooperlake", "sapphirerapids"), 3),
+    **dict.fromkeys(("haswell", "zen", "excavator"), 2),
+    **dict.fromkeys(("sandybridge", "bulldozer", "piledriver", "steamroller"), 1),
+    **dict.fromkeys(("prescott", "core2", "penryn", "dunnington", "nehalem", "atom", "barcelona", "bobcat"), 0),
+}
+
+
+def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Check the record, and write ``curve.csv``, then the record; each gets its name only when it is whole."""
+    check(record)
+    folder = Path(folder)
+    rows = list(rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with replacing(folder / "curve.csv") as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_json(folder / "record.json", record)
+
+
+def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """A run's record and the rows of its curve."""
+    folder = Path(folder)
+    try:
+        record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ShallowsError(
+            f"{folder / 'record.json'} is no JSON: {error}. Delete it, to have it made again."
+        ) from None
+    with open(folder / "curve.csv", newline="", encoding="utf-8") as stream:
+        return record, list(csv.DictReader(stream))
+
+
+def check(record: Mapping[str, Any], place: str | Path = "") -> None:
+    """Check a record against its schema; one of another version is named as such, with its place."""
+    version, named = record.get("schema_version"), f"The record{f' in {place}' if str(place) else ''}"
+    if isinstance(version, int) and version != SCHEMA_VERSION:
+        raise ShallowsError(
+            f"{named} was left by another version of this package (its schema has version {version}, that of this "
+            f"package {SCHEMA_VERSION}), and results of two versions are not mixed. Move the folder of results away, "
+            "or name another with --config results=..., and run it again."
+        )
+    error = next(iter(_validator().iter_errors(record)), None)
+    if error is not None:
+        where, remedy = ".".join(map(str, error.path)), ". Delete it, to have it made again." if str(place) else ""
+        raise ShallowsError(f"{named} does not agree with its schema at {where or 'the top'}: {error.message}{remedy}")
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+
+
+def plain(value: Any) -> Any:
+    """A value in the types of JSON: NumPy's numbers become Python's, and what is not finite becomes text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(one) for one in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    return str(value)
+
+
+def made(
+    run: Mapping[str, Any], info: Mapping[str, Any], started: datetime, device: str, **found: Any
+) -> dict[str, Any]:
+    """The record of a run that ends now: what was asked, what is known of the data, what was found, and its provenance.
+
+    ``info`` is the record of the preparation; of what was found ``peak_memory_bytes`` may be left out.
+    """
+    of_data = ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
+    return plain(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "run": run,
+            "data": {name: info[name] for name in of_data},
+            "peak_memory_bytes": peak_memory(),
+            **found,
+            **provenance(device),
+            "started": started.isoformat(timespec="seconds"),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+    )
+
+
+def provenance(device: str = "cpu") -> dict[str, Any]:
+    """Code, packages, hardware and BLAS of this process for a record; of several GPUs that of ``"gpu:N"``."""
+    made_on = hardware(int(device.partition(":")[2] or 0))
+    return {"code": code.commit(), "packages": packages(), "hardware": made_on, "blas": blas()}
+
+
+@cache
+def packages() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on."""
+    from importlib import metadata
+
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+@cache
+def hardware(gpu: int = 0) -> dict[str, Any]:
+    """Processor, cores this process may use, main memory and, of the graphics processors, the one of a number."""
+    import psutil
+
+    from shallows import arrays
+
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "cpu": _cpu_field("model name") or platform.processor() or platform.machine(),
+        "cores": allowed,
+        "memory_bytes": psutil.virtual_memory().total,
+        "gpu": arrays.gpu_name(gpu),
+    }
+
+
+def blas() -> dict[str, Any]:
+    """The BLAS library under NumPy, and a warning where its core is older than the processor."""
+    import numpy as np  # noqa: F401  (loads the library that is looked for)
+    import threadpoolctl
+
+    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+    pool = min(pools, key=lambda pool: "numpy" not in pool["filepath"].lower(), default={})
+    core = pool.get("architecture")
+    return {
+        "library": pool.get("internal_api", "unknown"),
+        "version": pool.get("version"),
+        "core": core,
+        "threads": pool.get("num_threads"),
+        "warning": core_warning(core, (_cpu_field("flags") or "").split()),
+    }
+
+
+def core_warning(core: str | None, flags: Iterable[str]) -> str | None:
+    """A sentence where a BLAS core is older than the processor's instruction set, else None."""
+    flags = set(flags)
+    able = next(((level, name) for flag, level, name in _FLAG_LEVELS if flag in flags), None)
+    used = _CORE_LEVELS.get((core or "").lower())
+    if able is None or used is None or used >= able[0]:
+        return None
+    return (
+        f"The BLAS core {core} does not use {able[1]}, which this processor has: "
+        "products run at about half their speed. Unset OPENBLAS_CORETYPE where it is set."
+    )
+
+
+def _cpu_field(name: str) -> str | None:
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+    return None
+
+
+def reset_peak_memory() -> None:
+    """Begin to measure peak memory anew, where the system can (Linux), so that each run of a process has its own."""
+    with suppress(OSError), open("/proc/self/clear_refs", "w") as control:
+        control.write("5")
+
+
+def peak_memory() -> int:
+    """Most bytes of main memory held since :func:`reset_peak_memory`, or since the start of the process elsewhere."""
+    with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    from shallows import arrays
+
+    return arrays.peak_memory()

@@ -1,0 +1,85 @@
+"""Does one run, from prepared data to its record and curve; a run that was killed resumes."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import shutil
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
+from shallows_papers import datasets
+from shallows_papers.datasets import prepared as prepared_data
+
+from ..identity import code
+from . import batch_system, record, several_ranks
+from .calls import diverged
+from .job import Conditions, Job, key_of, name_of
+
+
+def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
+    """Do one run and leave its record, which is returned, and its curve; that a training diverges is a result.
+
+    Then remove its checkpoints, so that it is computed when asked again.
+    """
+    data = _data_of(job.prepared)
+    key = key_of(job.spec, data.info["sha256"])
+    folder = job.checkpoints / f"{job.spec['id']}-{key}"
+    # Before the clock, as it may import.
+    kind = code.KINDS_OF_RUN[job.spec["definition"]["runs"]]
+    do = several_ranks.train if conditions.ranks > 1 else pkgutil.resolve_name(kind)
+    record.reset_peak_memory()
+    started, clock = datetime.now(UTC), time.perf_counter()
+    try:
+        found = do(job, data, conditions, folder, key)
+    except TrainingInterrupted:
+        raise
+    except DivergenceError as error:
+        found = diverged(error)
+    except ShallowsError as error:
+        raise ShallowsError(f"{name_of(job.spec)}: {error}") from error
+    rows = found.pop("rows")
+    seconds = time.perf_counter() - clock + found.pop("seconds_before")
+    found["times"]["total"] = seconds
+    run = {name: one for name, one in job.spec.items() if name not in ("definition", "code")} | {"key": key}
+    device = str(found["effective"].get("device", conditions.device))
+    made = record.made(run, data.info, started, device, **found)
+    record.write(job.out, made, rows)
+    shutil.rmtree(folder, ignore_errors=True)
+    if "diverged" in made:
+        print(f"note: {name_of(job.spec)}: {made['diverged']} The cells of this run say so.", flush=True)
+        return made
+    final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())
+    resumed = f", resumed {made['resumes']} times" if made["resumes"] else ""
+    print(f"{name_of(job.spec)}: {final} ({seconds:.1f} s{resumed})", flush=True)
+    return made
+
+
+def _data_of(prepared: Path) -> datasets.Prepared:
+    """Prepared data; in a batch system, what another node has just written is waited for."""
+    record_path, arrays = prepared / prepared_data.RECORD, []
+    if record_path.exists():  # of them all, Snakemake looks for the record alone
+        names = json.loads(record_path.read_text(encoding="utf-8"))["arrays"]
+        arrays = [prepared / f"{name}.npy" for name in names]
+    batch_system.wait_for_files(arrays or [record_path])
+    try:
+        return datasets.load(prepared)
+    except EOFError:  # NumPy's word for a file of no bytes, as a full disk leaves it
+        empty = next((path for path in arrays if path.stat().st_size == 0), prepared)
+        raise ShallowsError(f"{empty} is empty. Prepare the dataset again.") from None
+
+
+def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
+    """Make a preconditioner as an artifact of its own."""
+    from shallows import spectrum
+
+    data = _data_of(prepared)
+    own = {"random_state": spec["seed"], "device": conditions.device}
+    made = spectrum.fit_preconditioner(data.x_train, **spec["parameters"], **own)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    made.save(out)
+    print(f"preconditioner {out.stem} ({made.seconds:.1f} s)", flush=True)

@@ -1,0 +1,247 @@
+"""The comparison on a user's own data: what is run, the paths of its files, and how the data are divided.
+
+This module is read whenever the workflow is parsed, so it imports nothing heavy and opens no data. What depends on
+them (the task, the number of rows) is decided by the jobs.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shallows_papers.datasets.user_data.request import Request, resolve
+
+from ..planning import costs
+from ..planning.configuration import Configuration, refuse_braces
+
+#: Stands in paths in place of a scale: a user's data have the size that they have.
+SCALE = "own"
+#: The two preparations: one to choose parameters with, which never sees a test row, and one to test with.
+PURPOSES = ("choose", "test")
+#: Name of the main table of a comparison.
+TARGET = "comparison"
+#: All tables in the order of the page, and those of them that have a picture.
+TABLES = (TARGET, "defaults", "predictions", "bandwidths")
+PICTURES = (TARGET, "predictions", "bandwidths")
+#: Files of up to so many times the size for which all seeds are used get three of them, larger ones get one.
+_FEWER = 10
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of methods on one user's dataset."""
+
+    request: Request  # the data file with the options of the comparison
+    methods: dict[str, Any]  # those that take part, as the configuration defines them
+    division: dict[str, Any]  # the shares and the most rows of each part of the data
+    seeds: tuple[int, ...]  # one for each division of the data into training and test rows
+    results: str  # the two folders of the configuration
+    data: str
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Comparison | None:
+        """The comparison that a configuration asks for, or None where it names no data."""
+        settings = configuration.settings
+        request = resolve(settings, configuration.root)
+        if request is None:
+            return None
+        for path in request.files:
+            refuse_braces(path)
+        methods = {name: method for name, method in configuration.methods.items() if "compare" in method}
+        seeds = tuple(settings["seeds"] or affordable(configuration.compare, request))
+        return cls(request, methods, configuration.compare, seeds, settings["results"], settings["data"])
+
+    @property
+    def stamp(self) -> str:
+        """Path of the description of the data, with the checksums of their files."""
+        return f"{self.data}/raw/{self.request.dataset}/verified.json"
+
+    def prepared(self, purpose: str, seed: int | str) -> str:
+        """Folder of data prepared for a purpose, divided by a seed."""
+        return f"{self.data}/prepared/{self.request.dataset}/seed{seed}/{purpose}"
+
+    def prepared_with_all_seeds(self, purpose: str) -> list[str]:
+        """Folders of data prepared for a purpose, one for each seed."""
+        return [self.prepared(purpose, seed) for seed in self.seeds]
+
+    @property
+    def preparations(self) -> list[str]:
+        """Folders of all preparations."""
+        return [path for purpose in PURPOSES for path in self.prepared_with_all_seeds(purpose)]
+
+    def below(self, path: str) -> str:
+        """A path below the folder of this comparison."""
+        return f"{self.results}/{SCALE}/{self.request.name}/{path}"
+
+    def outcome(self, method: str, seed: int | str) -> str:
+        """Path of the outcome of a method with a seed; the record of a method that was run is in the same folder."""
+        return self.below(f"runs/{method}/seed{seed}/outcome.json")
+
+    @property
+    def outcomes(self) -> list[str]:
+        """Paths of the outcomes of all methods with all seeds."""
+        return [self.outcome(method, seed) for method in self.methods for seed in self.seeds]
+
+    @property
+    def report(self) -> str:
+        """Path of the page."""
+        return self.below("report/index.html")
+
+    def tables(self, ending: str) -> list[str]:
+        """Paths of all tables in one form."""
+        return [self.below(f"tables/{name}.{ending}") for name in TABLES]
+
+    def pictures(self, ending: str) -> list[str]:
+        """Paths of all pictures in one form."""
+        return [self.below(f"figures/{name}.{ending}") for name in PICTURES]
+
+    @property
+    def model(self) -> str:
+        """Path of the saved model's ``model.json``; its other files are in the same folder."""
+        return self.below("model/model.json")
+
+    @property
+    def products(self) -> set[str]:
+        """Every file that can be asked for."""
+        made = {path for ending in ("csv", "json", "md", "html") for path in self.tables(ending)}
+        made |= {path for ending in ("svg", "png") for path in self.pictures(ending)}
+        return {self.report, self.stamp, self.model, *self.outcomes, *self.preparations, *made}
+
+    def is_ours(self, method: str) -> bool:
+        """Whether a method is an estimator of this package, which takes a device and a budget of memory."""
+        return self.methods[method]["runs"] == "estimator"
+
+    def cost(self, method: str, choose: str | Path | Sequence[str], test: str | Path | Sequence[str]) -> costs.Cost:
+        """The estimate of a method with all seeds, one after the other, by the folders of the two preparations.
+
+        See `cost`; the size of a user's data is known when they are prepared, not before. All divisions have one size.
+        """
+        folders = (paths if isinstance(paths, (str, Path)) else paths[0] for paths in (choose, test))
+        of_one = cost(self.methods[method], *folders)
+        return replace(of_one, seconds=len(self.seeds) * of_one.seconds)
+
+    def largest_cost(self, prepared: str | Path) -> costs.Cost:
+        """The largest estimate of any method for one fit, for the job that saves a model before it is known which."""
+        each = [cost(method, prepared, prepared) for method in self.methods.values()]
+        return costs.Cost(max(one.seconds for one in each), max(one.memory_bytes for one in each))
+
+    def specs(self, method: str) -> list[dict[str, Any]]:
+        """Parameters of choosing, fitting and testing one method, for each seed."""
+        return [
+            {"dataset": self.request.dataset, "method": method, "seed": seed, "definition": self.methods[method]}
+            for seed in self.seeds
+        ]
+
+
+def affordable(division: Mapping[str, Any], request: Request) -> list[int]:
+    """The seeds that the size of a user's files allows: all, three, or one; one where the test rows are given.
+
+    By the bytes, since the rows are not counted when the workflow is planned.
+    """
+    if request.test_file:
+        return division["seeds"][:1]
+    megabytes = sum(Path(path).stat().st_size for path in request.files) / 1e6
+    if megabytes <= division["megabytes"]:
+        return division["seeds"]
+    return division["seeds"][: 3 if megabytes <= _FEWER * division["megabytes"] else 1]
+
+
+def steps(
+    description: Mapping[str, Any], purpose: str, division: Mapping[str, Any], seed: int = 0
+) -> list[dict[str, Any]]:
+    """The steps of the preparation for a purpose, "choose" or "test".
+
+    For choosing, the test rows are taken away first, and then some of the others are held out. The division says the
+    shares of rows, ``test`` and ``validation``, and ``rows``, the most rows to choose with and to choose by.
+    """
+    entry = description["entry"]
+    n, todo = entry["n_train"], []
+    if not has_test_rows(description):
+        n_test = n_held_out(division["test"] * n, entry["n_classes"])
+        todo.append({"split": {"n": n_test, "seed": 2 * seed}})
+        n -= n_test
+    if purpose == "choose":
+        todo += validation_steps(n, entry["n_classes"], division, 2 * seed + 1)
+    return todo + feature_steps(description)
+
+
+def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
+    """The steps that hold out some of n training rows to choose parameters by, and limit the others."""
+    n_validation = n_held_out(division["validation"] * n, n_classes, division["rows"])
+    todo: list[dict[str, Any]] = [{"split": {"n": n_validation, "seed": seed}}]
+    if n - n_validation > division["rows"]:
+        todo.append({"subset": {"n_train": max(division["rows"], n_classes), "seed": seed}})
+    return todo
+
+
+def n_held_out(wanted: float, n_classes: int, most: int | None = None) -> int:
+    """How many rows are held out: about as many as wanted, at most ``most``, and at least one of each class."""
+    return max(1, n_classes, min(round(wanted), most or round(wanted)))
+
+
+def has_test_rows(description: Mapping[str, Any]) -> bool:
+    """Whether a user's files have test rows of their own."""
+    entry = description["entry"]
+    return bool(entry["n_test"]) or "x_test" in entry["options"].get("layout", {})
+
+
+def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The steps that make scaled numbers of the columns, learned from the training rows."""
+    entry = description["entry"]
+    todo: list[dict[str, Any]] = []
+    if description["missing"]:
+        todo.append({"impute": {"strategy": description["request"]["missing"]}})
+    if description["scaling"] == "zscore":
+        todo.append({"zscore": {"numeric_only": True}})
+    elif description["scaling"] == "unit":
+        todo.append({"unit": {"range": description["range"]} if description["range"] else {}})
+    if entry["categorical"]:
+        todo.append({"one_hot": {}})
+    if entry["task"] == "regression":
+        todo.append({"center_target": {"scale": True}})
+    return todo
+
+
+def prepare(
+    stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None, seed: int = 0
+) -> None:
+    """Prepare a user's data, divided by a seed, for the purpose that is the name of the folder `out`."""
+    from shallows_papers import datasets
+    from shallows_papers.datasets.user_data.describe import dataset_of
+
+    out = Path(out)
+    description = json.loads(Path(stamp).read_text(encoding="utf-8"))
+    datasets.prepare(dataset_of(description), stamp, out, steps(description, out.name, division, seed), memory)
+
+
+def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) -> costs.Cost:
+    """Estimate what a method needs with all its trials, by the folders of the two preparations."""
+    sizes = [_size(path) for path in (choose, test)]
+    compare = definition["compare"]
+    # A pass of doubly stochastic gradients has some seven steps, by which their cost is counted.
+    per_epoch = 7 if definition.get("marks") == "iteration" else 1
+    marks = tuple(per_epoch * epochs for epochs in compare.get("epochs", ()))
+    n_trials = math.prod(map(len, compare.get("choose", {}).values()))
+    n_trials *= len(compare.get("bandwidth", {}).get("values", [None]))
+    if most := compare.get("most_rows"):
+        sizes = [replace(size, n_train=min(size.n_train, most)) for size in sizes]
+    if definition["runs"] == "estimator":
+        found = [costs.MODELS[definition["cost"]](size, definition.get("parameters", {}), marks) for size in sizes]
+    else:
+        found = [costs.any_estimator(size, holds_matrix="bandwidth" in compare) for size in sizes]
+    seconds = n_trials * found[0].seconds + found[1].seconds
+    return costs.Cost(seconds, max(one.memory_bytes for one in found))
+
+
+def _size(path: str | Path) -> costs.Size:
+    if not Path(path).is_dir():  # Snakemake estimates the job later where an error names one of its inputs
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    info = json.loads((Path(path) / "prepared.json").read_text(encoding="utf-8"))
+    n_outputs = len(info.get("classes") or []) or math.prod(info["arrays"]["y_train"]["shape"][1:])
+    return costs.Size(info["n_train"], info["n_test"], info["n_features"], n_outputs)

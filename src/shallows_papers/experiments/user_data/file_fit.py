@@ -1,0 +1,209 @@
+"""An estimator of this package fitted to a user's file and saved with its preparation, by one process or by several."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import MissingExtraError, ShallowsError, UnknownNameError
+
+try:
+    import yaml
+except ModuleNotFoundError:
+    raise MissingExtraError("data", "A model of your own file") from None
+
+from shallows import estimators
+from shallows.distributed import ranks
+from shallows.training import Checkpoint
+from shallows_papers.datasets.user_data import describe, request
+from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
+from shallows_papers.datasets.user_data.new_rows import columns_of
+
+from . import saved_model
+from .comparison import feature_steps
+from .final_model import about_model
+
+#: What is said of a file, as in a comparison.
+SETTINGS = tuple(name for name in request.SETTINGS if name != "test_file")
+KINDS = {"classification": "Classifier", "regression": "Regressor"}
+
+
+def fit_file(
+    file: str | Path,
+    out: Path | None,
+    method: str,
+    parameters: Mapping[str, Any],
+    options: Mapping[str, Any],
+    checkpoints: Path | None = None,
+) -> str | None:
+    """Fit an estimator to all rows of a file and save it; processes that were started together share the work.
+
+    ``method`` is the name of an estimator without Classifier and Regressor; ``options`` are ``target``, ``task``,
+    ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model in the
+    working folder, which must not be the model of another file. A training that was interrupted goes on from the folder
+    of ``checkpoints``. The first process returns a sentence that says what was done.
+    """
+    together = ranks.n_started() > 1
+    with ranks.Ranks() if together else nullcontext() as processes:
+        first = processes is None or processes.rank == 0
+        try:
+            with nullcontext() if processes is None else processes.ending_together():
+                return _fit_file(file, out, method, parameters, options, checkpoints, processes, first)
+        except ShallowsError:
+            if first:
+                raise
+            sys.exit(2)  # the first process says what was wrong
+
+
+def parameters_of(words: list[str]) -> dict[str, Any]:
+    """Parameters that were written as ``name=value``, the values as YAML reads them."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise ShallowsError(f"A parameter is given as name=value, such as max_epochs=5, not {word!r}.")
+        try:
+            found[name] = None if value == "None" else yaml.safe_load(value)
+        except yaml.YAMLError:
+            found[name] = value
+        # YAML takes 1e-3 for a text.
+        if isinstance(found[name], str):
+            try:
+                found[name] = float(value)
+            except ValueError:
+                continue
+    return found
+
+
+def options_of(words: list[str]) -> dict[str, Any]:
+    """Options that were written as ``name=value``: a target is a number, a name or a range, and no list of words."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in SETTINGS:
+            raise ShallowsError(
+                f"{UnknownNameError('setting of a file', name, SETTINGS)} A parameter of the method is given by --set "
+                f"{word}."
+            )
+        if name in found:
+            raise ShallowsError(f"The setting {name} is given twice. Give it once.")
+        if name == "missing" or value.startswith("["):
+            found |= parameters_of([word])
+        else:
+            found[name] = int(value) if name == "target" and re.fullmatch(r"-?\d+", value) else value
+    return found
+
+
+def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
+    """The unfitted estimator of a method for a task; an unknown method, task or parameter is refused."""
+    families = {
+        name.removesuffix(kind) for name in estimators.__all__ for kind in KINDS.values() if name.endswith(kind)
+    }
+    if method not in families:
+        raise UnknownNameError("method", method, families)
+    kind = getattr(estimators, method + KINDS[task], None)
+    if kind is None:
+        raise ShallowsError(f"{method} is not for {task}.")
+    known = inspect.signature(kind).parameters
+    if parameters.get("kernel") == "precomputed":
+        raise ShallowsError(
+            "kernel=precomputed takes a matrix of kernel values, and a file holds points. Name a kernel."
+        )
+    for name in parameters:
+        if name not in known:
+            raise UnknownNameError(f"parameter of {kind.__name__}", name, known)
+    return kind(**{"random_state": 0, **parameters} if "random_state" in known else parameters)
+
+
+def _fit_file(
+    file: str | Path,
+    out: Path | None,
+    method: str,
+    parameters: Mapping[str, Any],
+    options: Mapping[str, Any],
+    checkpoints: Path | None,
+    processes: ranks.Ranks | None,
+    first: bool,
+) -> str | None:
+    with tempfile.TemporaryDirectory() as place:
+        stamp = Path(place) / "verified.json"
+
+        def described() -> dict[str, Any]:
+            return describe.write(request.resolve({"dataset": str(file), **options}), stamp)
+
+        description = described() if processes is None else processes.on_first(described)
+        estimator = estimator_of(method, description["entry"]["task"], parameters)
+        fitted_to = {"file": description["files"][0]["path"], "sha256": description["files"][0]["sha256"]}
+        out = _folder_of_model(Path(file), out, fitted_to)
+        if first:
+            print(with_options(description["told"].replace(describe.HELD_OUT, "")), flush=True)
+        preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
+    given = {}
+    if checkpoints is not None:
+        if "checkpoint" not in inspect.signature(estimator.fit).parameters:
+            raise ShallowsError(f"{type(estimator).__name__} keeps no checkpoints: leave --checkpoints out.")
+        # Another target, or other words for missing values, would be another training.
+        key = [description["files"][0]["sha256"], type(estimator).__name__, repr(sorted(parameters.items()))]
+        key.append(json.dumps([description["entry"]["options"], description["request"]["missing"]]))
+        given["checkpoint"] = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
+    try:
+        if processes is None:
+            estimator.fit(x, y, **given)
+        else:
+            from shallows import distributed
+
+            distributed.fit(estimator, x, y, **given)
+    except ShallowsError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
+        raise ShallowsError(
+            f"{type(estimator).__name__} could not be fitted to {file}"
+            + "".join(f" with {name}={value!r}" for name, value in parameters.items())
+            + f": {error or type(error).__name__}"
+        ) from error
+    if not first:
+        return None
+    about = about_model(
+        description,
+        x.shape[0],
+        label=type(estimator).__name__,
+        parameters=" ".join(f"{name}={value}" for name, value in parameters.items()),
+        measured="not tested on held-out rows",
+        fitted_to=fitted_to,
+    )
+    replaced = " in place of the model that was there" if (out / saved_model.NAME).exists() else ""
+    saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), out)
+    by = f" by {processes.size} processes" if processes else ""
+    return (
+        f"{about['label']} was fitted to all {x.shape[0]:,} rows{by} and saved{replaced}. To predict new rows: "
+        f"shallows predict {out.as_posix()} new.csv"
+    )
+
+
+def _folder_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str]) -> Path:
+    """The folder of the model; the default one must not hold the model of another file."""
+    if out is not None:
+        return out
+    out = Path(f"{file.name.partition('.')[0]}.model")
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        before = json.loads((out / saved_model.NAME).read_text(encoding="utf-8"))["about"]["fitted_to"]
+        if before["file"] != fitted_to["file"] and before["sha256"] != fitted_to["sha256"]:
+            raise ShallowsError(
+                f"{out} is the model of {before['file']}. Name another folder for this one: --out NAME; or --out {out} "
+                "to replace it."
+            )
+    return out
+
+
+def with_options(text: str) -> str:
+    """Rewrite settings of the workflow in a text, such as ``missing=median``, as options of a command."""
+    text = re.sub(r"\b(target|task|missing)=(?=\w)", r"--\1 ", text)
+    return text.replace("na_values=", "--na-values ")

@@ -1,0 +1,85 @@
+"""The recommended method, fitted to all training rows of a user's file and saved with its preparation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows_papers.datasets.user_data import describe
+from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
+from shallows_papers.datasets.user_data.new_rows import columns_of
+
+from ..running.job import Conditions
+from . import saved_model
+from .comparison import feature_steps
+from .method_results import MethodResult, read
+from .recommendation import error, recommend
+from .trials import Method, bandwidth_parameter, median_distance
+
+
+def write(
+    outcomes: Iterable[str | Path],
+    stamp: str | Path,
+    prepared: str | Path,
+    out: str | Path,
+    methods: Mapping[str, Any],
+    conditions: Conditions,
+) -> None:
+    """Fit the recommended method to all training rows, the test rows of the comparison among them, and save it.
+
+    Its parameters are those with the best mean validation score over the divisions; a bandwidth stays the same multiple
+    of the median distance. One preparation tells whether the arrays are sparse.
+    """
+    description = describe.read(stamp)
+    results = read(outcomes, description)
+    recommendation = recommend(results)
+    if recommendation is None:
+        raise ShallowsError("No method could be run on these data, so there is no model to save.")
+    one, folder = recommendation.chosen, Path(out).parent
+    sparse = bool(json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))["sparse"])
+    preparation, x, y = fit_preparation(description, feature_steps(description), sparse, folder)
+    definition = methods[one.method]
+    method = Method(definition, results.task, one.seeds[0], conditions)
+    estimator = method.make(parameters_of(one, definition, x))
+    estimator.fit(x, y)
+    measured = f"{error(results, one)} on held-out rows"
+    about = about_model(description, x.shape[0], label=one.label, parameters=one.choice, measured=measured)
+    saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), folder)
+    chosen = f" with {one.choice}" if one.choice else ""
+    print(
+        f"{one.label}{chosen} was fitted to all {x.shape[0]:,} rows and saved. To predict new rows: shallows predict "
+        f"{folder.as_posix()} new.csv",
+        flush=True,
+    )
+
+
+def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> dict[str, Any]:
+    """The parameters of the choice that did best, with the bandwidth for these rows."""
+    wanted, seed = one.choice, one.seeds[0]
+    trial = next(trial for trial in one.records[0]["selection"]["trials"] if trial["words"] == wanted)
+    given = dict(trial["parameters"])
+    if "factor" in trial:
+        given |= bandwidth_parameter(definition, trial["factor"], median_distance(x, seed))
+    if "epochs" in trial:
+        given["max_epochs"] = trial["epochs"]
+    return given
+
+
+def about_model(description: Mapping[str, Any], n_train: int, **more: Any) -> dict[str, Any]:
+    """What a saved model says of itself, by the description of its data and what else is given."""
+    entry = description["entry"]
+    known = {"title": entry["title"], "task": entry["task"], "targets": target_names(description)}
+    return {**known, "n_train": int(n_train), **more}
+
+
+def target_names(description: Mapping[str, Any]) -> list[str]:
+    """The names of the targets; of files without names ``target``, or ``target 1`` and so on."""
+    entry = description["entry"]
+    options, width = entry["options"], entry["n_targets"]
+    names = options["layout"].get("names") if "features" in options else None
+    if names and options["layout"]["named"]:
+        return [names[place] for place in options["targets"]]
+    return ["target"] if width == 1 else [f"target {place + 1}" for place in range(width)]

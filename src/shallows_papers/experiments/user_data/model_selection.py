@@ -1,0 +1,181 @@
+"""One method on a user's data: its parameters chosen on a validation part, its error measured on the test part once."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.utils.atomic import replacing
+from shallows_papers import datasets
+from shallows_papers.datasets.files import write_json
+
+from ..identity import code
+from ..planning.runs import digest, fixed_parameters
+from ..running import record
+from ..running.calls import model_sha256, seconds_by_phase
+from ..running.job import Conditions
+from .comparison import SCALE, TARGET
+from .operation_counts import count_operations
+from .prediction_scores import SCORES, error_in_units, metric_of, reported, score, target_scale
+from .trials import Method
+
+
+def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
+    """Choose a method's parameters, fit it on all training rows, test it, write and return ``outcome.json``.
+
+    The specification is one of `Comparison.specs`. Beyond that, ``scale`` and ``target`` are written into the record,
+    with ``defaults`` False the fit at the defaults of the method's class is left out, and with ``processor_seconds``
+    times are those of the processor, but for a fit on a GPU. The test part of ``choose`` is the validation part. Where
+    the method was run, its record and ``predictions.npz`` lie beside the outcome: ``true`` and ``predicted`` of the
+    test rows, numbers of ``classes`` or in the units of the target. Else the outcome has the ``reason``.
+    """
+    definition = spec["definition"]
+    for name in ("record.json", "curve.csv", "predictions.npz"):  # of an earlier run
+        (out / name).unlink(missing_ok=True)
+    data = datasets.load(test)
+    task = data.info["task"]
+    outcome = {"method": spec["method"], "label": definition["label"], "seed": spec["seed"]}
+    outcome["has_part"] = task in definition["call"] or "any" in definition["call"]
+    reason = unsuitable(definition, data.info)
+    if reason is None:
+        try:
+            _run(spec, datasets.load(choose), data, out, conditions)
+        except TrainingInterrupted:
+            raise
+        except Exception as error:  # One method that fails must not end the comparison of the others.
+            if not isinstance(error, ShallowsError):
+                traceback.print_exc()
+            reason = f"it failed: {error or type(error).__name__}"
+    outcome |= {"reason": reason} if reason else {"record": "record.json"}
+    if reason:
+        print(f"{definition['label']}: not run: {reason}", flush=True)
+    write_json(out / "outcome.json", outcome)
+    return outcome
+
+
+def unsuitable(definition: Mapping[str, Any], info: Mapping[str, Any]) -> str | None:
+    """Why a method is not run on such data, or None where it is."""
+    rules, task = definition["compare"], info["task"]
+    if task not in definition["call"] and "any" not in definition["call"]:
+        return f"it is not for {task}"
+    shape = info["arrays"]["y_train"]["shape"]
+    n_targets = shape[1] if len(shape) > 1 else 1
+    if n_targets > rules.get("most_targets", n_targets):
+        return f"it has {rules['most_targets']} target at a time, and there are {n_targets}"
+    if info["n_train"] > rules.get("most_rows", info["n_train"]):
+        why = f": {rules['why']}" if "why" in rules else ""
+        return f"it is run on up to {rules['most_rows']:,} training rows, and there are {info['n_train']:,}{why}"
+    return None
+
+
+def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions: Conditions) -> None:
+    definition, seed, task = spec["definition"], spec["seed"], data.info["task"]
+    record.reset_peak_memory()
+    started, clock, processor = datetime.now(UTC), time.perf_counter(), time.process_time()
+    method = Method(definition, task, seed, conditions)
+    trials = [done for trial in method.candidates(choose.x_train) for done in method.tried(trial, choose)]
+    finite = [trial for trial in trials if np.isfinite(trial.score)]
+    if not finite:
+        raise ShallowsError(next((trial.problem for trial in trials if trial.problem), "no choice gave a finite score"))
+    best = min(finite, key=lambda trial: trial.score)
+    choosing = time.perf_counter() - clock, time.process_time() - processor
+    epochs = [best.epochs] if best.epochs else []
+    fitted = method.fit(best.parameters, epochs, data)
+    measured = {metric_of(task, "test"): reported(task, score(task, fitted.predictions, data.y_test))}
+    measured |= error_in_units(task, fitted.predictions, data)
+    final = {metric_of(task, "validation"): reported(task, best.score), **measured}
+    effective = {"device": "cpu", **getattr(fitted.estimator, "effective_params_", {})}
+    seconds = fitted.fit_seconds, fitted.predict_seconds, choosing[0]
+    if spec.get("processor_seconds") and "gpu" not in str(effective["device"]):
+        seconds = *fitted.processor_seconds, choosing[1]
+    final |= dict(zip(("fit_seconds", "predict_seconds", "choice_seconds"), seconds, strict=True))
+    n_bytes = model_bytes(fitted.estimator)
+    final["model_kilobytes"] = n_bytes / 1000
+    final["million_operations"] = count_operations(fitted.estimator, data.x_train, data.x_test, n_bytes / 8) / 1e6
+    if len(trials) > 1 and spec.get("defaults", True):
+        final |= _at_defaults(replace(method, definition={"call": definition["call"]}), definition["label"], data)
+    parameters = {**fixed_parameters(definition, task), **best.parameters}
+    parameters |= {"epochs": best.epochs} if best.epochs else {}
+    sums = data.info["sha256"], choose.info["sha256"]
+    run = {
+        "id": digest(spec["dataset"], spec["method"], seed),
+        "target_ids": [spec.get("target", TARGET)],
+        "scale": spec.get("scale", SCALE),
+        "dataset": spec["dataset"],
+        "variant": "test",
+        "method": spec["method"],
+        "parameters": parameters,
+        "seed": seed,
+        "marks": epochs,
+        "key": digest(spec, *sums, code.digest_of_comparison(definition), length=16),
+    }
+    times = seconds_by_phase({"training": fitted.fit_seconds, "evaluation": fitted.predict_seconds})
+    made = record.made(
+        run,
+        data.info,
+        started,
+        effective["device"],
+        effective=effective,
+        metrics={"final": final, "marks": []},
+        selection={
+            "n_train": choose.info["n_train"],
+            "n_validation": choose.info["n_test"],
+            "sha256": choose.info["sha256"],
+            "score": SCORES[task],
+            "chosen": best.words,
+            "trials": [trial.as_data() for trial in trials],
+        },
+        model={"sha256": model_sha256(fitted.estimator)},
+        times={**times, "total": time.perf_counter() - clock},
+        resumes=0,
+        rollbacks=getattr(fitted.estimator, "n_rollbacks_", 0),
+    )
+    _write_predictions(out / "predictions.npz", task, fitted.predictions, data)
+    record.write(out, made, [{"metric": name, "value": value} for name, value in final.items()])
+    scores = ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
+    chosen = f" with {best.words}" if best.words else ""
+    print(f"{definition['label']}: {scores}{chosen} ({time.perf_counter() - clock:.1f} s)", flush=True)
+
+
+def _at_defaults(method: Method, label: str, data: Any) -> dict[str, float]:
+    """The score of the method's class without any parameter; nothing, with a line in the log, if it fails."""
+    try:
+        fitted = method.fit({}, [], data)
+    except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
+        print(f"{label}: the fit at the defaults failed: {error}", flush=True)
+        return {}
+    found = reported(method.task, score(method.task, fitted.predictions, data.y_test))
+    return {metric_of(method.task, "default"): found, "default_seconds": fitted.fit_seconds}
+
+
+def model_bytes(estimator: Any) -> int:
+    """The bytes of a fitted estimator as pickle would write it, a measure that is the same for every package.
+
+    Support vectors and centres count as the training rows that they are; features that are drawn again from their seed
+    count the seed alone.
+    """
+    written: list[int] = []
+    file = SimpleNamespace(write=lambda content: written.append(memoryview(content).nbytes))  # which keeps nothing
+    pickle.Pickler(file, protocol=5).dump(estimator)
+    return sum(written)
+
+
+def _write_predictions(path: Path, task: str, predictions: np.ndarray, data: Any) -> None:
+    truth = np.asarray(data.y_test)
+    predicted = predictions.reshape(truth.shape)
+    if task == "regression":
+        mean, scale = target_scale(data.info)
+        truth, predicted = truth * scale + mean, predicted * scale + mean
+    with replacing(path) as partial, open(partial, "wb") as file:
+        classes = np.asarray(data.info["classes"] or [], dtype=str)
+        np.savez_compressed(file, true=truth, predicted=predicted, classes=classes)

@@ -1,0 +1,35 @@
+"""Small neural nets, for the comparisons of the papers on doubly stochastic gradients (extra ``nets``: PyTorch).
+
+Those papers compare their methods with nets: convolutional nets, trained jointly; two fully connected layers on the
+features of such a net ("fixed"); and a fully connected net for molecules. `transform` returns the features of a net's
+last pooling layer, and the preparation step ``net_features`` makes a dataset of them.
+
+PyTorch is imported when a net is first used. Weights and whatever else is random come from `shallows.streams`, and
+training goes through `shallows.training`, so that curves, checkpoints and the watch for divergence are those of every
+other method.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shallows.utils.lazy_tables import LazyTable
+
+from .architectures import ARCHITECTURES, Architecture
+
+if TYPE_CHECKING:
+    from .net_classifier import NeuralNetClassifier
+    from .net_regressor import NeuralNetRegressor
+
+_MODULES = LazyTable(
+    "neural net",
+    __name__,
+    {"NeuralNetClassifier": ".net_classifier", "NeuralNetRegressor": ".net_regressor"},
+)
+"""The modules of the names that are loaded at their first use. Editors and type checkers read the imports above."""
+
+__all__ = ["ARCHITECTURES", "Architecture", "NeuralNetClassifier", "NeuralNetRegressor"]
+
+
+def __getattr__(name: str) -> Any:
+    return _MODULES.attribute(name)

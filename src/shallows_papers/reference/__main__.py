@@ -1,0 +1,85 @@
+"""``python -m shallows_papers.reference collect|crate|judge|list|report|verify --scale SCALE [TARGET ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from shallows.errors import ShallowsError
+from shallows.utils.output import reader_may_leave
+from shallows_papers.experiments.planning.configuration import SCALES, load
+
+#: Where the repository keeps them, below the folder of the project.
+REFERENCE = Path("results/reference")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one of the commands; 1 where a number drifted, nothing could be compared, or something is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m shallows_papers.reference", description=__doc__)
+    parser.add_argument("command", choices=("collect", "crate", "judge", "list", "report", "verify"))
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
+    parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
+    parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
+    parser.add_argument("--reference", type=Path, default=REFERENCE, help="(default: %(default)s)")
+    parser.add_argument("--older", action="store_true", help="collect runs of other code than the present one too")
+    parser.add_argument("--out", type=Path, help="folder of a crate (default: crate/<scale> beside the results)")
+    parser.add_argument("--agent", help="who ran the workflow, as a crate is to say it")
+    options = parser.parse_intermixed_args(arguments)
+    try:
+        with reader_may_leave():
+            return _run(options)
+        return 0
+    except ShallowsError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
+    reference = options.reference / options.scale
+    if options.command == "verify":
+        from . import agreement, folder
+
+        found = agreement.verify(results, reference, options.targets)
+        print(*agreement.report(found, folder.read_index(reference)), sep="\n")
+        agreement.write_csv(found, results / "verification.csv")
+        print(f"Every number: {results / 'verification.csv'}")
+        return 0 if found.holds else 1
+    for line in _do(options, results, reference):
+        print(line, flush=True)
+    return 0
+
+
+def _do(options: argparse.Namespace, results: Path, reference: Path) -> Iterable[str]:
+    """Do what a command asks for; returns what it says, some of it while it works."""
+    if options.command == "list":
+        from . import folder
+
+        return folder.lines(folder.read_index(reference))
+
+    from shallows_papers.experiments.planning.plan import Plan
+
+    # What the reference holds is judged and drawn alike, whatever extras are installed here.
+    plan = Plan.load(".", deployed=options.command != "collect" or options.older)
+    if options.command == "report":
+        from .drawing import draw
+
+        return [f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}"]
+    if options.command == "crate":
+        from . import crate
+
+        out = options.out or results.parent / "crate" / options.scale
+        return [f"The crate: {crate.write(plan, options.scale, results, out, options.agent).resolve()}"]
+    if options.command == "collect":
+        from .collection import collect
+
+        return collect(plan, options.scale, results, reference, options.targets, older=options.older)
+    from .judging import judge
+
+    return judge(plan, options.scale, reference, options.targets)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

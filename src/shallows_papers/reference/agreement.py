@@ -1,0 +1,232 @@
+"""A user's own results compared with the reference, target by target, with a report of what drifted."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import UnknownNameError
+from shallows_papers.datasets.files import replacing
+from shallows_papers.experiments.comparing.table_rows import Row, read_rows
+from shallows_papers.experiments.comparing.uncertainty import standard_error
+
+from . import folder
+
+#: Standard errors by which two means over seeds may differ. Both sides have the same seeds and test points, so that
+#: chance enters far less than this: of 1,225 numbers that one machine computed with two sets of OpenBLAS's kernels
+#: (SkylakeX and Haswell), 1,134 were equal to eight digits, and no other used more than a hundredth of its margin.
+STANDARD_ERRORS = 2.0
+RELATIVE = 0.01  # share of a number by which it may differ beside that, for what rounding adds
+RELATIVE_ALONE = 0.02  # share where nothing tells the spread: one repetition of something that is not counted
+FLOOR = 1e-6  # share of the largest value of a metric in its table below which differences are rounding
+SMALLEST = 1e-12  # where all values of a metric are smaller than this, it is the rounding of double precision
+
+AGREES, DRIFTED, MISSING, LEFT_OUT = "agrees", "drifted", "missing", "left out"
+
+_KEY = ("dataset", "method", "setting", "metric")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one number."""
+
+    key: tuple[str, ...]  # dataset, method, setting, metric
+    #: one of the four above: missing stands in the reference alone, left out is a time or what was reached in a time
+    state: str
+    reference: float | None = None  # the two means
+    here: float | None = None
+    margin: float | None = None  # how far they may lie apart
+    why: str = ""  # of what the margin is made, or why the number is missing
+    verdicts: tuple[str, str] = ("", "")  # in the reference and here
+
+    def __str__(self) -> str:
+        place = " · ".join(filter(None, self.key))
+        if self.state == MISSING:
+            return f"{place}: {self.reference:.6g} in the reference, missing here ({self.why})"
+        return (
+            f"{place}: {self.here:.6g} here, {self.reference:.6g} in the reference; they may lie {self.margin:.3g} "
+            f"apart ({self.why})"
+        )
+
+
+def compare(
+    reference: Sequence[Row],
+    here: Sequence[Row],
+    *,
+    of_the_machine: Sequence[str] = (),
+    timed_runs: Sequence[str] = (),
+) -> Iterator[Finding]:
+    """Compare the rows of a target's reference with those of the same target on another machine, number by number.
+
+    Rows that the reference has not are passed over; metrics ``of_the_machine`` are times, and ``timed_runs`` identifies
+    runs that were evaluated after so many seconds.
+    """
+    found = dict(zip(_keys(here), here, strict=True))
+    largest: Counter[str] = Counter()
+    for row in reference:
+        if row.measured_mean is not None and math.isfinite(row.measured_mean):
+            largest[row.metric] = max(largest[row.metric], abs(row.measured_mean))
+    for key, row in zip(_keys(reference), reference, strict=True):
+        value, own = row.measured_mean, found.get(key)
+        if value is None:
+            continue
+        if row.metric in of_the_machine or set(row.records) & set(timed_runs):
+            yield Finding(key[:4], LEFT_OUT, value)
+        elif own is None or own.measured_mean is None:
+            yield Finding(key[:4], MISSING, value, why=own.reason if own and own.reason else "no such row")
+        elif (row.n_train, row.n_test) != (own.n_train, own.n_test):
+            sizes = f"on {own.n_train}+{own.n_test} points here, {row.n_train}+{row.n_test} there"
+            yield Finding(key[:4], DRIFTED, value, own.measured_mean, 0.0, sizes)
+        else:
+            margin, why = margin_between(row, own, largest[row.metric])
+            both_nan = math.isnan(value) and math.isnan(own.measured_mean)
+            is_near = both_nan or math.isclose(value, own.measured_mean, rel_tol=0.0, abs_tol=margin)
+            state = AGREES if is_near else DRIFTED
+            yield Finding(key[:4], state, value, own.measured_mean, margin, why, (row.verdict, own.verdict))
+
+
+def margin_between(reference: Row, here: Row, largest: float) -> tuple[float, str]:
+    """How far the means of two rows may lie apart, and of what that is made.
+
+    A fact, such as a size, is to be the same. For all else it is `STANDARD_ERRORS` times √(s₁²/n₁ + s₂²/n₂ + c²) and a
+    share of the number. There s are the standard deviations over n repetitions, and c is, for an error in percent, its
+    standard error by the test points on which both are counted. ``largest`` is the largest finite absolute value of the
+    metric in the reference's table.
+    """
+    value, parts, variance = reference.measured_mean, [], 0.0
+    if reference.evidence == "fact":
+        return max(FLOOR * largest, SMALLEST), "a fact"
+    spreads = [
+        row.measured_sd**2 / row.measured.count
+        for row in (reference, here)
+        if row.measured_sd is not None and math.isfinite(row.measured_sd)
+    ]
+    if spreads:
+        variance += sum(spreads)
+        parts.append("seeds")
+    n_test = reference.n_test
+    if reference.unit == "%" and n_test and 0.0 <= value <= 100.0:
+        variance += standard_error(value, n_test) ** 2
+        parts.append(f"{n_test:,} test points")
+    relative = RELATIVE if parts else RELATIVE_ALONE
+    words = [f"{STANDARD_ERRORS:g} standard errors by {' and '.join(parts)}"] if parts else []
+    words.append(f"{relative:.0%} of the number")
+    size = abs(value) if math.isfinite(value) else 0.0
+    margin = STANDARD_ERRORS * math.sqrt(variance) + relative * size
+    return max(margin, FLOOR * largest, SMALLEST), " + ".join(words)
+
+
+def _keys(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """What each row is about; rows about the same are told apart by their order."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    keys = []
+    for row in rows:
+        key = tuple(getattr(row, name) for name in _KEY)
+        keys.append((*key, str(seen[key])))
+        seen[key] += 1
+    return keys
+
+
+COLUMNS = ("target", "dataset", "method", "setting", "metric", "state", "reference", "here", "margin", "why")
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What became of a scale's numbers."""
+
+    findings: dict[str, list[Finding]]  # by target, for those that have a table here
+    not_here: list[str]  # targets of the reference that have no table here
+    #: of the runs of the reference: "all", "same" in code, data and parameters here, of these "equal" to the bit
+    runs: Counter[str]
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was compared, and nothing drifted or is missing."""
+        states = self.states()
+        return states[AGREES] > 0 and not states[DRIFTED] and not states[MISSING]
+
+    def states(self) -> Counter[str]:
+        """How many numbers have each state."""
+        return Counter(one.state for found in self.findings.values() for one in found)
+
+
+def verify(results: str | Path, reference: str | Path, wanted: Iterable[str] = ()) -> Verification:
+    """Compare the tables of a scale's results with its reference: of the targets that are wanted, or of all."""
+    results, index = Path(results), folder.read_index(reference)
+    findings, not_here, runs = {}, [], Counter()
+    for target in wanted or index["targets"]:
+        if target not in index["targets"]:
+            raise UnknownNameError("target in the reference", target, index["targets"])
+        files = folder.read_target(reference, target, index)
+        table = results / "tables" / f"{target}.csv"
+        if not table.exists():
+            not_here.append(target)
+            continue
+        machine = {name: files.record[name] for name in ("of_the_machine", "timed_runs")}
+        findings[target] = list(compare(files.rows, read_rows(table), **machine))
+        for run in files.record["runs"]:
+            runs["all"] += 1
+            with suppress(OSError, ValueError, KeyError):
+                own = json.loads((results / run["folder"] / "record.json").read_text(encoding="utf-8"))
+                is_same, sha256 = own["run"]["key"] == run["run"]["key"], own["model"]["sha256"]
+                runs["same"] += is_same
+                runs["equal"] += is_same and bool(sha256) and sha256 == run["model"]["sha256"]
+    return Verification(findings, not_here, runs)
+
+
+def report(found: Verification, index: Mapping[str, Any]) -> Iterator[str]:
+    """Lines that tell what drifted, what is missing and what was not compared."""
+    commits = folder.distinct(one for entry in index["targets"].values() for one in entry["commits"])
+    machines = folder.distinct(one["cpu"] for entry in index["targets"].values() for one in entry["machines"])
+    yield (
+        f"Reference of the scale {index['scale']}: {len(index['targets'])} targets, commit "
+        f"{', '.join((one or 'unknown')[:10] for one in commits)}, on {', '.join(machines)}"
+    )
+    for target, findings in found.findings.items():
+        states = Counter(one.state for one in findings)
+        said = ", ".join(f"{states[state]} {state}" for state in (AGREES, DRIFTED, MISSING, LEFT_OUT) if states[state])
+        yield f"{target}: {said or 'no numbers'}"
+        wrong = [one for one in findings if one.state in (DRIFTED, MISSING)]
+        yield from (f"  {one.state}: {one}" for one in wrong[:_SHOWN])
+        if len(wrong) > _SHOWN:
+            yield f"  and {len(wrong) - _SHOWN} more, which verification.csv holds"
+        for one in findings:
+            if one.state == AGREES and one.verdicts[0] != one.verdicts[1]:
+                yield f"  verdict: {' · '.join(filter(None, one.key))}: {one.verdicts[1]} here, {one.verdicts[0]} there"
+    if found.not_here and not found.findings:
+        yield (
+            f"Nothing could be compared: of {len(found.not_here)} targets none has a table among your own results. "
+            f"Run them first (make {index['scale']}, or a target by its name), or give their folder by --results."
+        )
+    if found.not_here:
+        yield f"Not run here: {', '.join(found.not_here)}"
+    if index["not_run"]:
+        yield f"Not in the reference: {', '.join(index['not_run'])}"
+    yield (
+        f"{found.runs['same']} of {found.runs['all']} runs have the code, data and parameters of the reference; of "
+        f"them {found.runs['equal']} are equal to the bit"
+    )
+    states = found.states()
+    yield (
+        f"{states[AGREES]} numbers agree, {states[DRIFTED]} drifted, {states[MISSING]} are missing; "
+        f"{states[LEFT_OUT]} times, and values reached in a time, were left out"
+    )
+
+
+def write_csv(found: Verification, path: str | Path) -> None:
+    """Write every number that was compared, with its margin, as a CSV."""
+    with replacing(Path(path)) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for target, findings in found.findings.items():
+            for one in findings:
+                numbers = ["" if value is None else f"{value:.8g}" for value in (one.reference, one.here, one.margin)]
+                writer.writerow([target, *one.key, one.state, *numbers, one.why])

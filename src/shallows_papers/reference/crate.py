@@ -1,0 +1,365 @@
+"""A finished scale as a Workflow Run RO-Crate: a folder that can be deposited as it is.
+
+It has the layout of the project: the workflow, its configuration and library, the data that the repository carries, and
+of the results the tables, the figures, the page and every record. Other data are named by address and checksum.
+The profile is Workflow Run Crate, with one action for the whole run. Provenance Run Crate wants one for each job; the
+records tell when each run began and ended, and nothing is kept of when the other jobs did.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mimetypes
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from shallows.errors import MissingExtraError, ShallowsError
+from shallows_papers.experiments.comparing import target_table
+from shallows_papers.experiments.planning.plan import Plan
+
+from .collection import facts, is_current
+from .compaction import check_that_nothing_is_private
+
+#: Terms that the context of RO-Crate 1.1 lacks.
+_TERMS = {"resourceUsage": "https://w3id.org/ro/terms/workflow-run#resourceUsage", "sha256": "http://schema.org/sha256"}
+_CONFORMS_TO = ("https://w3id.org/ro/crate/1.1", "https://w3id.org/workflowhub/workflow-ro-crate/1.0")
+
+
+def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: str | None = None) -> Path:
+    """Write the crate of a scale, from its ``results/<scale>``, into a new folder, and return the folder.
+
+    The crate says that ``agent`` ran the workflow. An error is raised where the folder is there already, the scale is
+    not finished or out of date, or a result would reveal a path on this machine.
+    """
+    results, out = Path(results), Path(out)
+    if out.exists():
+        raise ShallowsError(f"The folder {out} is there already: remove it, or name another by --out.")
+    check_finished(plan, scale, results)
+    check_up_to_date(plan, scale)
+    MissingExtraError.check("crate", "A crate", "rocrate")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as place:
+        crate = Path(place) / out.name
+        describe(entities(plan, scale, crate, fill(plan, scale, results, crate), agent), crate)
+        crate.rename(out)
+    return out
+
+
+def check_finished(plan: Plan, scale: str, results: Path) -> None:
+    """Refuse a scale of which a target lacks something, or has a run of other code or parameters than the present."""
+    reasons = {target: reason for target in plan.targets if (reason := _unfinished(plan, target, scale, results))}
+    if not reasons and (results / "report" / "index.html").exists():
+        return
+    named = [f"{target} ({reason})" for target, reason in reasons.items()][:10] or ["the page (report/index.html)"]
+    more = f"; and {len(reasons) - 10} more" if len(reasons) > 10 else ""
+    raise ShallowsError(
+        f"The scale {scale} is not finished. Of {len(plan.targets)} targets {len(reasons)} are missing: "
+        f"{'; '.join(named)}{more}. To make what is missing: make SCALE={scale}"
+    )
+
+
+def check_up_to_date(plan: Plan, scale: str) -> None:
+    """Refuse a scale with a table, a figure or a page that the present configuration and code would not produce."""
+    stale = out_of_date(plan, scale)
+    if not stale:
+        return
+    more = f" and {len(stale) - 10} more" if len(stale) > 10 else ""
+    raise ShallowsError(
+        f"The results of the scale {scale} are out of date: the present configuration and code would not produce "
+        f"{', '.join(stale[:10])}{more}. To make them again: make SCALE={scale}. What has changed: "
+        f"snakemake -n --config scale={scale}"
+    )
+
+
+def out_of_date(plan: Plan, scale: str) -> list[str]:
+    """The targets that Snakemake would make again at a scale, and the page."""
+    given = {name: plan.configuration.settings[name] for name in ("results", "data", "configuration")}
+    words = [f"{name}={value}" for name, value in {"scale": scale, **given}.items() if value]
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1", "--config", *words],
+        cwd=plan.configuration.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode != 0:
+        said = done.stdout.strip().splitlines() or ["it said nothing"]
+        raise ShallowsError(f"Snakemake could not say whether the results are up to date: {said[-1]}")
+    stale = dict.fromkeys(re.findall(r"^ +wildcards: scale=\w+, target=(\w+)$", done.stdout, re.MULTILINE))
+    pages = (
+        ["the page (report/index.html)"] if re.search(r"^(local)?rule write_page:$", done.stdout, re.MULTILINE) else []
+    )
+    return [*(target for target in plan.targets if target in stale), *pages]
+
+
+def _unfinished(plan: Plan, target: str, scale: str, results: Path) -> str | None:
+    """What a target lacks; None where it is finished."""
+    for path in plan.products(target):
+        if not (results / path).exists():
+            return f"no {path}"
+    for run in plan.runs_of(target, scale):
+        needed = [*(results / run.folder / name for name in ("record.json", "curve.csv")), _stamp(plan, run.dataset)]
+        if absent := [path for path in needed if not path.exists()]:
+            return f"no {absent[0]}"
+        record = json.loads(needed[0].read_text(encoding="utf-8"))
+        if not is_current(plan, run, record):
+            return f"{run.folder} is of other code or parameters than the present ones"
+    return None
+
+
+def _stamp(plan: Plan, dataset: str) -> Path:
+    return Path(plan.configuration.settings["data"]) / "raw" / dataset / "verified.json"
+
+
+def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
+    """Every file of a crate but those that describe it: path in the crate -> place."""
+    root, found = plan.configuration.root, {MAIN: plan.configuration.root / MAIN}
+    for part in PARTS:
+        place = plan.configuration.folder if part == "config/" else root / part
+        below = sorted(place.rglob("*")) if part.endswith("/") else [place]
+        for path in below:
+            if path.is_file() and "__pycache__" not in path.parts:
+                found[part + path.relative_to(place).as_posix() if path != place else part] = path
+    paths = [path for target in plan.targets for path in plan.products(target)]
+    paths += [f"{run.folder}/{name}" for run in plan.runs(scale).values() for name in ("record.json", "curve.csv")]
+    boards = sorted(path.relative_to(results).as_posix() for path in results.glob("leaderboard/**/*") if path.is_file())
+    return found | {f"results/{scale}/{path}": results / path for path in ["report/index.html", *paths, *boards]}
+
+
+def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, dict[str, str]]:
+    """Copy the files into a crate with a list of their checksums; returns the checksum and the size of each, by path.
+
+    A result that reveals a path on this machine, or its name, is refused: readers of a deposit have no use for it.
+    """
+    listed = {}
+    for path, place in files(plan, scale, results).items():
+        content = place.read_bytes()
+        if path.startswith("results/") and place.suffix in (".json", ".csv", ".md", ".html"):
+            check_that_nothing_is_private(content.decode("utf-8"), str(place), plan.configuration.root)
+        listed[path] = _about(content)
+        (crate / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(place, crate / path)
+    listing = "".join(f"{one['sha256']}  {path}\n" for path, one in listed.items()).encode()
+    (crate / MANIFEST).write_bytes(listing)
+    return listed | {MANIFEST: _about(listing)}
+
+
+def _about(content: bytes) -> dict[str, str]:
+    return {"contentSize": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def input_files(plan: Plan, scale: str) -> Iterator[dict[str, Any]]:
+    """Describe the files that the data of a scale were read from; what a program generates has none.
+
+    A file that the project carries is named by its path, any other by its address; one that a user supplied has none.
+    """
+    embedded = (plan.configuration.root / "data" / "embedded").resolve()
+    for name in dict.fromkeys(run.dataset for run in plan.runs(scale).values()):
+        dataset = plan.catalogue[name]
+        listed = [*dataset.files, *(file for form in dataset.forms for file in form.files)]
+        urls = {file.name: file.urls[0] for file in listed if file.urls}
+        for file in json.loads(_stamp(plan, name).read_text(encoding="utf-8"))["files"]:
+            path = (_stamp(plan, name).parent / file["path"]).resolve()
+            carried = f"data/embedded/{path.relative_to(embedded).as_posix()}" if embedded in path.parents else None
+            place = carried or urls.get(file["name"])
+            yield {
+                "@id": place or f"#{name}/{file['name']}",
+                "@type": "File" if place else "CreativeWork",
+                "name": f"{dataset.title}: {file['part']}" + ("" if place else ", supplied by who ran the workflow"),
+                "encodingFormat": format_of(file["name"]),
+                "contentSize": str(file["size"]),
+                "sha256": file["sha256"],
+                "license": dataset.licence,
+            }
+
+
+def describe(described: Iterable[Mapping[str, Any]], crate: Path) -> None:
+    """Write the metadata and a page for people beside the files of a crate."""
+    from rocrate.rocrate import ROCrate
+
+    made = ROCrate(version="1.1", gen_preview=True)  # the version that the profiles extend
+    made.metadata.extra_terms.update(_TERMS)
+    made.metadata["conformsTo"] = [{"@id": one} for one in _CONFORMS_TO]
+    root, *others = map(dict, described)
+    for one in others:
+        name = one.pop("@id")
+        if "File" in one["@type"]:
+            source = name if "://" in name else crate / name
+            made.add_file(source, dest_path=None if source == name else name, properties=one)
+        elif one["@type"] == "Dataset":
+            made.add_dataset(dest_path=name, properties=one)
+        else:
+            made.add_jsonld({"@id": name, **one})
+    made.update_jsonld(root)
+    made.write(crate)
+
+
+#: What a crate conforms to; each is an extension of the one before it or stands beside it.
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+MAIN, MANIFEST = "Snakefile", "manifest-sha256.txt"
+
+#: What belongs to the workflow, besides its main file; a folder ends in a slash.
+PARTS = {
+    "workflow/": "Rules, scripts, schemas and environments of the workflow",
+    "config/": "Configuration: scales, preparations, methods, targets, and what the papers print",
+    "profiles/": "Profiles of Snakemake for one machine, a GPU and batch systems",
+    "src/": "The library that the workflow calls",
+    "data/embedded/": "Data that the project carries, with their licences",
+    "Makefile": "Commands of the project",
+    "README.md": "Description of the project",
+    "LICENSE": "Licence of the workflow and the results; the data have their own",
+    "CITATION.cff": "How to cite the workflow, and the papers that it reproduces",
+    "pyproject.toml": "Description of the Python package",
+    "requirements.txt": "Every package of the environment, with version and checksums",
+    "environment.yml": "The environment for conda",
+    "environment-gpu.yml": "The environment for conda, with CuPy",
+}
+_LANGUAGE = {
+    "@id": "https://w3id.org/workflowhub/workflow-ro-crate#snakemake",
+    "@type": "ComputerLanguage",
+    "name": "Snakemake",
+    "identifier": {"@id": "https://doi.org/10.1093/bioinformatics/bts480"},
+    "url": {"@id": "https://snakemake.readthedocs.io"},
+}
+
+
+def format_of(path: str) -> str:
+    """The media type of a file, by its name; of a packed one that of the package."""
+    kind, packed = mimetypes.guess_type(path)
+    return f"application/{packed}" if packed else kind or "text/plain"
+
+
+def entities(
+    plan: Plan, scale: str, crate: Path, listed: Mapping[str, Mapping[str, str]], agent: str | None = None
+) -> list[dict[str, Any]]:
+    """Describe a crate and the files in it, which `fill` has listed; the first entity is the crate itself."""
+    below = f"results/{scale}"
+    runs = [f"{below}/{run.folder}/record.json" for run in plan.runs(scale).values()]
+    records = [json.loads((crate / path).read_text(encoding="utf-8")) for path in runs]
+    about, told = yaml.safe_load((crate / "CITATION.cff").read_text(encoding="utf-8")), facts(records)
+
+    def file(path: str, name: str) -> dict[str, Any]:
+        return _entity(path, "File", name, encodingFormat=format_of(path), **listed[path])
+
+    def products_of(target: str) -> Iterator[dict[str, Any]]:
+        table = json.loads((crate / below / f"tables/{target}.json").read_text(encoding="utf-8"))
+        name = f"{table['title']} ({table['paper']}, {table['source']})"
+        return (file(f"{below}/{path}", name) for path in plan.products(target))
+
+    licence = _entity(f"https://spdx.org/licenses/{about['license']}", "CreativeWork", about["license"])
+    authors = [_author(one) for one in about["authors"]]
+    packages = dict.fromkeys(pair for one in records for pair in one["packages"].items() if pair[1])
+    software = [_package(name, version) for name, version in packages]
+    parameter = _entity("#parameter", "FormalParameter", "scale", additionalType="Text", workExample=_to("#scale"))
+    given = _entity("#scale", "PropertyValue", "scale", value=scale, exampleOfWork=_to(parameter["@id"]))
+    usage = list(_usage(records, told))
+    agents = [_entity("#agent", "Person", agent)] if agent else []
+    inputs = list({one["@id"]: one for one in input_files(plan, scale)}.values())
+
+    parts = [
+        _entity(part, "Dataset", name) if part.endswith("/") else file(part, name)
+        for part, name in (PARTS | {MANIFEST: "SHA-256 of every other file but the metadata"}).items()
+        if part in listed or any(path.startswith(part) for path in listed if part.endswith("/"))
+    ]
+    parts = [one | ({"about": _to("./")} if one["@id"] == "README.md" else {}) for one in parts]
+    results = [
+        file(f"{below}/report/index.html", "Published and measured numbers with verdicts, on one page"),
+        *(one for target in plan.targets for one in products_of(target)),
+        _entity(f"{below}/runs/", "Dataset", f"Records and curves of {len(records)} runs"),
+    ]
+    workflow = file(MAIN, about["title"]) | {
+        "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+        "conformsTo": _to("https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"),
+        "description": " ".join(about["abstract"].split()),
+        "programmingLanguage": _to(_LANGUAGE["@id"]),
+        "version": str(about["version"]),
+        "license": _to(licence["@id"]),
+        "creator": _all(authors),
+        "input": _to(parameter["@id"]),
+        "softwareRequirements": _all(software),
+    }
+    action = _entity(
+        "#run",
+        "CreateAction",
+        f"All {len(plan.targets)} targets at the scale {scale}",
+        description=f"{len(records)} runs by commit {', '.join(one or 'unknown' for one in told['commits'])}"
+        f"{', with changes that are in no commit' if told['with_changes_beside'] else ''}. Begin and end are those of "
+        "the first run and of the last; tables, figures and the page were made after them.",
+        instrument=_to(MAIN),
+        object=_all([given, *(one for one in parts if one["@id"] == "config/"), *inputs]),
+        result=_all(results),
+        startTime=min(one["started"] for one in records),
+        endTime=told["finished"],
+        actionStatus="http://schema.org/CompletedActionStatus",
+        resourceUsage=_all(usage),
+        **({"agent": _to("#agent")} if agents else {}),
+    )
+    data = [workflow, *parts, *results, *(one for one in inputs if one["@type"] == "File")]
+    root = _entity(
+        "./",
+        "Dataset",
+        f"{about['title']}: results at the scale {scale}",
+        description=f"The workflow with its configuration, and tables, figures and records of {len(plan.targets)} "
+        f"targets at the scale {scale}.",
+        license=_to(licence["@id"]),
+        author=_all(authors),
+        keywords=", ".join(about["keywords"]),
+        conformsTo=[_to(one) for one in PROFILES],
+        mainEntity=_to(MAIN),
+        mentions=_to(action["@id"]),
+        hasPart=_all(data),
+    )
+    profiles = [_entity(one, "CreativeWork", name, version=one.rpartition("/")[2]) for one, name in PROFILES.items()]
+    supplied = [one for one in inputs if one["@type"] != "File"]
+    context = [*profiles, licence, *authors, *agents, _LANGUAGE, *software, parameter, given, *usage, *supplied]
+    return [root, *data, action, *context]
+
+
+def _entity(name: str, kind: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"@id": name, "@type": kind, "name": text, **more}
+
+
+def _to(name: str) -> dict[str, str]:
+    return {"@id": name}
+
+
+def _all(described: Iterable[Mapping[str, Any]]) -> list[dict[str, str]] | dict[str, str]:
+    """References to entities; to a single one without a list, as the specification recommends."""
+    found = [_to(one["@id"]) for one in described]
+    return found[0] if len(found) == 1 else found
+
+
+def _author(one: Mapping[str, str]) -> dict[str, Any]:
+    name = one.get("name") or f"{one['given-names']} {one['family-names']}"
+    kind = "Organization" if "name" in one else "Person"
+    return _entity(one.get("orcid") or f"#{name.replace(' ', '-')}", kind, name)
+
+
+def _package(name: str, version: str) -> dict[str, Any]:
+    # A package URL, which names a package of a registry and no address of it.
+    purl = f"pkg:{'generic' if name == 'python' else 'pypi'}/{name}@{version}"
+    return _entity(purl, "SoftwareApplication", name, url=purl, softwareVersion=version)
+
+
+def _usage(records: list[Mapping[str, Any]], told: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    """The machines, and what the runs took of them."""
+    for number, machine in enumerate(told["machines"], 1):
+        yield _entity(f"#machine-{number}", "PropertyValue", "machine", value=target_table.machine_text(machine))
+    for number, blas in enumerate(sorted({f"{one['blas']['library']} {one['blas']['version']}" for one in records}), 1):
+        yield _entity(f"#blas-{number}", "PropertyValue", "library of linear algebra", value=blas)
+    yield _entity("#seconds", "PropertyValue", "time of all runs together", value=told["seconds"], unitText="s")
+    peak = max(one["peak_memory_bytes"] or 0 for one in records)
+    yield _entity("#memory", "PropertyValue", "largest memory of a run", value=peak, unitText="byte")

@@ -1,0 +1,295 @@
+"""The report: one self-contained HTML page, the verdicts first, then every target that was built."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import io
+import json
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from shallows.errors import ShallowsError
+from shallows_papers.experiments.comparing.table_rows import NAMED_KEYS, Row, counts_by_kind
+from shallows_papers.experiments.comparing.verdicts import KINDS, Verdict
+
+from . import distances
+from . import summaries as papers_in_short
+from .numbers import is_number, separated
+from .pivot import without_size, writer
+from .sheet import axes_place
+from .tables import environment, html_context
+from .target import Target, ordered, read, write_text
+from .wording import code_text, key_title, name_of, quantity
+
+SCALES = {
+    "demo": "Small real data that the repository carries, on any machine, in minutes. "
+    "Where the papers used more data, the values are shown beside theirs and not judged against them.",
+    "laptop": "The public datasets, whole or subsampled as each entry says, on a workstation.",
+    "paper": "The papers' own sizes, on a GPU or a cluster.",
+    "own": "The methods on data of your own, beside which nothing is published.",
+}
+#: Filters the cards. The page's policy holds its digest, so that the browser runs no other script.
+SCRIPT = Path(__file__).with_name("templates") / "filter.js"
+LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on training rows and tested once."
+_HEADING = re.compile(r"<h3>(.*?)</h3>")  # the first of a text is its title where it is folded
+#: Titles of pages by their scale, where it has one of its own.
+TITLES = {"own": "Comparison on your own data"}
+
+
+def write(
+    targets: Iterable[tuple[str | Path, str | Path | None]],
+    out_html: str | Path,
+    findings: Iterable[str | Path] = (),
+    summaries: Iterable[str | Path] = (),
+    title: str = "",
+    leaderboards: Mapping[str, str | Path] | None = None,
+    origin: str = "",
+) -> None:
+    """Write the report, with links that are relative to it, so that the folder of results can be moved as a whole.
+
+    Each target is given, in the order of the page, by its tidy CSV and its figure, None where there is none.
+    ``leaderboards`` are pages by the titles of their datasets, ``title`` takes the place of the one that follows from
+    the scale, and ``origin`` is a sentence on where results come from that are not the user's own.
+    """
+    folder = Path(out_html).parent
+    sections = [_section(*paths, folder) for paths in targets]
+    by_id = {section["target"].id: section for section in sections}
+    shown = [section["target"] for section in sections]
+    kinds = counts_by_kind(row for target in shown for row in target.rows)
+    scales = list(dict.fromkeys(target.scale for target in shown))
+    scale = scales[0] if len(scales) == 1 else ""
+    machines = dict.fromkeys(name for target in shown for name in target.meta["label"]["hardware"])
+    in_short = papers_in_short.read(summaries, {target.id: target for target in shown})
+    papers: dict[str, list[dict[str, Any]]] = {one.title: [] for one in in_short}  # those in short come first
+    for section in sections:
+        papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
+    numbers = distances.table(shown, {one.title: one.name for one in in_short})
+    texts = [render(path, {name: section["kinds"] for name, section in by_id.items()}) for path in findings]
+    script = SCRIPT.read_text(encoding="utf-8")
+    page = environment().get_template("page.html")
+    text = page.render(
+        sections=sections,
+        by_id=by_id,
+        scale=", ".join(scales),
+        origin=origin,
+        scale_text=LEADERBOARD if title else SCALES.get(scale, ""),
+        title=title or TITLES.get(scale, "Reproduction report"),
+        leaderboards=[(name, _relative(path, folder)) for name, path in (leaderboards or {}).items()],
+        compares_with_papers=any(target.paper_is_known for target in shown) or not sections,
+        codes=codes(shown),
+        machines=[*machines] or ["unknown"],
+        kinds=kinds,
+        causes=list(dict.fromkeys(one for section in sections for one in section["card"]["causes"])),
+        columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
+        kind_meanings=KINDS,
+        findings=[((_HEADING.findall(text) or ["What was found"])[0], text) for text in texts],
+        summaries=in_short,
+        outcomes=distances.counts(numbers),
+        n_numbers=len(numbers),
+        distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
+        papers=papers,
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+    )
+    write_text(out_html, text)
+
+
+def codes(targets: Iterable[Target]) -> list[str]:
+    """The code of all targets: the commits of each version, listed apart where changes were not committed."""
+    commits: dict[tuple[str, bool], dict[str, None]] = {}
+    for code in (target.meta["label"]["code"] for target in targets):
+        if code["version"]:
+            of_version = commits.setdefault((code["version"], bool(code["dirty"])), {})
+            of_version.update(dict.fromkeys(code["commits"]))
+    return [
+        code_text({"version": version, "commits": [*names], "dirty": dirty})
+        for (version, dirty), names in commits.items()
+    ] or ["unknown"]
+
+
+def _section(csv_path: str | Path, svg_path: str | Path | None, folder: Path) -> dict[str, Any]:
+    target, table, svg = read(csv_path), Path(csv_path), Path(svg_path) if svg_path else None
+    drawn = svg is not None and target.has_picture
+    root = table.parent.parent  # of this scale's results, from which a path is taken that is not there
+    places = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
+    places = [root / place if not place.exists() and (root / place).exists() else place for place in places]
+    runs = [_run(place, folder) for place in places]
+    files = {
+        "numbers (CSV)": table,
+        "label and layout (JSON)": table.with_suffix(".json"),
+        "table alone": table.with_suffix(".html"),
+        **({"figure (SVG)": svg, "figure (PNG)": svg.with_suffix(".png")} if svg else {}),
+    }
+    return {
+        **html_context(target, drawn),
+        "card": card(target, svg.with_suffix(".png") if drawn else None),
+        "figure": _data_uri(svg.read_text(encoding="utf-8")) if drawn else None,
+        "alternative": alternative(target) if drawn else "",
+        "files": [(text, _relative(path, folder)) for text, path in files.items() if path.exists()],
+        "runs": runs,
+        "warnings": Counter(run["warning"] for run in runs if run["warning"]),
+    }
+
+
+def alternative(target: Target) -> str:
+    """A figure in words, for readers who cannot see it."""
+    drawn = target.figure.get("y")
+    shown = [row for row in target.rows if row.measured_mean is not None and (not drawn or row.metric in drawn)]
+    parts = []
+    for key in target.key_names():
+        values = list(dict.fromkeys(name_of(target, key, row.keys[key]) for row in shown if row.keys.get(key)))
+        if 1 < len(values) <= 8:
+            parts.append(f"{key_title(target, key)}: {', '.join(values)}")
+    lines = f" Lines by {'; '.join(parts)}." if parts else ""
+    return f"{target.title}.{lines} The table that follows holds the numbers."
+
+
+def _data_uri(svg: str) -> str:
+    """An SVG as the value of an attribute, written out since base64 would take a third more bytes."""
+    svg = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), svg)
+    return "data:image/svg+xml," + quote(svg, safe=" <>'=:;/,.()?!{}*|+")  # not safe: double quotes, ampersands
+
+
+def _relative(path: str | Path, folder: Path) -> str:
+    return Path(os.path.relpath(Path(path).resolve(), folder.resolve())).as_posix()
+
+
+def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
+    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method.
+
+    Its name is that of its own folder without seed and identifier, so that repetitions stand together.
+    """
+    record_path, curve_path = folder / "record.json", folder / "curve.csv"
+    try:
+        record = json.loads(record_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        record = {}
+    return {
+        "job": "/".join(folder.parts[-3:-1]),
+        "name": re.sub(r"(-seed\d+)?-[0-9a-f]{10}$", "", folder.name),
+        "seed": record.get("run", {}).get("seed"),
+        "memory": (record.get("peak_memory_bytes") or 0) / 1e9,
+        "record": _relative(record_path, page_folder),
+        "curve": _relative(curve_path, page_folder) if curve_path.exists() else None,
+        "facts": [*_facts(record)],
+        "warning": (record.get("blas") or {}).get("warning"),
+    }
+
+
+def _facts(record: dict[str, Any]) -> Iterable[str]:
+    if (seconds := record.get("times", {}).get("total")) is not None:
+        yield f"{seconds:,.1f} s"
+    for count, name in ((record.get("resumes"), "resumed"), (record.get("rollbacks"), "rolled back")):
+        if count:
+            yield f"{name} {count} times" if count > 1 else f"{name} once"
+
+
+#: Pixels of a small picture, which is shown at half of them.
+WIDTH, HEIGHT = 520, 300
+#: Values that stand on a card in place of a picture.
+N_VALUES = 3
+
+
+def card(target: Target, picture: Path | None) -> dict[str, Any]:
+    """What a card shows and is filtered by; its picture is taken from a PNG, where there is one."""
+    thumbnail = _thumbnail(picture) if picture and picture.exists() else ""
+    return {
+        "thumbnail": thumbnail,
+        "values": [] if thumbnail else [*_values(target)],
+        "items": [f"{kind}:{name}" for kind, counts in counts_by_kind(target.rows).items() for name in counts],
+        "causes": ordered(row.cause for row in target.rows if row.cause),
+        "words": _words(target),  # what a search looks through
+    }
+
+
+def _thumbnail(path: Path) -> str:
+    """The axes of a figure, without its title and its label, as a small picture with few colours."""
+    from PIL import Image
+
+    with Image.open(path) as whole:
+        bottom, height = axes_place(whole.info)
+        image = whole.convert("RGB").crop(
+            (0, round(whole.height * (1 - bottom - height)), whole.width, round(whole.height * (1 - bottom)))
+        )
+    image.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
+    data = io.BytesIO()
+    # Maximum coverage keeps the colours of thin lines.
+    few = image.quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.convert("RGB").save(data, format="WEBP", lossless=True, method=6)
+    return "data:image/webp;base64," + base64.b64encode(data.getvalue()).decode("ascii")
+
+
+def _values(target: Target) -> Iterator[dict[str, str]]:
+    compared = [row for row in target.rows if row.published and row.measured_mean is not None]
+    varying = [key for key in target.key_names() if len({row.keys.get(key, "") for row in compared}) > 1]
+    for row in compared[:N_VALUES]:
+        is_finite = math.isfinite(row.measured_mean)
+        measured = writer(target, row.metric)(row.measured_mean) if is_finite else without_size(row)
+        yield {
+            "name": _name(target, row, varying),
+            "printed": quantity(separated(row.published), row.unit),
+            "measured": quantity(measured, row.unit) if is_finite else measured,
+        }
+
+
+def _name(target: Target, row: Row, varying: list[str]) -> str:
+    """The keys in which a row differs from the others, or else its metric."""
+    named = {key: row.keys[key] for key in varying if row.keys.get(key)}
+    parts = [
+        f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
+    ]
+    return ", ".join(parts) or name_of(target, "metric", row.metric)
+
+
+def _words(target: Target) -> str:
+    """The text in which a reader can search for a target."""
+    named = [name_of(target, key, value) for key in NAMED_KEYS for value in target.values(key) if value]
+    about = [str(target.meta.get(key) or "") for key in ("citation", "caption")]
+    return " ".join([target.id, target.title, target.source, *about, *named]).lower()
+
+
+_LITERAL = re.compile(r'<span class="docutils literal">(?P<name>[a-z][a-z0-9_]*)</span>')
+
+
+def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, tuple[int, int]]]]) -> str:
+    """A reStructuredText file, which can include no file and no HTML of its own, as a fragment of HTML.
+
+    ``kinds`` has what `counts_by_kind` gives for each target of the page; the name of a target in the text becomes a
+    link, followed by the number of its items with each verdict, so that the prose needs no number that a table has.
+    """
+    from docutils.core import publish_parts
+    from docutils.utils import SystemMessage
+
+    settings = {
+        "initial_header_level": 3,
+        "doctitle_xform": False,
+        "file_insertion_enabled": False,
+        "raw_enabled": False,
+        "report_level": 2,
+        "halt_level": 2,
+        "warning_stream": False,
+    }
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        body = publish_parts(text, writer="html5", settings_overrides=settings)["body"]
+    except SystemMessage as error:
+        raise ShallowsError(f"{path} is not valid reStructuredText: {error}") from None
+
+    def linked(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name not in kinds:
+            return f"<code>{name}</code>"
+        counts = {one: sum(its[one][0] for its in kinds[name].values() if one in its) for one in Verdict}
+        summary = ", ".join(f"{count} {html.escape(verdict)}" for verdict, count in counts.items() if count)
+        summary = f' <span class="quiet">({summary})</span>' if summary else ""
+        return f'<a href="#{name}"><code>{name}</code></a>{summary}'
+
+    return _LITERAL.sub(linked, body)

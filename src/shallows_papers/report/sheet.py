@@ -1,0 +1,247 @@
+"""The layout of every figure: its style, axes, title, legend and label, and the files it is written to."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shallows.errors import ShallowsError
+from shallows_papers.datasets.files import replacing
+
+from .target import Target, write_text
+from .wording import label
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which remain apart for colour-blind readers; their yellow is too pale on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("", (5, 1.6), (1.4, 1.4), (6, 1.5, 1.4, 1.5), (3, 1.2), (8, 2, 3, 2), (1, 1))
+INK, QUIET, RULE = "#1a1a1a", "#5c5c5c", "#dddddd"
+PNG_DPI = 200
+MARGIN = 0.1  # inches, left of the title and the label
+
+STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",  # DejaVu Sans, which comes with Matplotlib; in an SVG, else Verdana, as wide as it
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titlepad": 8,
+    "axes.labelsize": 9,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "legend.title_fontsize": 8,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "svg.fonttype": "none",  # letters as paths are seven tenths of a file
+}
+
+
+def styled(salt: str) -> AbstractContextManager[None]:
+    """The style of every figure; with the same ``salt`` the parts of an SVG get the same names again."""
+    import matplotlib
+    import seaborn
+
+    return matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": salt})
+
+
+def frame(target: Target, *needed: str) -> pandas.DataFrame:
+    """The rows, one column a key, with ``published``, ``mean``, ``sd`` and ``verdict`` beside them."""
+    import pandas
+
+    missing = [key for key in needed if key not in target.key_names()]
+    if missing:
+        raise ShallowsError(
+            f"The figure of {target.id} needs {', '.join(missing)}, which no row has: look at the column 'setting'."
+        )
+    rows = [
+        {
+            **row.keys,
+            "published": row.published_value,
+            "mean": row.measured_mean,
+            "sd": row.measured_sd,
+            "verdict": row.verdict,
+            "drawn": target.is_drawn(row),
+        }
+        for row in target.rows
+    ]
+    return pandas.DataFrame(rows).astype({"published": float, "mean": float, "sd": float})
+
+
+def sheet(
+    target: Target,
+    rows: int,
+    columns: int,
+    width: float,
+    height: float,
+    legend: bool = False,
+    absent: Sequence[str] = (),
+) -> tuple[Figure, list[list[Axes]]]:
+    """Axes below a title (and a legend, where asked) and above the label that every figure has.
+
+    What is ``absent`` was not measured: it has no axes, and one line names it.
+    """
+    from matplotlib.figure import Figure
+
+    across = max(columns * width, 6.2)
+    footer = footer_lines(target, int(across * 16.5), absent)
+    heading = textwrap.wrap(target.title, int(across * 10.5))
+    top, bottom = 0.16 + 0.2 * len(heading) + 0.24 * legend, 0.14 + 0.135 * len(footer)  # inches
+    tall = rows * height + top + bottom + 0.3
+    figure = Figure(figsize=(across, tall), layout="constrained")
+    figure.get_layout_engine().set(
+        rect=(0, bottom / tall, 1, 1 - (top + bottom) / tall),
+        w_pad=0.06,
+        h_pad=0.05,
+        wspace=0.03,
+        hspace=0.03,
+    )
+    axes = figure.subplots(rows, columns, squeeze=False)
+    left = MARGIN / across
+    figure.text(left, 1 - 0.1 / tall, "\n".join(heading), va="top", fontsize=10.5, fontweight="bold", color=INK)
+    figure.text(left, 0.08 / tall, "\n".join(footer), va="bottom", fontsize=6.8, color=QUIET, linespacing=1.3)
+    for ax in axes.flat:
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, [list(line) for line in axes]
+
+
+def legend(figure: Figure, handles: Sequence[Any]) -> None:
+    """One legend for all axes, in a line of its own between the title and the axes."""
+    across, tall = figure.get_size_inches()
+    lines = figure.texts[0].get_text().count("\n") + 1
+    legend = figure.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(MARGIN / across, 1 - (0.14 + 0.2 * lines) / tall),
+        ncols=len(handles),
+        handlelength=2.8,
+        columnspacing=1.8,
+        borderpad=0,
+        borderaxespad=0,
+    )
+    legend.set_in_layout(False)  # the sheet has kept its place free
+
+
+def fits_a_line(handles: Sequence[Any], across: float) -> bool:
+    """Whether a legend of these handles, side by side, is no wider than so many inches."""
+    return sum(0.6 + 0.066 * len(handle.get_label()) for handle in handles) <= max(across, 6.2) - MARGIN
+
+
+def empty_sheet(target: Target, text: str) -> Figure:
+    """A sheet with words in place of axes, for a figure of which nothing was measured."""
+    figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=0.6)
+    ax.spines[:].set_visible(False)
+    write_inside(ax, text, width=90)
+    return figure
+
+
+def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list[str]:
+    """Lines that name what was not measured, and those of the label; a line breaks between parts of the label."""
+    lines = textwrap.wrap(f"Not measured here: {', '.join(absent)}.", width) if absent else []
+    n_before = len(lines)
+    for name, value in label(target.meta):
+        part = f"{name}: {value}."
+        if len(lines) > n_before and len(lines[-1]) + len(part) + 3 <= width:
+            lines[-1] += f"   {part}"
+        else:
+            lines += textwrap.wrap(part, width, break_long_words=False)
+    return lines
+
+
+def write_inside(ax: Axes, text: str, width: int = 34) -> None:
+    """Write words into the middle of axes that have nothing to show, and remove their ticks."""
+    ax.set(xticks=[], yticks=[])
+    ax.minorticks_off()
+    centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+    ax.text(0.5, 0.5, textwrap.fill(text, width), color=QUIET, fontsize=8.5, **centred)
+
+
+def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
+    """Equal limits over axes that are read beside each other."""
+    for direction in ("x", "y") if also_x else ("y",):
+        filled = [
+            ax
+            for ax in axes
+            if ax.lines and getattr(ax, f"get_{direction}scale")() == getattr(axes[0], f"get_{direction}scale")()
+        ]
+        if len(filled) < 2:
+            continue
+        limits = [getattr(ax, f"get_{direction}lim")() for ax in filled]
+        for ax in filled:
+            getattr(ax, f"set_{direction}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def save(figure: Figure, svg_path: str | Path, title: str) -> None:
+    """Write a figure as SVG and, beside it, as PNG.
+
+    Dates and versions are left out, so that the files are the same to the bit when the figure is drawn again.
+    """
+    svg_path, engine = Path(svg_path), figure.get_layout_engine()
+    # Lower end and height of the axes of a `sheet`, as shares of the figure; the whole of another figure.
+    _, bottom, _, height = engine.get().get("rect", (0, 0, 1, 1)) if engine else (0, 0, 1, 1)
+    with replacing(svg_path.with_suffix(".png")) as partial:
+        metadata = {"Software": None, "Title": title, _AXES: f"{bottom:.4f} {height:.4f}"}
+        figure.savefig(partial, format="png", dpi=PNG_DPI, metadata=metadata)
+    # Both forms have the places that were found for the first: finding them takes longer than drawing (0.4 of all).
+    figure.set_layout_engine(None)
+    write_text(svg_path, svg_of(figure, title))
+
+
+def svg_of(figure: Figure, title: str | None = None) -> str:
+    """A figure as the text of an SVG."""
+    text, metadata = io.StringIO(), {"Date": None, "Creator": None} | ({"Title": title} if title else {})
+    figure.savefig(text, format="svg", dpi=PNG_DPI, metadata=metadata)
+    return compact(text.getvalue())
+
+
+#: The text in a PNG that says where its axes are, between title and label.
+_AXES = "Axes"
+
+
+def axes_place(info: Mapping[str, Any]) -> tuple[float, float]:
+    """Lower end and height of the axes, read from the texts in a PNG; the whole of a picture that has none."""
+    bottom, height = map(float, str(info.get(_AXES, "0 1")).split())
+    return bottom, height
+
+
+#: What Matplotlib writes into an SVG and nobody sees: metadata, comments, names of groups, and turns by no angle.
+_UNSEEN = re.compile(
+    r'\s*<metadata>.*?</metadata>|<!--.*?-->| id="[A-Za-z0-9.]+_\d+"| transform="rotate\(-0 [^"]*"', re.DOTALL
+)
+
+
+#: Names that Matplotlib gives to marks and clippings.
+_MARKS_AND_CLIPS = re.compile(r"(?<=[#\"])[mp][0-9a-f]{10}(?=[)\"])")
+
+
+def compact(svg: str) -> str:
+    """Shorten an SVG: coordinates in hundredths of a point, each style once, short names, nothing that nobody sees."""
+    svg = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", _UNSEEN.sub("", svg)))
+    svg = re.sub(r' (d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
+    names = {name: f"{name[0]}{place}" for place, name in enumerate(dict.fromkeys(_MARKS_AND_CLIPS.findall(svg)))}
+    svg = _MARKS_AND_CLIPS.sub(lambda found: names[found[0]], svg)
+    classes: dict[str, str] = {}
+    svg = re.sub(r' style="([^"]*)"', lambda found: f' class="{classes.setdefault(found[1], f"s{len(classes)}")}"', svg)
+    return svg.replace("</style>", "".join(f".{name}{{{style}}}" for style, name in classes.items()) + "</style>", 1)

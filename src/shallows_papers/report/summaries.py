@@ -1,0 +1,175 @@
+"""The first part of the report: what each paper claims, what was measured here, and the numbers that matter."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows_papers.experiments.comparing.table_rows import Row
+from shallows_papers.experiments.comparing.verdicts import AGREEING, Verdict
+
+from . import numbers
+from .pivot import without_size, writer
+from .target import Target
+from .wording import name_of, quantity
+
+#: What reports on reproductions tell of each paper, by the keys of its file.
+REVIEW = {
+    "scope": "Scope",
+    "easy": "What was easy",
+    "difficult": "What was difficult",
+    "settled": "What the authors' code settled",
+}
+
+_PLACE = re.compile(r"\{(?P<name>\w+)(?:\.(?P<part>printed|data))?\}")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the numbers that matter, as texts."""
+
+    label: str
+    target: Target  # whose table holds it
+    verdict: Verdict
+    reason: str
+    printed: str = ""  # as the paper prints it, with its unit; a number or words
+    measured: str = ""  # with its unit; empty where it was not measured
+    spread: str = ""  # standard deviation over the repetitions; empty where there is none
+    data: str = ""  # on which it was measured, or would be
+    reached: bool = True  # False where no run came to what was to be counted, so that nothing is measured
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The claim that carries a paper."""
+
+    text: str
+    verdict: str  # in words, see `in_words`
+    counts: Mapping[Verdict, int]  # of the printed rows from which it follows
+    targets: tuple[Target, ...]  # whose tables hold these rows
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A paper in short."""
+
+    name: str
+    title: str
+    citation: str
+    claimed: str
+    claim: Claim
+    #: headings and texts: scope, what was easy, what was difficult, what the code settled
+    review: tuple[tuple[str, str], ...]
+    target_id: str  # of the target whose figure is its picture
+    #: sentences in pieces, measured numbers marked by True; one with a number that was not measured is left out
+    found: tuple[tuple[tuple[str, bool], ...], ...]
+    numbers: tuple[Headline, ...]
+    picture: Target | None  # None where nothing of it was measured
+
+
+def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Summary]:
+    """Read the summaries in the order of their ``place``, with what the tables hold."""
+    import yaml
+
+    given = [yaml.safe_load(Path(path).read_text(encoding="utf-8")) for path in paths]
+    for one in given:
+        rows = [*one["numbers"].values(), *one["ledger"]["rows"]]
+        for name in (one["picture"], *(row["target"] for row in rows)):
+            if name not in targets:
+                raise UnknownNameError("target", name, targets)
+    return [_summary(one, targets) for one in sorted(given, key=lambda one: one["place"])]
+
+
+def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Summary:
+    headlines = {name: _headline(one, targets[one["target"]]) for name, one in given["numbers"].items()}
+    picture, ledger = targets[given["picture"]], given["ledger"]
+    named = tuple(targets[one["target"]] for one in ledger["rows"])
+    found = [find(target.rows, one["where"]) for one, target in zip(ledger["rows"], named, strict=True)]
+    counts = Counter(row.verdict for rows in found for row in rows)
+    return Summary(
+        name=given["name"],
+        title=str(picture.meta.get("paper", "")),
+        citation=str(picture.meta.get("citation", "")),
+        claimed=given["claimed"],
+        claim=Claim(ledger["claim"], in_words(counts), {one: counts[one] for one in Verdict if one in counts}, named),
+        review=tuple((heading, given[key]) for key, heading in REVIEW.items()),
+        target_id=picture.id,
+        found=tuple(filter(None, (_filled(sentence, headlines) for sentence in given["found"]))),
+        numbers=tuple(headlines.values()),
+        picture=picture if picture.has_picture else None,
+    )
+
+
+def in_words(verdicts: Iterable[Verdict]) -> str:
+    """What the verdicts on its rows say of a claim; those that decide come before those that do not."""
+    given = set(verdicts)
+    for_it, against = given & {*AGREEING}, given & {Verdict.DEVIATES, Verdict.REFUTED}
+    if for_it or against:
+        word = "holds in part" if for_it and against else "holds" if for_it else "does not hold"
+        return word + (", as far as the runs decide" if Verdict.UNDECIDED in given else "")
+    undecided = {
+        Verdict.UNDECIDED: "the runs do not decide",
+        Verdict.NOT_COMPARABLE: "cannot be judged on the data of this scale",
+    }
+    return next((text for verdict, text in undecided.items() if verdict in given), "not run at this scale")
+
+
+def _filled(sentence: str, headlines: Mapping[str, Headline]) -> tuple[tuple[str, bool], ...]:
+    pieces, end = [], 0
+    for place in _PLACE.finditer(sentence):
+        if place["name"] not in headlines:
+            raise UnknownNameError("number", place["name"], headlines)
+        number = headlines[place["name"]]
+        if not number.measured:
+            return ()
+        pieces += [
+            (sentence[end : place.start()], False),
+            (getattr(number, place["part"] or "measured"), place["part"] is None),
+        ]
+        end = place.end()
+    return (*pieces, (sentence[end:], False))
+
+
+def _headline(given: Mapping[str, Any], target: Target) -> Headline:
+    rows = find(target.rows, given["where"])
+    if len(rows) > 1:
+        raise ShallowsError(f"{len(rows)} printed rows of {target.id} fit {given['where']}; one is wanted.")
+    if not rows:
+        return Headline(given["label"], target, Verdict.NOT_RUN, "the table has no such row at this scale")
+    [row] = rows
+    write = writer(target, row.metric)
+    mean, is_finite = "", row.measured_mean is None or math.isfinite(row.measured_mean)
+    if row.measured_mean is not None:
+        mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write) if is_finite else without_size(row)
+    return Headline(
+        given["label"],
+        target,
+        row.verdict,
+        row.reason,
+        printed=quantity(row.published, row.unit),
+        measured=quantity(mean, row.unit) if is_finite else mean,
+        spread=numbers.spread(mean, row.measured_sd, write) if mean and (row.measured_sd or 0.0) > 0 else "",
+        data=name_of(target, "dataset", row.dataset),
+        reached=row.passed != 0,
+    )
+
+
+def find(rows: Sequence[Row], where: Mapping[str, str | Sequence[str]]) -> list[Row]:
+    """Rows beside a printed item whose keys have the values asked for; of a list any value will do.
+
+    A dataset is meant by its own name, without the paper's word that may follow it in brackets.
+    """
+
+    def fits(row: Row, key: str, wanted: str | Sequence[str]) -> bool:
+        value = row.keys.get(key, "")
+        if key == "dataset":
+            value = value.removesuffix(f" ({'; '.join(row.printed_data)})")
+        return value in ([wanted] if isinstance(wanted, str) else wanted)
+
+    return [row for row in rows if row.published and all(fits(row, key, wanted) for key, wanted in where.items())]

@@ -1,0 +1,294 @@
+"""Markdown and HTML tables, published beside measured, from one pivot of the tidy rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from shallows_papers.experiments.comparing.table_rows import OURS, Row, counts_by_kind
+from shallows_papers.experiments.comparing.verdicts import AFTER, Verdict
+
+from .numbers import decimals, is_number
+from .pivot import Pivot, pivot, remarks, tabulated
+from .target import Target, read, write_text
+from .wording import EN_DASH, heading_of, key_title, label, name_of
+
+FIGURE_SPACE = "\u2007"  # as wide as a digit
+PUNCTUATION_SPACE = "\u2008"  # as wide as a full stop
+#: What is said of a criterion, by when it was set.
+CRITERIA = {
+    "first commit": "Criteria, unchanged since the first commit of this target",
+    AFTER: "Criteria, set or moved after results had been looked at",
+}
+CAPTION_WORDS = 40  # of a caption are shown, or its first sentence if that is longer; the rest is folded
+#: The space behind a sentence. "Dai et al. (2014)" and the like do not end one.
+_SENTENCE_END = r"(?<=[.!?])(?<!\bal\.)(?<!\bcf\.)(?<!\bvs\.)(?<!e\.g\.)(?<!i\.e\.)(?<!\bFig\.)(?<!\bEq\.)(?<!\bSec\.) "
+WORDY = 12  # characters; a longer published entry is a claim in words, and is set as text
+LONG = 8  # rows; a longer table of nothing but measured values is folded where a figure shows them
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a target's values with a table of its own, which may be folded until it is clicked."""
+
+    title: str  # what it holds; empty for the first
+    table: Pivot
+    is_folded: bool
+
+
+def parts_of(target: Target, is_drawn: bool = False) -> list[Part]:
+    """Split a target's values: printed and measured, measured only, printed and not run, quoted."""
+    whole, rows = pivot(target), tabulated(target)
+    printed = _beside(whole, rows, [row for row in rows if row.published or row.ratio is not None])
+    if not printed:
+        is_long = len(whole.rows) > LONG or whole.n_rows > len(whole.rows)
+        fold = is_drawn and is_long and not target.meta.get("layout", {}).get("open")
+        return [Part("The numbers as a table" if fold else "", whole, fold)]
+    compared = _beside(whole, printed, [row for row in printed if row.measured_mean is not None])
+    besides = _without(rows, printed)
+    unmeasured = _without(printed, compared)
+    quoted = [row for row in unmeasured if row.verdict == Verdict.QUOTATION]
+    absent = _without(unmeasured, quoted)
+    found = [
+        (compared, ""),
+        (besides, f"{_values(len(besides))} measured besides, of which the source prints none"),
+        (absent, f"{_values(len(absent))} printed and not run here"),
+        (quoted, f"{_values(len(quoted))} quoted, which nobody can run again"),
+    ]
+    return [Part(title, pivot(target, some), bool(title)) for some, title in found if some]
+
+
+def _without(rows: Sequence[Row], taken: Sequence[Row]) -> list[Row]:
+    places = {id(row) for row in taken}
+    return [row for row in rows if id(row) not in places]
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count:,} values"
+
+
+def _beside(whole: Pivot, rows: Sequence[Row], chosen: Sequence[Row]) -> list[Row]:
+    """The rows in whose line and in whose column of the table a chosen row stands."""
+    lines, columns = (set(places) for places in zip(*map(whole.place_of, chosen), strict=True)) if chosen else ((), ())
+    return [row for row in rows if whole.place_of(row)[0] in lines and whole.place_of(row)[1] in columns]
+
+
+def notes(target: Target, table: Pivot) -> list[str]:
+    """Sentences that stand below the table, in both forms."""
+    sentences = []
+    if table.n_rows > len(table.rows):
+        sentences.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV holds them all.")
+    if table.n_drawn:
+        sentences.append(f"The {table.n_drawn:,} values along the curves stand in the CSV.")
+    if not table.printed_columns and target.paper_is_known:
+        sentences.append("The source prints no numbers here.")
+    if table.has_spread:
+        sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
+    if any(row.series == OURS for row in target.rows):
+        sentences.append(
+            "Methods are judged as their authors ran them. Beside them stand those of this project (ours), which are "
+            "not judged; in brackets, ours over the authors', both as measured here."
+        )
+    for fixed in sorted({row.fixed for row in target.rows if row.tolerance}):
+        criteria = dict.fromkeys(row.tolerance for row in target.rows if row.tolerance and row.fixed == fixed)
+        sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {'; '.join(criteria)}.")
+    if any(row.derived for row in target.rows):
+        sentences.append("Values that are derived from other printed values, or repeat them, are counted there alone.")
+    return sentences
+
+
+def throughout(target: Target, table: Pivot) -> str:
+    """A sentence of the keys that have one value in all of a table; empty where there are none."""
+    said = ", ".join(f"{key_title(target, key)} {titled(target, key, value)}" for key, value in table.constant)
+    return f"Throughout: {said}." if said else ""
+
+
+def titled(target: Target, key: str, value: str, name: Callable[[Target, str, str], str] = name_of) -> str:
+    """A value of a key for people, followed by the kind of evidence where the source prints it."""
+    kind = (target.meta.get("kinds") or {}).get(value, "") if key == "metric" else ""
+    return name(target, key, value) + (f" [{kind}]" if kind else "")
+
+
+def markdown(target: Target) -> str:
+    """The target as a Markdown document of its own."""
+    table = pivot(target)
+    headings = [_escaped(key_title(target, key)) for key in table.row_keys]
+    for column in table.columns:
+        names = [titled(target, key, value, heading_of) for key, value in zip(table.column_keys, column, strict=True)]
+        headings += [_escaped(" · ".join([*names, part])) for part in table.parts(column)]
+    source = f", {_escaped(target.source)}" if target.source else ""
+    lines = [f"# {_escaped(target.title)}", "", f"`{target.id}`{source}", ""]
+    if target.meta.get("lead"):
+        lines += [f"**{target.meta['lead']}**", ""]
+    if target.meta.get("caption"):
+        lines += [str(target.meta["caption"]), ""]
+    lines += [
+        _line(headings),
+        _line([":--"] * len(table.row_keys) + ["--:"] * (len(headings) - len(table.row_keys))),
+    ]
+    for row in table.rows:
+        texts = [_escaped(titled(target, key, value)) for key, value in zip(table.row_keys, row, strict=True)]
+        for column in table.columns:
+            cell = table.cells.get((row, column))
+            if cell is None:
+                texts += [""] * len(table.parts(column))
+                continue
+            texts += [_escaped(cell.published) or EN_DASH] * (len(table.parts(column)) - 1)
+            texts.append(f"{cell.measured} {cell.verdict.mark}".strip())
+        lines.append(_line(texts))
+    lines.append("")
+    lines += [f"- {f'{verdict.mark} {verdict}'.strip()}: {verdict.meaning}" for verdict in table.verdicts]
+    if table.has_gaps:
+        lines.append(f"- {EN_DASH} the source prints no number")
+    said = [throughout(target, table), *notes(target, table)]
+    lines += ["", *(f"{note}  " for note in filter(None, said))]
+    reasons = remarks(target)
+    lines += ["", "Why:", ""] if reasons else []
+    for one in reasons:
+        where = f", {one.where}" if one.where else ""
+        lines.append(f"- {one.verdict} ({_values(one.count)}{where}): {one.reason}")
+    for note in target.notes:
+        lines += ["", note]
+    if target.sources:
+        lines += ["", "Where the settings come from:", ""]
+        lines += [f"- {_escaped(setting)}: {_escaped(source)}" for setting, source in target.sources]
+    lines += ["", *(f"{name}: {text}  " for name, text in label(target.meta)), ""]
+    return "\n".join(lines)
+
+
+def _line(texts: Iterable[str]) -> str:
+    return "| " + " | ".join(texts) + " |"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """One heading of an HTML table."""
+
+    text: str
+    span: int
+    scope: str
+
+
+def heading_rows(target: Target, table: Pivot) -> list[list[Heading]]:
+    """Headings of the columns: a line for each key, in which equal neighbours are joined."""
+    levels = []
+    for level, key in enumerate(table.column_keys):
+        line = []
+        for prefix, group in groupby(table.columns, key=lambda column: column[: level + 1]):
+            span = sum(len(table.parts(column)) for column in group)
+            line.append(Heading(titled(target, key, prefix[-1], heading_of), span, "colgroup"))
+        levels.append(line)
+    return levels
+
+
+def row_headings(target: Target, table: Pivot) -> list[list[Heading]]:
+    """Headings of each row; one that is equal to that of the row above is left out, and the one above spans both."""
+    lines: list[list[Heading]] = [[] for _ in table.rows]
+    for level, key in enumerate(table.row_keys):
+        start = 0
+        for prefix, group in groupby(table.rows, key=lambda row: row[: level + 1]):
+            span = len(list(group))
+            scope = "rowgroup" if span > 1 else "row"
+            lines[start].append(Heading(titled(target, key, prefix[-1]), span, scope))
+            start += span
+    return lines
+
+
+def aligned(texts: Sequence[str]) -> list[str]:
+    """Pad numbers on the right with spaces as wide as digits, so that their decimal points are in a line.
+
+    No zero is added: a source that prints 15 and 15.3 did not print 15.0.
+    """
+    most = max((decimals(text) for text in texts if _is_plain(text)), default=0)
+    padded = []
+    for text in texts:
+        if _is_plain(text) and most:
+            n_decimals = decimals(text)
+            text += (PUNCTUATION_SPACE if not n_decimals else "") + FIGURE_SPACE * (most - n_decimals)
+        padded.append(text)
+    return padded
+
+
+def _is_plain(text: str) -> bool:
+    return is_number(text.replace(",", "")) and "e" not in text.lower()
+
+
+def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
+    """Everything that the HTML templates need of one target; ``is_drawn`` says whether a figure stands above it."""
+    table = pivot(target)
+    return {
+        "target": target,
+        "table": table,
+        "parts": [_part_context(target, part) for part in parts_of(target, is_drawn)],
+        "notes": notes(target, table),
+        "label": label(target.meta),
+        "kinds": counts_by_kind(target.rows),
+        "remarks": remarks(target),
+    }
+
+
+def _part_context(target: Target, part: Part) -> dict[str, Any]:
+    table, printed = part.table, {}
+    for column in table.columns:
+        cells = [table.cells.get((row, column)) for row in table.rows]
+        texts = aligned([cell.published if cell else "" for cell in cells])
+        printed[column] = dict(zip(table.rows, texts, strict=True))
+    return {
+        "title": part.title,
+        "is_folded": part.is_folded,
+        "table": table,
+        "throughout": throughout(target, table),
+        "row_titles": [key_title(target, key) for key in table.row_keys],
+        "heading_rows": heading_rows(target, table),
+        "row_headings": row_headings(target, table),
+        "printed": printed,
+        "wordy": {column for (_, column), cell in table.cells.items() if len(cell.published) > WORDY},
+    }
+
+
+@cache
+def environment():
+    """The templates, which are data of this package."""
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("shallows_papers.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["Verdict"] = Verdict
+    made.globals["split_caption"] = split_caption
+    return made
+
+
+def split_caption(text: str) -> tuple[str, str]:
+    """The first sentences of a caption and the rest: the first one, and more up to `CAPTION_WORDS` words in all."""
+    sentences = re.split(_SENTENCE_END, text)
+    shown = 1
+    while shown < len(sentences) and len(" ".join(sentences[: shown + 1]).split()) <= CAPTION_WORDS:
+        shown += 1
+    head = " ".join(sentences[:shown])
+    return head, text[len(head) :].strip()
+
+
+def html(target: Target) -> str:
+    """The target as an HTML document of its own, which opens from disk."""
+    return environment().get_template("table.html").render(s=html_context(target))
+
+
+def render(csv_path: str | Path) -> None:
+    """Write a target's table as Markdown and as HTML beside its tidy CSV and its JSON."""
+    target, path = read(csv_path), Path(csv_path)
+    write_text(path.with_suffix(".md"), markdown(target))
+    write_text(path.with_suffix(".html"), html(target))

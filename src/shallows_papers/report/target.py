@@ -1,0 +1,161 @@
+"""One target as the report reads it: the rows of its CSV file and the description in its JSON file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ShallowsError
+from shallows_papers.datasets.files import replacing
+from shallows_papers.experiments.comparing.table_rows import Row, read_rows
+
+from .numbers import is_number
+
+
+@dataclass(frozen=True)
+class Target:
+    """The rows of one target and the content of its JSON file."""
+
+    rows: tuple[Row, ...]
+    meta: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The target's identifier."""
+        return str(self.meta["id"])
+
+    @property
+    def title(self) -> str:
+        """The target's title; its identifier where the JSON gives none."""
+        return str(self.meta.get("title") or self.id)
+
+    @property
+    def source(self) -> str:
+        """Where the source prints it: the paper's title and the place in it."""
+        return ", ".join(str(self.meta[key]) for key in ("paper", "source") if self.meta.get(key))
+
+    @property
+    def scale(self) -> str:
+        """The scale at which it was built."""
+        return self.meta.get("scale", "")
+
+    @property
+    def notes(self) -> list[str]:
+        """Paragraphs that stand below the table."""
+        return self.meta.get("notes", [])
+
+    @property
+    def sources(self) -> list[tuple[str, str]]:
+        """The settings of the authors' methods and where each comes from, in one entry for those that agree."""
+        given, methods = self.meta.get("sources") or {}, dict[tuple[str, str], list[str]]()
+        for method, settings in given.items():
+            for name, source in settings.items():
+                methods.setdefault((name, source), []).append(method)
+        return [
+            (name if len(those) == len(given) else f"{name} ({', '.join(those)})", source)
+            for (name, source), those in methods.items()
+        ]
+
+    @property
+    def marks(self) -> list[str]:
+        """Keys that hold evaluation points, along which curves run."""
+        return self.meta.get("marks", [])
+
+    @property
+    def figure(self) -> Mapping[str, Any]:
+        """How its figure is drawn; empty where it has none."""
+        return self.meta.get("figure") or {}
+
+    def is_drawn(self, row: Row) -> bool:
+        """Whether the figure draws a row as a point of a curve, so that the table can leave it out."""
+        if self.figure.get("kind") == "curves":
+            shown = [*self.figure.get("y", []), *self.figure.get("bounds", [])]
+            return bool(self._point(row)) and not row.published and (not shown or row.metric in shown)
+        return self.figure.get("kind") == "spectrum" and bool(row.keys.get("index"))
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether the target has a figure and anything was measured that it draws."""
+        drawn = [row for row in self.rows if self.is_drawn(row)] or self.rows
+        return bool(self.figure) and any(row.measured_mean is not None for row in drawn)
+
+    def is_before_end(self, row: Row) -> bool:
+        """Whether a row is a point of a curve before its last one, and the layout has no place for the points."""
+        layout = self.meta.get("layout") or {}
+        placed = {*layout.get("rows", ()), *layout.get("columns", ())}
+        return (
+            self.figure.get("kind") == "curves"
+            and placed.isdisjoint(self.marks)
+            and not row.published
+            and row.measured_mean is not None
+            and bool(self._point(row))
+            and float(self._point(row)) < self._ends[self._series(row)]
+        )
+
+    def _point(self, row: Row) -> str:
+        """The evaluation point of a row; empty for a number that belongs to a whole curve."""
+        return next((row.keys[name] for name in self.marks if row.keys.get(name)), "")
+
+    def _series(self, row: Row) -> tuple[tuple[str, str], ...]:
+        return tuple((name, value) for name, value in row.keys.items() if name not in self.marks)
+
+    @cached_property
+    def _ends(self) -> dict[tuple[tuple[str, str], ...], float]:
+        """The last evaluation point of every curve."""
+        ends: dict[tuple[tuple[str, str], ...], float] = {}
+        for row in self.rows:
+            if self._point(row) and row.measured_mean is not None:
+                series = self._series(row)
+                ends[series] = max(ends.get(series, -math.inf), float(self._point(row)))
+        return ends
+
+    @property
+    def paper_is_known(self) -> bool:
+        """Whether the values are compared with those of a source."""
+        return bool(self.meta.get("source") or self.meta.get("paper"))
+
+    def key_names(self) -> list[str]:
+        """Names of all keys in the rows, in their order of appearance."""
+        return list(dict.fromkeys(name for row in self.rows for name in row.keys))
+
+    def values(self, key: str) -> list[str]:
+        """Distinct values of a key: in numeric order where all are numbers, else in order of appearance."""
+        return ordered(row.keys.get(key, "") for row in self.rows)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether any of its rows holds a measured number."""
+        return any(row.measured_mean is not None for row in self.rows)
+
+
+def ordered(values: Iterable[str]) -> list[str]:
+    """Distinct values, by number where all are numbers, else by first appearance; an empty one comes last."""
+    distinct = list(dict.fromkeys(values))
+    filled = [value for value in distinct if value]
+    if all(is_number(value) for value in filled):
+        filled.sort(key=float)
+    return filled + [""] * ("" in distinct)
+
+
+def read(csv_path: str | Path) -> Target:
+    """Read a target's tidy CSV and the JSON beside it, and check that they belong together."""
+    meta_path = Path(csv_path).with_suffix(".json")
+    meta, rows = json.loads(meta_path.read_text(encoding="utf-8")), read_rows(csv_path)
+    for line, row in enumerate(rows, start=2):
+        if row.target != meta["id"]:
+            raise ShallowsError(
+                f"{csv_path}, line {line} belongs to the target {row.target!r}, "
+                f"but {meta_path} describes {meta['id']!r}."
+            )
+    return Target(tuple(rows), meta)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file that carries its name only when it is whole."""
+    with replacing(Path(path)) as partial:
+        partial.write_text(text, encoding="utf-8")

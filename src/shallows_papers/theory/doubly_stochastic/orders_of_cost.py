@@ -1,0 +1,129 @@
+"""How preprocessing, training, prediction and storage of four methods grow with the number of examples or of inputs.
+
+Section 6 of Dai et al. (2014): with n = 1/ε examples, doubly stochastic gradients train in O(d/ε²), predict in O(d/ε)
+and keep O(1/ε) numbers whatever d is. Here these exponents are measured. Times are ratios within one process, over
+rounds in which all sizes take turns.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shallows import streams
+from shallows.errors import UnknownNameError
+from shallows.estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
+from shallows.estimators.regularised.regularised_risk import RegularisedRiskClassifier
+from shallows.solvers.regularised import norma, sdca  # noqa: F401 (found by name below, and the results depend on them)
+from shallows.training import Observer, Run
+
+from ..results import AnalysisResult
+from ..timing import in_turn, processor_seconds
+
+PREDICTED = 2000  # points that a prediction is timed on
+METHODS = ("dsg", "kernel", "fourier", "nystrom")
+
+
+def orders_of_cost(
+    data: Any = None,
+    *,
+    method: str = "dsg",
+    along: str = "n",
+    sizes: Sequence[int] = (1000, 2000, 4000),
+    n_points: int = 1000,
+    n_inputs: int = 20,
+    rounds: int = 3,
+    random_state: int = 0,
+) -> AnalysisResult:
+    """Preprocessing, one pass of training, prediction and storage of a method against n or d; ranks grow with n.
+
+    Points are normal numbers with labels of a noisy sign. "dsg" has one block of features for every batch; "kernel" is
+    NORMA, "fourier" SDCA on n/2 frequencies and "nystrom" on n/2 landmarks.
+
+    Over the sizes: ``preprocessing`` (of landmarks and their map), ``training`` and ``prediction`` of 2,000 points, all
+    in units of the first size, and ``storage``, bytes of what a prediction needs, seeds aside.
+    """
+    UnknownNameError.check("method", method, METHODS)
+    UnknownNameError.check("axis", along, ("n", "d"))
+    found: dict[str, dict[int, list[float]]] = {
+        name: {size: [] for size in sizes} for name in ("preprocessing", "training", "prediction")
+    }
+    drawn = {size: _points(*((size, n_inputs) if along == "n" else (n_points, size)), random_state) for size in sizes}
+    storage = {}
+    for turn, size in in_turn(sizes, rounds):
+        model, times = _fitted(method, *drawn[size], random_state)
+        storage[size] = float(_stored(model))
+        for name, seconds in times.items() if turn else ():
+            found[name][size].append(seconds)
+    curve = {}
+    for name, seconds in found.items():
+        first = min(seconds[sizes[0]])
+        if first > 0 and not (name == "preprocessing" and method != "nystrom"):
+            # The shortest of the rounds: what else the machine does only ever adds.
+            curve[name] = [min(seconds[size]) / first for size in sizes]
+    curve["storage"] = [storage[size] for size in sizes]
+    return AnalysisResult(list(sizes), curve, effective={"method": method, "along": along, "rounds": rounds})
+
+
+class _TrainingClock(Observer):
+    """Processor time before the first and after the last step of a training."""
+
+    def on_start(self, run: Run) -> None:
+        self.started = time.process_time()
+
+    def on_end(self, run: Run) -> None:
+        self.ended = time.process_time()
+
+
+def _points(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points and labels for training, and `PREDICTED` of each behind them."""
+    x = streams.normal(seed, "growth points", n, (n + PREDICTED, d)).astype(np.float32)
+    return x, np.where(x[:, 0] + 0.3 * streams.normal(seed, "growth noise", n, (n + PREDICTED,)) > 0, 1, 0)
+
+
+def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, dict[str, float]]:
+    """A fitted model, and its processor seconds."""
+    n, d = len(x) - PREDICTED, x.shape[1]
+    same = {"bandwidth": math.sqrt(2.0 * d), "batch_size": 50, "max_epochs": 1, "random_state": seed, "device": "cpu",
+            "dtype": "float32", "fit_intercept": False}  # fmt: skip
+    if method == "dsg":
+        model = DoublyStochasticClassifier(
+            loss="hinge",
+            schedule="constant",
+            step_size=1.0,
+            preconditioning=None,
+            features="cosine",
+            block_size=50,
+            **same,
+        )
+    elif method == "kernel":
+        model = RegularisedRiskClassifier(solver="norma", regularisation=None, **same)
+    else:
+        rank = {"fourier": n, "nystrom": n // 2}[method]
+        model = RegularisedRiskClassifier(solver="sdca", features=method, n_features=rank, regularisation=None, **same)
+    clock, started = _TrainingClock(), time.process_time()
+    model.fit(x[:n], y[:n], observers=[clock])
+    timings, preprocessing = model.timings_, 0.0
+    if method == "nystrom":
+        # Landmarks, their map and its application, by their share of the wall clock's time before the training;
+        # random features are made in the training.
+        mapped = timings["eigensystem"] + timings["kernel_matrix"]
+        preprocessing = (clock.started - started) * mapped / (timings["preparation"] + mapped)
+    predicted = min(processor_seconds(model.predict, x[n:]) for _ in range(2))
+    training = clock.ended - clock.started
+    return model, {"preprocessing": preprocessing, "training": training, "prediction": predicted}
+
+
+def _stored(model: Any) -> int:
+    """Bytes that a prediction needs beside the seed."""
+    if hasattr(model, "coef_"):
+        blocks = model._model["blocks"].features
+        landmarks = sum(v.nbytes for v in vars(blocks).values() if isinstance(v, np.ndarray))
+        return model.coef_.nbytes + landmarks
+    if hasattr(model, "support_"):
+        return model.dual_coef_.nbytes + model._model["points"].nbytes
+    return model.dual_coef_.nbytes

@@ -1,0 +1,96 @@
+"""Linear support vector machines of prepared or generated data, with a bracket around the optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from shallows import streams
+from shallows.errors import UnknownNameError
+from shallows.solvers.linear_svm.cutting_planes import CuttingPlanes
+from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
+from shallows.solvers.linear_svm.folos import FOLOS
+from shallows.solvers.linear_svm.newton import PrimalNewton
+from shallows.solvers.linear_svm.pegasos import LinearPegasos
+from shallows.solvers.linear_svm.problem import HINGE, LinearSVMProblem, dual_objective
+from shallows.solvers.linear_svm.rows import as_rows
+from shallows.solvers.linear_svm.svm_sgd import SVMSGD
+
+GAP = 1e-5  # duality gap, as a share of the objective, at which a solution counts as exact
+MOST_PASSES = 5000
+
+SOLVERS: dict[str, Any] = {
+    "pegasos": LinearPegasos,
+    "folos": FOLOS,
+    "svm_sgd": SVMSGD,
+    "dual_coordinate_descent": DualCoordinateDescent,
+    "bmrm": CuttingPlanes,
+    "ocas": lambda **options: CuttingPlanes(line_search=True, **options),
+    "newton": PrimalNewton,
+}
+"""Solvers by the names of `shallows.LinearSVMClassifier`."""
+
+BY_VISITS = ("pegasos", "folos", "svm_sgd")
+"""Those whose step is a number of examples; a step of the others is a pass or an iteration."""
+
+
+def solver_of(name: str, options: Mapping[str, Any]) -> Any:
+    """A solver by its name, with its parameters."""
+    UnknownNameError.check("solver", name, SOLVERS)
+    return SOLVERS[name](**options)
+
+
+def problem_of(X: Any, y: np.ndarray, regularisation: float, loss: int = HINGE) -> LinearSVMProblem:
+    """The problem of points and of labels of two classes, of which the larger is +1."""
+    X = X if scipy.sparse.issparse(X) else np.asarray(X)
+    X = X.astype(np.float64) if X.dtype.kind != "f" else X
+    signs = np.where(np.asarray(y) == np.max(y), 1.0, -1.0)
+    return LinearSVMProblem(as_rows(X), X.shape[1], signs, regularisation, loss)
+
+
+def optimum(problem: LinearSVMProblem, gap: float = GAP) -> tuple[np.ndarray, float, float]:
+    """Exact coefficients, their objective, and a lower bound of the optimum from the dual problem.
+
+    Dual coordinate descent goes on until the bound is within ``gap`` of the objective, or for 5,000 passes.
+    """
+    solver = DualCoordinateDescent(0.0, shrinking=True)
+    state, passes = solver.init(problem), 0
+    value, bound = math.inf, -math.inf
+    while not value - bound <= gap * value < math.inf and passes < MOST_PASSES:
+        more = max(5, passes // 4)
+        # With no tolerance the variables that are set aside come back before every look.
+        state.n_active = problem.n
+        state.bounds[:] = np.inf, -np.inf
+        state, passes = solver.step(problem, state, more), passes + more
+        value = min(value, problem.objective(state.coefficients))
+        bound = max(bound, dual_objective(problem, state.dual))
+    return state.coefficients, value, bound
+
+
+def generated(
+    n: int, d: int, seed: int, noise: float = 0.3, *, intrinsic: int | None = None, n_values: int | None = None
+) -> tuple[Any, np.ndarray]:
+    """Points of unit length with labels of a noisy linear rule.
+
+    `noise` is the deviation of what is added to the rule before its sign is taken, in units of the rule's own. Points
+    lie in `intrinsic` dimensions before they are turned into d of them, so that all inner products, and the labels, are
+    the same for every d. With `n_values` each row has so many values other than zero, at columns that begin at random.
+    """
+    s = n_values or intrinsic or d
+    x = streams.normal(seed, "points of a linear rule", 0, (n, s))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    X: Any = x
+    if n_values is not None:
+        begins = (streams.integers(seed, "columns", 0, n) % np.uint64(d)).astype(np.int64)
+        columns = (begins[:, None] + np.arange(s) * max(1, d // s)) % d
+        X = scipy.sparse.csr_array((x.ravel(), columns.ravel(), np.arange(n + 1) * s), shape=(n, d))
+    value = np.asarray(X @ streams.normal(seed, "linear rule", 0, (X.shape[1],)))
+    value = value + noise * value.std() * streams.normal(seed, "noise of a linear rule", 0, (n,))
+    if intrinsic is not None:
+        turned, _ = np.linalg.qr(streams.normal(seed, "turned axes", 0, (d, s)))
+        X = x @ turned.T
+    return X, np.where(value > 0, 1.0, -1.0)
