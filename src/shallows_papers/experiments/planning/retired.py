@@ -37,14 +37,14 @@ RETIRED = (
     Retired(
         "methods/*/call/*",
         "the module and function that src/shallows_papers/theory/__init__.py lists for this analysis",
-        "|".join(f"shallows_papers.theory.{name}:.*" for name in _THEORY),
+        "|".join(f"shallows.theory.{name}:.*" for name in _THEORY),
     ),
     Retired(
         "methods/*/call/*",
         "the same place in shallows_papers, such as shallows_papers.nets:NeuralNetClassifier",
         r"shallows\.(theory|nets|experiments|datasets)\b.*",
     ),
-    Retired("methods/*/call/*", "shallows_papers.baselines:ImageVotes", "shallows_papers.baselines:ImageVotes"),
+    Retired("methods/*/call/*", "shallows_papers.baselines:ImageVotes", "shallows:ImageVotes"),
     Retired(
         "methods/*/call/*",
         "shallows:FeatureRidgeClassifier or shallows:FeatureRidgeRegressor with features: hidden_units",
