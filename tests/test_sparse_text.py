@@ -47,6 +47,7 @@ OF_KERNELS = {
     "EigenProClassifier": {},
     "EigenProRegressor": {},
     "EigenProCentresClassifier": {"centres": 60},
+    "BudgetedSVMClassifier": {"budget": 10},
     "KernelRidgeClassifier": {},
     "KernelRidgeRegressor": {"solver": "conjugate_gradients"},
     "KernelSGDClassifier": {"max_epochs": 5},
@@ -223,6 +224,15 @@ def test_points_that_would_take_most_of_the_memory_when_dense_are_refused(monkey
     monkeypatch.setattr(arrays, "available_memory", lambda device=None: 2**23)
     with pytest.raises(ShallowsError, match=r"Dense points of 200 sparse rows take 0.016 GB.*TruncatedSVD"):
         shallows.FeatureEigenProClassifier(random_state=0, memory="1GB").fit(X, y)
+
+
+def test_sparse_centres_give_what_dense_centres_give():
+    X, y = texts(160, 1500)
+    sparse, dense = (
+        shallows.EigenProCentresClassifier(random_state=0, centres=centres).fit(X[40:], y[40:])
+        for centres in (X[:40], X[:40].toarray())
+    )
+    assert np.array_equal(sparse.decision_function(X), dense.decision_function(X))
 
 
 def test_lasvm_learns_dense_batches_after_sparse_ones():

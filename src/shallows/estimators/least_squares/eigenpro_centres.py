@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from ... import arrays, gram, kernels, spectrum, streams
 from ...arrays import Array
@@ -241,7 +242,7 @@ class EigenProCentresMethod:
             wanted = max(LEAST_CENTRES, int(CENTRES_PER_ROOT * math.sqrt(n)))
             fit.n_centres = max(1, min(n, wanted, MOST_CENTRES, room.fitting(budget // 2)))
         else:
-            fit.n_centres = min(int(self.centres), n) if given is None else len(given)
+            fit.n_centres = min(int(self.centres), n) if given is None else given.shape[0]
         p, needed = fit.n_centres, room.bytes_of(fit.n_centres)
         if needed > budget:
             raise self._too_many_centres(p, needed, room.fitting(budget), budget, device)
@@ -506,22 +507,22 @@ def fresh_points(n: int, budget: int, itemsize: int) -> int:
     return min(n, N_FRESH, max(LEAST_FRESH, math.isqrt(max(0, budget) // (4 * itemsize))))
 
 
-def points_of(centres: Any, d: int) -> np.ndarray:
-    """Centres as points of d features, float32 or float64, shape (p, d).
+def points_of(centres: Any, d: int) -> Any:
+    """Centres as points of d features, float32 or float64, shape (p, d); sparse ones as CSR.
 
     Raises
     ------
     ShallowsError
         If they are no such points, or not finite.
     """
-    made = np.asarray(centres)
+    made = centres if scipy.sparse.issparse(centres) else np.asarray(centres)
     if made.dtype.kind not in "fiub" or made.ndim != 2 or 0 in made.shape:
         raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {made!r:.80}.")
     made = native(made)
     if made.shape[1] != d:
         raise ShallowsError(f"centres have {made.shape[1]} features and X has {d}.")
     made = made.astype(np.float32 if made.dtype == np.float32 else np.float64)
-    if not np.isfinite(made).all():
+    if not np.isfinite(made.data if scipy.sparse.issparse(made) else made).all():
         raise ShallowsError("centres hold NaN or infinity.")
     return made
 
