@@ -87,8 +87,8 @@ X, y = load_digits(return_X_y=True)
 model = shallows.EigenProClassifier(kernel="gaussian", random_state=0).fit(X[:1500], y[:1500])
 accuracy = (model.predict(X[1500:]) == y[1500:]).mean()
 assert accuracy > 0.95, accuracy
-shallows.save(model, "digits.npz")
-assert np.array_equal(shallows.load("digits.npz").predict(X[1500:]), model.predict(X[1500:]))
+shallows.save(model, "digits.skops")
+assert np.array_equal(shallows.load("digits.skops").predict(X[1500:]), model.predict(X[1500:]))
 print(f"digits: {accuracy:.1%} of 297 test points are right, before and after saving")
 """
 

@@ -78,7 +78,7 @@ def test_the_python_of_the_tutorial_runs_from_top_to_bottom(tmp_path):
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "digits.npz").exists() and (tmp_path / "iris.csv").exists()
+    assert (tmp_path / "digits.skops").exists() and (tmp_path / "iris.csv").exists()
 
 
 def test_the_commands_of_the_tutorial_name_what_there_is(tmp_path):

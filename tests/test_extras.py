@@ -76,7 +76,6 @@ def test_a_loop_is_compiled_where_the_cache_can_be_neither_read_nor_written(tmp_
         ("yaml", "datasets", "data"),
         ("pandas", "datasets.formats.delimited_text", "data"),
         ("requests", "datasets.download.fetching", "data"),
-        ("skops", "experiments.user_data.saved_model", "data"),
         ("jsonschema", "experiments.planning", "workflow"),
         ("seaborn", "report", "workflow"),
     ],
@@ -91,7 +90,7 @@ except ImportError as error:
     assert f"pip install 'shallows[{extra}]'" in run_without([package], code)
 
 
-OTHERS = ["pandas", "yaml", "requests", "matplotlib", "seaborn", "snakemake", "jsonschema", "tqdm", "skops"]
+OTHERS = ["pandas", "yaml", "requests", "matplotlib", "seaborn", "snakemake", "jsonschema", "tqdm"]
 
 
 def test_every_public_estimator_can_be_imported_without_an_extra():

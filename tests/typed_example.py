@@ -22,7 +22,7 @@ shallows.FeatureEigenProRegressor("fastfood", n_features=64, kernel_params={"deg
 shallows.FeatureRidgeRegressor(features_params={"n_features": 64}, max_iterations=5, dtype="float64")
 shallows.RegularisedRiskRegressor(loss="huber", solver="svrg", solver_params={}, max_seconds=1.5)
 shallows.FeatureRidgeRegressor("hidden_units", solver_params={"form": "rows"}, regularisation="auto")
-shallows.save(shallows.load("model.npz", device="cpu"), "copy.npz")
+shallows.save(shallows.load("model.skops", device="cpu"), "copy.skops")
 
 
 def returned(

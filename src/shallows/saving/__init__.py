@@ -1,82 +1,68 @@
-"""Fitted models as files, for every estimator: parameters and arrays with a checksum, and no pickle.
-
-A file is an archive of NumPy's (.npz) with a header in JSON, so that to load it runs nothing that it holds.
-"""
+"""Fitted models as files of skops, for every estimator: no pickle, and a checksum."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
+import copy
 import warnings
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import __version__
 from ..errors import MissingExtraError, ShallowsError
-from ..estimators import archive
-from . import encoding
+from ..features.fourier import FourierFeatures
+from ..features.random_features import RandomFeatures
+from . import archive
 
 __all__ = ["load", "save"]
 
-FORMAT = 3
-"""Version of the files; raised when older files would be read in another sense."""
-
-ROOMS = ("shallows.estimators", "shallows_papers.nets")
-"""Modules of the estimators that can be saved; the nets of the reproduction are imported only for a file of one."""
+N_FREQUENCIES = 8
+"""How many frequencies of random features a file has, to recognize a version that draws others."""
 
 
 def save(model: Any, path: Any) -> None:
-    """Write a fitted model to a file: its parameters and what it has learnt, no training data beyond that.
+    """Write a fitted model to a file, without pickle.
 
-    A model of kernel functions holds the training points that they are centred at; one of random features holds their
-    seed. A stream that waits for rows (see ``partial_fit`` of the estimator) holds those that wait, so that it goes on
-    from the file as if it had not been saved.
+    A model of kernel functions contains its training points, a model of random features only their seed. The waiting
+    rows of a stream (``partial_fit``) are saved too, so that the stream continues as if it had not been saved.
 
     Parameters
     ----------
-    model : estimator of this package
-        Fitted. A pipeline is saved step by step.
+    model : estimator
+        Fitted: an estimator of shallows, or a pipeline of such estimators and scikit-learn's.
     path : path
-        Usually ends in ``.npz``.
+        Usually ends in ``.skops``.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ShallowsError
-        If it is none of this package's, has a part that no file holds, such as a function of the user's, or has
-        coefficients that are no numbers any more.
+        If the model contains a function or a class of another package, or coefficients that are not finite.
     """
-    name = type(model).__name__
-    if _class_of(name) is not type(model):
-        raise ShallowsError(
-            f"shallows.save writes the estimators of this package, and {name} is none of them. Save the steps of a "
-            "pipeline one by one."
-        )
+    if not isinstance(model, BaseEstimator):
+        raise ShallowsError(f"shallows.save writes fitted estimators, and got a {type(model).__name__}.")
     check_is_fitted(model)
     state = vars(model).get("_state")
     if hasattr(state, "is_finite") and not state.is_finite():
         raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
-    writer = encoding.Writer()
-    header = {
-        "format": FORMAT,
-        "version": __version__,
-        "estimator": name,
-        **writer.parts_of(model),
-    }
-    archive.write(path, header, writer.held)
+    model = _with_plain_keys(model)
+    archive.write(model, path, estimator=type(model).__name__, drawn=_drawn(model))
 
 
 def load(path: Any, *, device: str = "auto") -> Any:
-    """Read a model that `save` wrote; it predicts, and goes on with further batches, the same to the bit.
+    """Read a model that `save` wrote. Its predictions are identical, and a stream continues.
+
+    Files that need more memory than is free are refused before they are read.
 
     Parameters
     ----------
     path : path
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the model is to predict; the file may come from another machine.
+        Where the model predicts. The file may come from another machine.
 
     Returns
     -------
@@ -85,61 +71,86 @@ def load(path: Any, *, device: str = "auto") -> Any:
     Raises
     ------
     ShallowsError
-        If the file is none of these, was changed, is damaged, comes from a newer version, or from one whose form is no
-        longer read.
+        If `save` did not write the file, or it was changed, is damaged, or comes from a version with another format.
     """
-    header, held = archive.read(path)
-    try:
-        name, format_ = header.get("estimator"), header.get("format")
-        cls = _class_of(name)
-        if cls is None and isinstance(name, str) and name.isidentifier() and name[0].isupper():
-            raise ShallowsError(
-                f"it is {name}, which this version, {__version__}, does not have; CHANGELOG.md says what took its "
-                "place, to be fitted again"
-            )
-        if cls is None or not isinstance(format_, int) or format_ is True or format_ < 1:
-            raise ShallowsError("its header does not say the estimator and the format")
-        if format_ > FORMAT:
-            raise ShallowsError(
-                f"it was written by shallows {header.get('version')}, which is newer than this version, "
-                f"{__version__}; install that version to read it"
-            )
-        if format_ < FORMAT:
-            raise ShallowsError(
-                f"its form is that of shallows {header.get('version')}, which this version, {__version__}, does not "
-                "read; fit the model again, or install that version to read it"
-            )
-        archive.check_unchanged(header, held)
-        model = _model_of(cls, header, encoding.Reader(held))
-        return model.set_params(device=device) if "device" in model.get_params(deep=False) else model
-    except ShallowsError as error:
-        if str(path) in str(error):
-            raise
-        raise ShallowsError(f"The model in {path} cannot be read: {str(error).rstrip('.')}.") from error
-    # What no check foresaw is an edited file all the same.
-    except Exception as error:
-        raise ShallowsError(f"The model in {path} cannot be read ({type(error).__name__}: {error}).") from error
+    model, about = archive.read(path)
+    with archive.errors_name(path):
+        check_is_fitted(model)
+        drawn = _drawn(model)
+        if len(drawn) != len(about["drawn"]) or not all(map(_are_close, drawn, about["drawn"])):
+            raise ShallowsError("this version draws other features for its kernel and seed than the one that wrote it")
+        for part in _parts(model):
+            if isinstance(part, BaseEstimator) and "device" in part.get_params(deep=False):
+                part.set_params(device=device)
+        _try_prediction(model)
+    return model
 
 
-def _model_of(cls: type, header: dict[str, Any], reader: encoding.Reader) -> Any:
-    """The model of a header, tried by a prediction, which shows that its parts fit together."""
-    model = reader.estimator(cls, header)
-    check_is_fitted(model)
+def _try_prediction(model: Any) -> None:
+    """Predict one row, which fails if the parts of the model do not fit together."""
+    if not type(model).__module__.startswith("shallows"):
+        return
     predict = model.predict if hasattr(model, "predict") else model.transform
     # A net needs PyTorch to predict, and may be loaded where there is none.
     with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.suppress(MissingExtraError):
         warnings.simplefilter("ignore")
         predict(np.zeros((1, model.n_features_in_)))
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """The model and every object in it, each once and in a fixed order; no arrays, numbers or texts."""
+    seen, waiting = {}, [model]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen or isinstance(part, (type, np.ndarray, np.generic)):
+            continue
+        seen[id(part)] = part
+        if isinstance(part, Mapping):
+            waiting += part.values()
+        elif isinstance(part, (list, tuple)):
+            waiting += part
+        elif hasattr(part, "__dict__"):
+            waiting += vars(part).values()
+        else:
+            continue
+        yield part
+
+
+def _drawn(model: Any) -> list[list[float]]:
+    """Some numbers of each map of random features: a version that draws others cannot use the model."""
+    found = []
+    for part in _parts(model):
+        if isinstance(part, FourierFeatures):
+            found.append(part.frequencies(0, np.empty(0)).reshape(-1)[:N_FREQUENCIES].tolist())
+        elif isinstance(part, RandomFeatures):
+            found.append(part.block(0, np.linspace(0.5, 1.0, part.n_inputs)[None, :])[0, -N_FREQUENCIES:].tolist())
+    return found
+
+
+def _are_close(first: list[float], second: list[float]) -> bool:
+    return len(first) == len(second) and np.allclose(first, second, rtol=1e-6)
+
+
+def _with_plain_keys(model: Any) -> Any:
+    """The model with the keys 0 and 1 for False and True, which are equal to them and which skops would confuse.
+
+    They are the classes in ``class_weight``.
+    """
+
+    def has_truth_values(part: Any) -> bool:
+        return isinstance(part, Mapping) and any(isinstance(key, (bool, np.bool_)) for key in part)
+
+    def plain(value: Any) -> Any:
+        if type(value) is not dict:
+            return value
+        return {int(k) if isinstance(k, (bool, np.bool_)) else k: plain(one) for k, one in value.items()}
+
+    if any(map(has_truth_values, _parts(model))):
+        model = copy.copy(model)
+        vars(model).update(plain(vars(model)))
+        if any(map(has_truth_values, _parts(model))):
+            raise ShallowsError(
+                "A dictionary in the model has the keys True and False, which a file cannot contain. Use 1 and 0, "
+                "which are equal to them."
+            )
     return model
-
-
-def _class_of(name: Any) -> type | None:
-    if not (isinstance(name, str) and name[:1].isupper()):
-        return None
-    for room in ROOMS:
-        with contextlib.suppress(ModuleNotFoundError):
-            module = importlib.import_module(room)
-            if name in module.__all__:
-                found = getattr(module, name)
-                return found if isinstance(found, type) and hasattr(found, "fit") else None
-    return None

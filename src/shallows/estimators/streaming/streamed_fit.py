@@ -143,7 +143,8 @@ class StreamedFit(TrainedEstimator):
         kept = dict(super().__getstate__())
         if "_state" in kept:
             # So a model that was trained on a GPU can be unpickled where there is none.
-            kept["_state"] = kept["_state"].to(arrays.Device("cpu"))
+            state = kept["_state"].to(arrays.Device("cpu"))
+            kept["_state"] = state.trimmed() if hasattr(state, "trimmed") else state
         return kept
 
     # ------------------------------------------------------------------------------------- the stream

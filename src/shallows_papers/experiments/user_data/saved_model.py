@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,18 +13,17 @@ import numpy as np
 
 from shallows import saving
 from shallows.errors import MissingExtraError, ShallowsError
+from shallows.saving import archive
 from shallows.utils.atomic import replacing
 from shallows_papers.datasets.files import DatasetError, digest, write_json
 from shallows_papers.datasets.user_data.fitted_preparation import FittedPreparation
 from shallows_papers.datasets.user_data.new_rows import column_name, raw_rows
 
-MissingExtraError.check("data", "A model of your own file", "pandas", "skops")
+MissingExtraError.check("data", "A model of your own file", "pandas")
 
 NAME = "model.json"
 #: Version of the files; raised when older files would be read in another sense.
-FORMAT = 2
-# Classes that files may have beyond those that skops trusts: arrays and scikit-learn's own classes, but no functions.
-_TRUSTED = re.compile(r"numpy\.dtype|scipy\.sparse\._cs[cr]\.cs[cr]_(matrix|array)|sklearn(\.\w+)*\._?[A-Z]\w*")
+FORMAT = 3
 
 
 @dataclass
@@ -71,15 +69,11 @@ class SavedModel:
 
 
 def save(model: SavedModel, folder: Path) -> None:
-    """Write a model into a folder: ``model.json`` last, after the preparation and the estimator.
-
-    An estimator of this package is a file of `shallows.save`; what is scikit-learn's is a file of skops.
-    """
+    """Write a model into a folder: ``model.json`` last, after the preparation and the estimator."""
     folder.mkdir(parents=True, exist_ok=True)
-    ours = type(model.estimator).__module__.partition(".")[0] in ("shallows", "shallows_papers")
-    names = {"preparation": "preparation.skops", "estimator": "estimator.npz" if ours else "estimator.skops"}
-    _dump(vars(model.preparation), folder / names["preparation"])
-    (saving.save if ours else _dump)(model.estimator, folder / names["estimator"])
+    names = {"preparation": "preparation.skops", "estimator": "estimator.skops"}
+    archive.write(vars(model.preparation), folder / names["preparation"])
+    saving.save(model.estimator, folder / names["estimator"])
     files = {part: {"name": name, "sha256": digest(folder / name)} for part, name in names.items()}
     write_json(folder / NAME, {"format": FORMAT, "about": model.about, "columns": model.columns, "files": files})
 
@@ -105,35 +99,20 @@ def load(place: str | Path) -> SavedModel:
             "the model again with this version, or predict with that one."
         )
     try:
-        parts = {part: _read(path.parent, **file) for part, file in content["files"].items()}
-        preparation = FittedPreparation(**parts["preparation"])
-        return SavedModel(content["about"], content["columns"], preparation, parts["estimator"])
+        files = {part: _checked(path.parent, **file) for part, file in content["files"].items()}
+        preparation = FittedPreparation(**archive.read(files["preparation"])[0])
+        return SavedModel(content["about"], content["columns"], preparation, saving.load(files["estimator"]))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, ShallowsError):
             raise
         raise ShallowsError(f"The model in {path} cannot be read: {error}. Was it edited?") from error
 
 
-def _dump(value: Any, path: Path) -> None:
-    import skops.io
-
-    with replacing(path) as partial:
-        skops.io.dump(value, partial)
-
-
-def _read(folder: Path, name: str, sha256: str) -> Any:
-    """Read a file of a model, which must be the one that was written."""
-    import skops.io
-
+def _checked(folder: Path, name: str, sha256: str) -> Path:
+    """Return a file of a model, which must be the one that was written."""
     path = folder / Path(name).name
     if not path.is_file() or digest(path) != sha256:
         raise ShallowsError(
             f"{path} is missing, or is not the file that was written with the rest of the model. Copy the whole folder."
         )
-    if path.suffix == ".npz":
-        return saving.load(path)
-    unknown = skops.io.get_untrusted_types(file=path)
-    for kind in unknown:
-        if not _TRUSTED.fullmatch(kind):
-            raise ShallowsError(f"{path} holds {kind}, which no model of scikit-learn needs, and is not read.")
-    return skops.io.load(path, trusted=unknown)
+    return path
