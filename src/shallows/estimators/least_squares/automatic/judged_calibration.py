@@ -26,6 +26,8 @@ N_FOLDS = 5
 """Each fifth of the rows judges a calibration that was fitted to the others."""
 
 
+MISSES_CLASS = "with it a class is never predicted"
+
 MOST_LOOKED_AT = 100
 """Training rows of a class that tell whether it is ever predicted."""
 
@@ -47,6 +49,8 @@ class Judgement:
     error_of_log_loss: float
     error_of_accuracy: float
     found: np.ndarray
+    losses: np.ndarray  # Of each row
+    weights: np.ndarray
 
     @classmethod
     def of(cls, probabilities: np.ndarray, decided: np.ndarray, own: np.ndarray, weights: np.ndarray) -> Judgement:
@@ -65,14 +69,18 @@ class Judgement:
             standard_error(np.append(losses, -np.log(LEAST_SHARE))),
             standard_error(np.append(right, 0.0)),
             np.bincount(own[right], minlength=probabilities.shape[1]) > 0,
+            losses,
+            weights,
         )
 
-    def is_as_good_as(self, plain: Judgement) -> bool:
-        """Whether it is worse than ``plain`` by at most their standard error, and finds as many classes."""
-        return not self.fault(plain)
+    def has_less_loss_than(self, other: Judgement) -> bool:
+        """Whether its log loss is less than that of another on the same rows by more than the standard error."""
+        gain = np.average(other.losses - self.losses, weights=self.weights)
+        variance = np.average((other.losses - self.losses - gain) ** 2, weights=self.weights)
+        return bool(gain > np.sqrt(variance * (self.weights**2).sum()) / self.weights.sum())
 
     def fault(self, plain: Judgement) -> str:
-        """How it is worse than ``plain``; empty if it is not."""
+        """How it is worse than ``plain``, by more than the standard error or by a class; empty if it is not."""
         of_accuracy = np.hypot(self.error_of_accuracy, plain.error_of_accuracy)
         of_log_loss = np.hypot(self.error_of_log_loss, plain.error_of_log_loss)
         if self.accuracy < plain.accuracy - of_accuracy:
@@ -80,7 +88,7 @@ class Judgement:
         if self.log_loss > plain.log_loss + of_log_loss:
             return f"the log loss on rows held out is {self.log_loss:.3g} with it and {plain.log_loss:.3g} without"
         if (plain.found & ~self.found).any():
-            return "with it a class is never predicted"
+            return MISSES_CLASS
         return ""
 
 
@@ -115,6 +123,8 @@ def calibrate_judged(
     """Learn a calibration that is as good as none on rows that neither it nor the outputs were fitted to.
 
     Candidates are the usual calibration, the same of bounded outputs, and one factor of bounded outputs, in this order.
+    One that never predicts a class is used only if those that do have a larger log loss, by more than its standard
+    error, and two rows held out have the class. Then the outputs found the class by chance.
 
     Parameters
     ----------
@@ -212,6 +222,7 @@ def _first_good(
     reason = ""
     if unknown.any():
         reason = f"a class has {everywhere[unknown.argmax()]} of {len(all_codes)} rows, too few to hold one out"
+    surer: tuple[Calibration, Judgement, str] | None = None  # Misses a class, which may be noise
     rows = _Rows.of(scores, codes, weights, shares)
     if len(rows.scores) < 2:
         return None, reason or "all rows held out are equal"
@@ -228,10 +239,14 @@ def _first_good(
             found = np.array([found[k] or not model.finds(k) or model.finds(k, made) for k in range(n_classes)])
             plain = replace(plain, found=np.ones(n_classes, dtype=bool))
         judged = replace(rows.judge(calibrated_probabilities(logits), logits), found=found)
-        if judged.is_as_good_as(plain):
+        fault = judged.fault(plain)
+        if not fault and (surer is None or not surer[1].has_less_loss_than(judged)):
             return made, reason
-        reason = reason or judged.fault(plain)
-    return None, reason
+        shown = np.bincount(class_numbers(codes), minlength=n_classes) > 1  # A single row does not show chance.
+        if fault == MISSES_CLASS and surer is None and (found | shown).all():
+            surer = made, judged, reason
+        reason = reason or fault
+    return (None, reason) if surer is None else (surer[0], surer[2])
 
 
 @dataclass(frozen=True)
