@@ -13,7 +13,7 @@ import shallows
 from shallows import distributed
 from shallows.distributed import ranks
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.estimators.centring import TrainingRows
+from shallows.models.centring import TrainingRows
 from shallows.training import Checkpoint, Curve, Observer
 
 WORLD = None

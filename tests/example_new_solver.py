@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from shallows import arrays, losses
 from shallows.arrays import Array
-from shallows.solvers.regularised.risk import RiskProblem, RiskSolver, RiskState
+from shallows.solvers.regularised.risk import RiskProblem, RiskSettings, RiskState
 
 # ------------------------------------------------------------------------------------------ the solver
 
@@ -40,7 +41,7 @@ class AveragedSGDState(RiskState):
 
 
 @dataclass(frozen=True)
-class AveragedSGD:
+class AveragedSGDStepper:
     """f ← (1 − ηλ) f − (η/m) Σ_{i∈S} wᵢ ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·) for a batch S of m rows; the model is an average.
 
     The average f̄ ← f̄ + 2/(t + 1) (f − f̄) weighs the iterate of step t by t, so that the first ones are soon forgotten.
@@ -78,19 +79,25 @@ class AveragedSGD:
         return state
 
 
-def _make(problem: RiskProblem, batch_size: int, n_epochs: int) -> AveragedSGD:
-    # No batch is steeper than its steepest row. Should a later row be steeper than those looked at, so that the
-    # training diverges, the loop goes on from the last epoch with half of the step.
-    products = arrays.to_numpy(problem.span.products(slice(0, batch_size)))
-    weights = 1.0 if problem.weights is None else float(problem.weights.max())
-    steepest = weights * problem.loss.smoothness * float(products.diagonal().max())
-    return AveragedSGD(1.0 / (steepest + problem.regularisation), batch_size)
+# ---------------------------------------------------------------------------------------- its settings
 
 
-def _why_not(loss: losses.Loss) -> str:
-    return "" if math.isfinite(loss.smoothness) else "constant steps need a smooth loss"
+@dataclass(frozen=True, kw_only=True)
+class AveragedSGD(RiskSettings):
+    """Stochastic gradient steps of one length, for smooth losses; the model is an average of the iterates."""
 
+    default_loss: ClassVar[losses.Loss] = losses.Logistic()
 
-AVERAGED_SGD_SOLVER = RiskSolver(
-    _make, loss=losses.Logistic(), why_not=_why_not, growth=lambda loss, **parameters: 100.0
-)
+    def why_not(self, loss: losses.Loss) -> str:
+        return "" if math.isfinite(loss.smoothness) else "constant steps need a smooth loss"
+
+    def growth(self, loss: losses.Loss) -> float:
+        return 100.0
+
+    def build(self, problem: RiskProblem, batch_size: int) -> AveragedSGDStepper:
+        # No batch is steeper than its steepest row. If a later row is steeper than those looked at, so that the
+        # training diverges, the loop goes back to the last epoch and halves the step.
+        products = arrays.to_numpy(problem.span.products(slice(0, batch_size)))
+        weights = 1.0 if problem.weights is None else float(problem.weights.max())
+        steepest = weights * problem.loss.smoothness * float(products.diagonal().max())
+        return AveragedSGDStepper(1.0 / (steepest + problem.regularisation), batch_size)

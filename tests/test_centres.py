@@ -9,7 +9,7 @@ import pytest
 
 from engine_example import least_squares, naive_kernel, preconditioning_matrix, sample
 from shallows import arrays, gram, kernels, spectrum, training
-from shallows.estimators.centring import Centring, TrainingRows
+from shallows.models.centring import Centring, TrainingRows
 from shallows.solvers import EigenPro, ProjectedEigenPro
 from shallows.solvers.least_squares import projection
 from shallows.solvers.least_squares.kernel_problem import KernelProblem

@@ -18,8 +18,8 @@ from estimators_example import outputs
 from resumed_example import StopAt
 from shallows import EigenProCentresClassifier, EigenProCentresRegressor, EigenProRegressor, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
-from shallows.estimators.centring import TrainingRows
 from shallows.estimators.least_squares import eigenpro_centres
+from shallows.models.centring import TrainingRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 BOTH = [EigenProCentresClassifier, EigenProCentresRegressor]

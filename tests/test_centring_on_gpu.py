@@ -9,7 +9,7 @@ import scipy.sparse
 from pretended_gpu import pretended_gpu
 from shallows import arrays
 from shallows.errors import ShallowsError
-from shallows.estimators.centring import Centring
+from shallows.models.centring import Centring
 
 CPU, GPU = arrays.Device(), arrays.Device("gpu", 0)
 
@@ -28,7 +28,7 @@ def test_the_points_are_those_of_the_host_to_the_bit(stored, dtype, form, monkey
     x, order = form(data(stored)), np.random.default_rng(1).permutation(300)
     centring = Centring.of(x)
     expected = centring.training_points(x, order, CPU, dtype)
-    monkeypatch.setattr("shallows.estimators.centring._BLOCK_BYTES", 64 * 8 * 7)
+    monkeypatch.setattr("shallows.models.centring._BLOCK_BYTES", 64 * 8 * 7)
     with pretended_gpu(monkeypatch) as ledger:
         found = centring.training_points(x, order, GPU, dtype)
         # The host waits once, to learn whether all numbers are finite.

@@ -15,7 +15,7 @@ from risk_example import N, batches_of, feature_risk, kernel_risk, run, targets_
 from shallows import arrays, losses
 from shallows.gpu import cuda
 from shallows.solvers.regularised import ascent, ascent_on_gpu
-from shallows.solvers.regularised.sdca import SDCA, dual_of
+from shallows.solvers.regularised.sdca import SDCAStepper, dual_of
 from test_dual_coordinate_ascent import DUAL_LOSSES
 
 needs_compiler = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
@@ -66,7 +66,9 @@ def test_the_kernel_makes_the_variables_of_the_host_for_every_loss(name, ledger)
 @pytest.mark.parametrize("make", [kernel_risk, feature_risk])
 @pytest.mark.parametrize(("loss", "weights"), [("hinge", True), ("logistic", False)])
 def test_whole_fits_agree_with_those_of_the_cpu(make, loss, weights, ledger):
-    ours, theirs = (run(SDCA(), make(loss, c=2, weights=weights, xp=xp).problem, BATCHES) for xp in (np, Pretended))
+    ours, theirs = (
+        run(SDCAStepper(), make(loss, c=2, weights=weights, xp=xp).problem, BATCHES) for xp in (np, Pretended)
+    )
     assert np.abs(arrays.to_numpy(theirs.coefficients) - ours.coefficients).max() < 1e-9
     assert np.abs(arrays.to_numpy(theirs.dual) - ours.dual).max() < 1e-9
     assert (theirs.loss, theirs.zero_loss) == pytest.approx((ours.loss, ours.zero_loss))
@@ -76,17 +78,17 @@ def test_whole_fits_agree_with_those_of_the_cpu(make, loss, weights, ledger):
 @pytest.mark.parametrize(("make", "launches"), [(kernel_risk, 33), (feature_risk, 18)])
 def test_a_step_takes_few_launches_and_the_host_waits_once(make, launches, ledger):
     problem = make("hinge", c=2, xp=Pretended).problem
-    state = run(SDCA(), problem, BATCHES)
+    state = run(SDCAStepper(), problem, BATCHES)
     ledger.clear()
-    SDCA().step(problem, state, BATCHES[0])
+    SDCAStepper().step(problem, state, BATCHES[0])
     assert (ledger.n_launches, ledger.n_synchronisations) == (launches, 1)
     assert ledger.launches["dual_ascent"] == 1
 
 
 def test_without_cuda_of_our_own_the_loop_runs_on_the_host(monkeypatch):
-    expected = run(SDCA(), kernel_risk("hinge", c=2).problem, BATCHES)
+    expected = run(SDCAStepper(), kernel_risk("hinge", c=2).problem, BATCHES)
     with pretended_gpu(monkeypatch), cuda.off():
-        found = run(SDCA(), kernel_risk("hinge", c=2, xp=Pretended).problem, BATCHES)
+        found = run(SDCAStepper(), kernel_risk("hinge", c=2, xp=Pretended).problem, BATCHES)
     assert np.abs(found.dual.held - expected.dual).max() < 1e-12
 
 
@@ -95,7 +97,7 @@ def test_a_kernel_that_gives_other_numbers_is_not_used(monkeypatch, tmp_path):
     wrong = ascent_on_gpu._text().replace("(1.0 - y * v) / q", "(1.0 - y * v) / (q + 0.01)")
     monkeypatch.setattr(ascent_on_gpu, "_text", lambda: wrong)
     monkeypatch.setattr(ascent_on_gpu, "THREADS", 32)
-    expected = run(SDCA(), kernel_risk("hinge").problem, BATCHES)
+    expected = run(SDCAStepper(), kernel_risk("hinge").problem, BATCHES)
     with pretended_gpu(monkeypatch, tmp_path), pytest.warns(RuntimeWarning, match="dual variables are off"):
-        found = run(SDCA(), kernel_risk("hinge", xp=Pretended).problem, BATCHES)
+        found = run(SDCAStepper(), kernel_risk("hinge", xp=Pretended).problem, BATCHES)
     assert np.abs(found.dual.held - expected.dual).max() < 1e-12

@@ -28,7 +28,7 @@ from shallows import losses
 from shallows.errors import ShallowsError
 from shallows.solvers.regularised import ascent
 from shallows.solvers.regularised.risk import RiskProblem
-from shallows.solvers.regularised.sdca import DUALS, SDCA, dual_of
+from shallows.solvers.regularised.sdca import DUALS, SDCAStepper, dual_of
 
 DUAL_LOSSES = {
     "square": {},
@@ -88,9 +88,9 @@ def test_the_dual_objective_never_falls_and_the_gap_closes(name, weights, make):
     # SPEC 5 (6)
     problem = make(name, weights=weights, regularisation=0.2, **DUAL_LOSSES[name]).problem
     problem = replace(problem, intercept=np.array([0.3])) if weights else problem
-    state, last = SDCA().init(problem), -math.inf
+    state, last = SDCAStepper().init(problem), -math.inf
     for batch in batches_of(N, 9, 60):
-        state = SDCA().step(problem, state, batch)
+        state = SDCAStepper().step(problem, state, batch)
         value = dual_objective(problem, state)
         assert value >= last - 1e-13
         last = value
@@ -103,7 +103,7 @@ def test_a_batch_is_its_examples_one_by_one(make, name):
     p = make(name, c=2)
     one_by_one = [slice(i, i + 1) for i in range(N)] * 2
     in_batches = [slice(i, min(i + 13, N)) for i in range(0, N, 13)] * 2
-    a, b = (run(SDCA(), p.problem, order) for order in (one_by_one, in_batches))
+    a, b = (run(SDCAStepper(), p.problem, order) for order in (one_by_one, in_batches))
     assert np.abs(a.dual - b.dual).max() < 1e-12
     assert np.abs(a.coefficients - b.coefficients).max() < 1e-12
 
@@ -112,18 +112,18 @@ def test_a_step_is_the_update_rule_of_the_sources():
     # α ← y max(0, min(1, (1 − y f)/(‖x‖²/(λn)) + yα)) for the hinge; Δ = (y − f − α)/(1 + ‖x‖²/(λn)) for the square.
     for name in ("hinge", "square"):
         p = feature_risk(name)
-        state = run(SDCA(), p.problem, batches_of(N, 10, 1))
+        state = run(SDCAStepper(), p.problem, batches_of(N, 10, 1))
         for i in (3, 17, 40):
             q, a, y = p.z[i] @ p.z[i] / (p.reg * N), state.dual[i, 0], p.y[i, 0]
             f = p.z[i] @ state.coefficients[:, 0]
             expected = y * max(0, min(1, (1 - y * f) / q + y * a)) if name == "hinge" else a + (y - f - a) / (1 + q)
-            state = SDCA().step(p.problem, state, slice(i, i + 1))
+            state = SDCAStepper().step(p.problem, state, slice(i, i + 1))
             assert state.dual[i, 0] == pytest.approx(expected, abs=1e-13)
 
 
 def test_dual_ascent_is_kernel_ridge_in_the_limit():
     p = kernel_risk("square", c=2, regularisation=0.05)
-    state = run(SDCA(), p.problem, batches_of(N, 10, 300))
+    state = run(SDCAStepper(), p.problem, batches_of(N, 10, 300))
     exact = KernelRidge(alpha=N * p.reg, kernel="precomputed").fit(p.K, p.y)
     assert np.abs(state.coefficients - exact.dual_coef_).max() < 1e-9
 
@@ -141,7 +141,7 @@ def test_dual_ascent_is_the_exact_support_vector_machine_in_the_limit():
     L = np.linalg.cholesky(K + 1e-12 * np.eye(N)) if np.linalg.eigvalsh(K)[0] > 0 else root(K)
     p = feature_risk("hinge", z=L, regularisation=reg)
     problem = RiskProblem(p.problem.span, y[:, None], p.loss, reg)
-    state = run(SDCA(), problem, batches_of(N, 10, 500))
+    state = run(SDCAStepper(), problem, batches_of(N, 10, 500))
     assert np.abs(L @ state.coefficients[:, 0] - exact.decision_function(K)).max() < 1e-4
 
 
@@ -154,21 +154,21 @@ def test_dual_ascent_is_the_exact_linear_machine_of_the_squared_hinge():
     p = feature_risk("squared_hinge", regularisation=0.05)
     # LinearSVC has C Σ max(0, 1 − yu)², twice the loss here.
     exact = LinearSVC(C=0.5 / (p.reg * N), fit_intercept=False, tol=1e-12, max_iter=100_000).fit(p.z, p.y[:, 0])
-    state = run(SDCA(), p.problem, batches_of(N, 10, 300))
+    state = run(SDCAStepper(), p.problem, batches_of(N, 10, 300))
     assert np.abs(state.coefficients[:, 0] - exact.coef_[0]).max() < 1e-6
 
 
 def test_dual_ascent_is_exact_logistic_regression_in_the_limit():
     p = feature_risk("logistic", regularisation=0.05)
     exact = LogisticRegression(C=1 / (p.reg * N), fit_intercept=False, tol=1e-12, max_iter=1000).fit(p.z, p.y[:, 0])
-    state = run(SDCA(), p.problem, batches_of(N, 10, 200))
+    state = run(SDCAStepper(), p.problem, batches_of(N, 10, 200))
     assert np.abs(state.coefficients[:, 0] - exact.coef_[0]).max() < 1e-6
 
 
 def test_dual_ascent_bounds_exact_support_vector_regression():
     # The machine with an intercept is at least as good; the optimum without one lies within the gap of the dual.
     p = kernel_risk("epsilon_insensitive", epsilon=0.1, regularisation=0.05)
-    state = run(SDCA(), p.problem, batches_of(N, 10, 800))
+    state = run(SDCAStepper(), p.problem, batches_of(N, 10, 800))
     assert duality_gap(p.problem, state) < 1e-6
     exact = SVR(kernel="precomputed", C=1 / (p.reg * N), epsilon=0.1, tol=1e-10).fit(p.K, p.y[:, 0])
     a = np.zeros(N)
@@ -180,5 +180,5 @@ def test_dual_ascent_bounds_exact_support_vector_regression():
 def test_losses_of_several_scores_have_no_dual_here():
     p = kernel_risk("hinge")
     with pytest.raises(ShallowsError, match="not 'softmax'"):
-        SDCA().init(RiskProblem(p.problem.span, p.y, losses.make("softmax"), 0.1))
+        SDCAStepper().init(RiskProblem(p.problem.span, p.y, losses.make("softmax"), 0.1))
     assert {loss.name for loss in DUALS} == set(DUAL_LOSSES)

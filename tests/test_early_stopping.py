@@ -22,7 +22,7 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError
-from shallows.estimators import early_stopping
+from shallows.fitting import early_stopping
 from step_rules_example import each, small, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")

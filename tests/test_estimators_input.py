@@ -23,8 +23,8 @@ from estimators_example import (
     table,
 )
 from shallows import EigenProClassifier, EigenProRegressor, arrays, kernels
-from shallows.estimators.centring import Centring
 from shallows.kernels import compiled
+from shallows.models.centring import Centring
 
 pytestmark = brief
 
@@ -147,14 +147,14 @@ def test_new_points_are_read_block_by_block(monkeypatch):
     X, y, new = table(EigenProRegressor)
     model = EigenProRegressor(random_state=0).fit(X, y)
     whole = model.predict(new)
-    monkeypatch.setattr("shallows.estimators.centring._BLOCK_BYTES", 7 * 8 * X.shape[1])
+    monkeypatch.setattr("shallows.models.centring._BLOCK_BYTES", 7 * 8 * X.shape[1])
     assert np.abs(model.predict(new) - whole).max() < 1e-12 * np.abs(model.dual_coef_).sum()
     again = EigenProRegressor(random_state=0).fit(X, y)
     assert np.abs(again.predict(new) - whole).max() < 1e-6 * np.abs(whole).max()
 
 
 def test_coordinates_are_centred_and_without_constants_whatever_the_blocks(monkeypatch):
-    monkeypatch.setattr("shallows.estimators.centring._BLOCK_BYTES", 7 * 8 * 5)
+    monkeypatch.setattr("shallows.models.centring._BLOCK_BYTES", 7 * 8 * 5)
     x = np.hstack([sample(50, 3), np.full((50, 1), 0.1), np.full((50, 1), -7.0)])
     coordinates = Centring.of(x)
     assert coordinates.varies.tolist() == [True, True, True, False, False]

@@ -14,7 +14,7 @@ from estimators_example import brief, each, each_eigenpro, outputs, published, t
 from resumed_example import StopAt
 from shallows import EigenProRegressor, arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.estimators.centring import Centring
+from shallows.models.centring import Centring
 from solved_by import constructor
 
 pytestmark = brief

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -17,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import example_new_solver
 from engine_example import sample
-from example_new_solver import AVERAGED_SGD_SOLVER, AveragedSGD
+from example_new_solver import AveragedSGD, AveragedSGDStepper
 from risk_example import kernel_risk
 from shallows import RegularisedRiskClassifier, RegularisedRiskRegressor, training
 from shallows.errors import ShallowsError, TrainingInterrupted
@@ -26,7 +25,7 @@ from shallows.solvers.regularised import SOLVERS
 
 @pytest.fixture(autouse=True)
 def _entry(monkeypatch):
-    monkeypatch.setitem(SOLVERS, "averaged_sgd", AVERAGED_SGD_SOLVER)
+    monkeypatch.setitem(SOLVERS, "averaged_sgd", AveragedSGD)
 
 
 def not_at_their_limit(estimator):
@@ -57,7 +56,7 @@ def test_its_entry_is_one_that_the_configuration_takes():
 @pytest.mark.parametrize("weights", [False, True])
 def test_a_step_is_that_of_the_formula(weights):
     p = kernel_risk("logistic", weights=weights)
-    solver, f, average = AveragedSGD(0.3, 20), np.zeros((p.n, 1)), np.zeros((p.n, 1))
+    solver, f, average = AveragedSGDStepper(0.3, 20), np.zeros((p.n, 1)), np.zeros((p.n, 1))
     state, w = solver.init(p.problem), np.ones((p.n, 1)) if p.w is None else p.w
     for t, batch in enumerate([slice(0, 20), slice(20, 40), slice(0, 20), slice(40, 55)], start=1):
         state = solver.step(p.problem, state, batch)
@@ -115,8 +114,3 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
     whole = RegularisedRiskClassifier(solver="averaged_sgd", random_state=0).fit(X, y)
     assert resumed.n_resumes_ == 1
     assert np.array_equal(resumed.decision_function(X), whole.decision_function(X))
-
-
-def test_a_parameter_that_is_declared_by_its_default_alone_is_told_at_once():
-    with pytest.raises(TypeError, match=r"'momentum'.* of a RiskSolver must be a Parameter.*such as positive"):
-        replace(AVERAGED_SGD_SOLVER, parameters={"momentum": 0.9})

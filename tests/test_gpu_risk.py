@@ -11,7 +11,11 @@ from risk_example import N, batches_of, feature_risk, kernel_risk, run
 from shallows import arrays, features, kernels, losses
 from shallows.arrays import Device
 from shallows.estimators import RegularisedRiskClassifier, RegularisedRiskRegressor
-from shallows.solvers import NORMA, SAG, SDCA, SVRG, Pegasos
+from shallows.solvers.regularised.norma import NORMAStepper
+from shallows.solvers.regularised.pegasos import PegasosStepper
+from shallows.solvers.regularised.sag import SAGStepper
+from shallows.solvers.regularised.sdca import SDCAStepper
+from shallows.solvers.regularised.svrg import SVRGStepper
 
 pytestmark = [
     pytest.mark.gpu,
@@ -58,12 +62,12 @@ def test_losses_agree(name):
 @pytest.mark.parametrize(
     ("make", "loss", "solver"),
     [
-        (kernel_risk, "hinge", Pegasos(projection=True)),
-        (kernel_risk, "logistic", NORMA(1.0, truncation=30)),
-        (kernel_risk, "hinge", SDCA()),
-        (feature_risk, "logistic", SDCA()),
-        (feature_risk, "logistic", SVRG(0.5)),
-        (feature_risk, "square", SAG(0.3)),
+        (kernel_risk, "hinge", PegasosStepper(projection=True)),
+        (kernel_risk, "logistic", NORMAStepper(1.0, truncation=30)),
+        (kernel_risk, "hinge", SDCAStepper()),
+        (feature_risk, "logistic", SDCAStepper()),
+        (feature_risk, "logistic", SVRGStepper(0.5)),
+        (feature_risk, "square", SAGStepper(0.3)),
     ],
     ids=lambda part: str(part)[:20],
 )

@@ -8,7 +8,7 @@ import pytest
 from engine_example import EUCLIDEAN, naive_kernel, sample
 from shallows import arrays, kernels
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.estimators.centring import Centring
+from shallows.models.centring import Centring
 
 NAMES = EUCLIDEAN
 EPS32 = float(np.finfo(np.float32).eps)

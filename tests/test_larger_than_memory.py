@@ -19,10 +19,10 @@ from shallows import (
     arrays,
     training,
 )
-from shallows.estimators.centring import Centring, RowsAsArray, TrainingRows
 from shallows.estimators.doubly_stochastic import dsg_novelty_detector
 from shallows.estimators.doubly_stochastic.random_feature_expansion import RandomFeatureExpansion
 from shallows.estimators.rows_ahead import RowsAhead
+from shallows.models.centring import Centring, RowsAsArray, TrainingRows
 from shallows.training import Batches
 
 PROGRAM = Path(__file__).with_name("larger_than_memory_program.py")

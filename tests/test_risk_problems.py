@@ -14,23 +14,23 @@ from shallows import arrays, features, kernels, training
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
 from shallows.solvers.regularised import SOLVERS as BY_NAME
-from shallows.solvers.regularised.norma import NORMA
-from shallows.solvers.regularised.pegasos import Pegasos
+from shallows.solvers.regularised.norma import NORMAStepper
+from shallows.solvers.regularised.pegasos import PegasosStepper
 from shallows.solvers.regularised.risk import FeatureSpan, RiskProblem
-from shallows.solvers.regularised.sag import SAG
-from shallows.solvers.regularised.sdca import SDCA
+from shallows.solvers.regularised.sag import SAGStepper
+from shallows.solvers.regularised.sdca import SDCAStepper
 from shallows.solvers.regularised.smoothness import batch_smoothness
-from shallows.solvers.regularised.svrg import SVRG
+from shallows.solvers.regularised.svrg import SVRGStepper
+from shallows.solvers.settings import parameters_of
 
 
-@pytest.mark.parametrize("name", [name for name, one in BY_NAME.items() if "step_size" in one.parameters])
+@pytest.mark.parametrize("name", [name for name, one in BY_NAME.items() if "step_size" in parameters_of(one)])
 def test_a_solver_by_name_takes_the_step_that_is_given_and_finds_one_where_none_is(name):
     p, solver = feature_risk("logistic"), BY_NAME[name]
     if solver.takes == "kernels":
         p = kernel_risk("logistic")
-    others = {"norma": {"schedule": "root", "truncation": None}, "svrg": {"period": 2.0}}.get(name, {})
-    assert solver.make(p.problem, 8, 5, step_size=0.123, **others).step_size == 0.123
-    found, rules = solver.make(p.problem, 8, 5, step_size=None, **others).step_size, {"sag": 1, "saga": 3, "svrg": 6}
+    assert solver(step_size=0.123).build(p.problem, 8).step_size == 0.123
+    found, rules = solver().build(p.problem, 8).step_size, {"sag": 1, "saga": 3, "svrg": 6}
     # In the units of the smoothness; that of NORMA has a test of its own.
     assert found == pytest.approx(1 / (rules[name] * batch_smoothness(p.problem, 8)) if name in rules else found)
 
@@ -101,16 +101,16 @@ def test_features_are_made_when_they_are_asked_for_and_once_if_they_fit(xp, fits
 # ------------------------------------------------------------------------------------------ what all of them do
 
 SOLVERS = {
-    "pegasos": (kernel_risk, "hinge", Pegasos(projection=True)),
-    "averaged pegasos": (kernel_risk, "hinge", Pegasos(averaging=True)),
-    "pegasos on features": (feature_risk, "hinge", Pegasos(projection=True)),
-    "norma": (kernel_risk, "logistic", NORMA(1.0)),
-    "truncated norma": (kernel_risk, "logistic", NORMA(1.0, truncation=30)),
-    "sdca": (kernel_risk, "hinge", SDCA()),
-    "sdca on features": (feature_risk, "logistic", SDCA()),
-    "svrg": (feature_risk, "logistic", SVRG(0.5)),
-    "sag": (feature_risk, "square", SAG(0.3)),
-    "saga": (feature_risk, "squared_hinge", SAG(0.3, unbiased=True)),
+    "pegasos": (kernel_risk, "hinge", PegasosStepper(projection=True)),
+    "averaged pegasos": (kernel_risk, "hinge", PegasosStepper(averaging=True)),
+    "pegasos on features": (feature_risk, "hinge", PegasosStepper(projection=True)),
+    "norma": (kernel_risk, "logistic", NORMAStepper(1.0)),
+    "truncated norma": (kernel_risk, "logistic", NORMAStepper(1.0, truncation=30)),
+    "sdca": (kernel_risk, "hinge", SDCAStepper()),
+    "sdca on features": (feature_risk, "logistic", SDCAStepper()),
+    "svrg": (feature_risk, "logistic", SVRGStepper(0.5)),
+    "sag": (feature_risk, "square", SAGStepper(0.3)),
+    "saga": (feature_risk, "squared_hinge", SAGStepper(0.3, unbiased=True)),
 }
 
 
@@ -160,13 +160,13 @@ def test_the_loop_drives_it(name):
     ran = training.train(solver, p.problem, training.Batches(N, 16, 0), training.Stopping(max_epochs=20))
     assert ran.n_rollbacks == 0
     zero = p.problem.objective(p.problem.span.zero(p.problem.targets))
-    best = p.problem.objective(run(SDCA(), p.problem, batches_of(N, 10, 100)).coefficients)
+    best = p.problem.objective(run(SDCAStepper(), p.problem, batches_of(N, 10, 100)).coefficients)
     assert p.problem.objective(ran.state.coefficients) - best < 0.4 * (zero - best)
 
 
 def test_the_loop_halves_a_step_of_svrg_that_diverges():
     p = feature_risk("square")
     problem = RiskProblem(p.problem.span, p.y, p.loss, p.reg, growth=10.0)
-    ran = training.train(SVRG(50.0), problem, training.Batches(N, 16, 0), training.Stopping(max_epochs=30))
+    ran = training.train(SVRGStepper(50.0), problem, training.Batches(N, 16, 0), training.Stopping(max_epochs=30))
     assert ran.n_rollbacks > 0
     assert problem.objective(ran.state.coefficients) < problem.objective(exact_smooth(p)) * 1.01

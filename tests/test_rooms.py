@@ -15,7 +15,8 @@ PACKAGES = ("shallows", "shallows_papers")
 SHARED = {
     *("__init__", "base", "checkpoints", "convergence", "eigenpro", "fastfood", "feature_eigenpro", "fitting"),
     *("hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "pegasos", "precomputed"),
-    *("predictions", "problem", "semi_random", "source", "tensor_sketch"),
+    *("predictions", "problem", "regularised_risk", "rows", "semi_random", "snapshot", "source", "targets"),
+    *("tensor_sketch", "warm_start"),
 }
 
 

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 import shallows
 from shallows import arrays, kernels
 from shallows.errors import ShallowsError
-from shallows.estimators import centring
-from shallows.estimators.centring import Centring, TrainingRows
+from shallows.models import centring
+from shallows.models.centring import Centring, TrainingRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -15,10 +15,10 @@ from risk_example import N, batches_of, duality_gap, feature_risk, kernel_risk, 
 from shallows import RegularisedRiskClassifier, kernels, losses
 from shallows.errors import ShallowsError
 from shallows.gram import LazyGram
-from shallows.solvers.regularised.norma import NORMA, default_step
-from shallows.solvers.regularised.pegasos import Pegasos
+from shallows.solvers.regularised.norma import NORMAStepper, default_step
+from shallows.solvers.regularised.pegasos import PegasosStepper
 from shallows.solvers.regularised.risk import KernelSpan, RiskProblem
-from shallows.solvers.regularised.sdca import SDCA
+from shallows.solvers.regularised.sdca import SDCAStepper
 
 
 def whole(p):
@@ -42,7 +42,7 @@ def test_the_first_step_of_norma_is_that_of_its_rule(loss, schedule):
     assert default_step(p.problem, 8, "inverse", 5) == 1 / p.reg
 
 
-# ------------------------------------------------------------------------------------------------- Pegasos
+# ------------------------------------------------------------------------------------------------------- Pegasos
 
 
 @pytest.mark.parametrize("projection", [False, True])
@@ -67,7 +67,7 @@ def test_kernel_pegasos_with_the_products_of_features_makes_the_iterates_of_line
             a[batch] += change
 
     dual = RiskProblem(Products(), p.y, p.loss, p.reg)
-    solver, order = Pegasos(projection), batches_of(N, m, 3)
+    solver, order = PegasosStepper(projection), batches_of(N, m, 3)
     one, other = solver.init(p.problem), solver.init(dual)
     for batch in order:
         one, other = solver.step(p.problem, one, batch), solver.step(dual, other, batch)
@@ -82,14 +82,14 @@ def test_the_average_of_pegasos_is_that_of_its_iterates_and_comes_nearer_to_the_
     last = of_mean = 0.0
     for seed in range(3):
         p = make("hinge", regularisation=0.003, n=200, seed=seed)
-        averaged, plain = Pegasos(averaging=True), Pegasos()
+        averaged, plain = PegasosStepper(averaging=True), PegasosStepper()
         a, b, mean = averaged.init(p.problem), plain.init(p.problem), 0.0
         for t, batch in enumerate(batches_of(200, 4, 5), start=1):
             a, b = averaged.step(p.problem, a, batch), plain.step(p.problem, b, batch)
             mean = mean + 4 / (t + 3) * (b.coefficients - mean)
             assert np.abs(a.coefficients - mean).max() < 1e-10 * np.abs(b.coefficients).max()
             assert np.array_equal(a.iterate, b.coefficients)
-        best = p.problem.objective(run(SDCA(), p.problem, batches_of(200, 10, 100)).coefficients)
+        best = p.problem.objective(run(SDCAStepper(), p.problem, batches_of(200, 10, 100)).coefficients)
         last += p.problem.objective(b.coefficients) - best
         of_mean += p.problem.objective(a.coefficients) - best
     assert of_mean < 0.5 * last
@@ -103,7 +103,7 @@ def test_kernel_pegasos_one_example_at_a_time_has_the_counters_of_the_lecture():
     for t, i in enumerate(order, start=1):
         score = 0.0 if t == 1 else (counters * y) @ p.K[:, i] / (p.reg * (t - 1))
         counters[i] += y[i] * score < 1
-    state = run(Pegasos(), p.problem, [slice(i, i + 1) for i in order])
+    state = run(PegasosStepper(), p.problem, [slice(i, i + 1) for i in order])
     assert state.coefficients[:, 0] * p.reg * len(order) == pytest.approx(counters * y, abs=1e-9)
 
 
@@ -111,11 +111,11 @@ def test_pegasos_on_all_examples_is_subgradient_descent():
     # SPEC 5 (2)
     p = feature_risk("hinge")
     w = np.zeros((6, 1))
-    state = Pegasos().init(p.problem)
+    state = PegasosStepper().init(p.problem)
     for t in range(1, 30):
         violated = p.y * (p.z @ w) < 1
         w = w - (p.reg * w - p.z.T @ (p.y * violated) / N) / (p.reg * t)
-        state = Pegasos().step(p.problem, state, whole(p))
+        state = PegasosStepper().step(p.problem, state, whole(p))
         assert np.abs(state.coefficients - w).max() < 1e-11
 
 
@@ -123,7 +123,7 @@ def test_pegasos_on_all_examples_is_subgradient_descent():
 def test_projected_pegasos_stays_in_the_balls_that_the_optimum_lies_in(make):
     # SPEC 5 (3), for each of two outputs.
     p = make("hinge", regularisation=0.02, c=2)
-    solver = Pegasos(projection=True)
+    solver = PegasosStepper(projection=True)
     state = solver.init(p.problem)
     touched = np.zeros(2, dtype=bool)
     for batch in batches_of(N, 5, 5):
@@ -133,22 +133,22 @@ def test_projected_pegasos_stays_in_the_balls_that_the_optimum_lies_in(make):
         assert max(norms) <= (1 + 1e-9) / p.reg
         touched |= np.array(norms) > (1 - 1e-9) / p.reg
     assert touched.all()
-    best = run(SDCA(), p.problem, batches_of(N, 10, 60)).coefficients
+    best = run(SDCAStepper(), p.problem, batches_of(N, 10, 60)).coefficients
     assert max(p.problem.span.norm_squared(best[:, [k]]) for k in range(2)) <= 1 / p.reg
 
 
 def test_projection_cuts_no_optimum_of_several_outputs():
     # Sixteen outputs whose optimum has λ‖f‖² above 1 together, and below it each.
     p = kernel_risk("hinge", regularisation=0.02, c=16)
-    exact = run(SDCA(), p.problem, batches_of(N, 10, 100))
+    exact = run(SDCAStepper(), p.problem, batches_of(N, 10, 100))
     assert p.reg * p.problem.span.norm_squared(exact.coefficients) > 1
     value = p.problem.objective(exact.coefficients)
-    state = run(Pegasos(projection=True, averaging=True), p.problem, batches_of(N, 10, 200))
+    state = run(PegasosStepper(projection=True, averaging=True), p.problem, batches_of(N, 10, 200))
     assert p.problem.objective(state.coefficients) < 1.001 * value
 
 
 def test_projected_pegasos_goes_on_from_what_was_kept_to_the_bit():
-    p, solver = kernel_risk("hinge", regularisation=0.02, c=2), Pegasos(projection=True)
+    p, solver = kernel_risk("hinge", regularisation=0.02, c=2), PegasosStepper(projection=True)
     order = batches_of(N, 5, 4)
     whole, half, other = run(solver, p.problem, order), run(solver, p.problem, order[:20]), solver.init(p.problem)
     held, numbers = half.remember()
@@ -163,13 +163,13 @@ def test_the_ball_of_another_loss_is_its_value_at_zero(loss, ball):
     p = kernel_risk(loss, regularisation=0.1, c=3)
     if p.loss.coding == "indicator":
         p.problem.targets[:] = np.eye(3)[p.problem.targets.argmax(axis=1)]
-    assert Pegasos(projection=True).init(p.problem).largest == pytest.approx(ball / p.reg)
+    assert PegasosStepper(projection=True).init(p.problem).largest == pytest.approx(ball / p.reg)
 
 
 def test_pegasos_tends_to_the_exact_support_vector_machine_at_its_rate():
     # SPEC 5 (4, 5): the excess risk falls like log t / t, so over 16 times the steps by more than a factor of 6.
     p = kernel_risk("hinge", regularisation=0.05)
-    exact = run(SDCA(), p.problem, batches_of(N, 10, 200))
+    exact = run(SDCAStepper(), p.problem, batches_of(N, 10, 200))
     assert duality_gap(p.problem, exact) < 1e-7
     best = p.problem.objective(exact.coefficients)
     # The machine of LIBSVM has an intercept besides, and can only be better.
@@ -178,9 +178,9 @@ def test_pegasos_tends_to_the_exact_support_vector_machine_at_its_rate():
     a[libsvm.support_] = libsvm.dual_coef_[0]
     hinges = np.maximum(0, 1 - p.y[:, 0] * libsvm.decision_function(p.K))
     assert best / 2 < p.reg / 2 * a @ p.K @ a + hinges.mean() <= best + 1e-6
-    state, excess = Pegasos().init(p.problem), {}
+    state, excess = PegasosStepper().init(p.problem), {}
     for t, batch in enumerate(batches_of(N, 4, 300), start=1):
-        state = Pegasos().step(p.problem, state, batch)
+        state = PegasosStepper().step(p.problem, state, batch)
         if t in (280, 4480):
             excess[t] = p.problem.objective(state.coefficients) - best
     assert 0 <= excess[4480] < excess[280] / 6
@@ -193,16 +193,16 @@ def test_the_steps_that_pegasos_needs_do_not_grow_with_the_number_of_examples():
     excess = []
     for n in (60, 600):
         p = kernel_risk("hinge", regularisation=0.05, n=n)
-        best = p.problem.objective(run(SDCA(), p.problem, batches_of(n, 20, 60)).coefficients)
+        best = p.problem.objective(run(SDCAStepper(), p.problem, batches_of(n, 20, 60)).coefficients)
         drawn = np.random.default_rng(0).integers(n, size=1500)
-        state = run(Pegasos(), p.problem, [slice(int(i), int(i) + 1) for i in drawn])
+        state = run(PegasosStepper(), p.problem, [slice(int(i), int(i) + 1) for i in drawn])
         excess.append(p.problem.objective(state.coefficients) - best)
     # ‖ℓ'k‖ ≤ 1 makes the bound (1 + ln T)/(2λT) of the mean iterate; the last one keeps within a few times it here.
     assert max(excess) < 4 * (1 + math.log(1500)) / (2 * 0.05 * 1500)
     assert excess[1] < 2 * excess[0]
 
 
-# --------------------------------------------------------------------------------------------------- NORMA
+# --------------------------------------------------------------------------------------------------------- NORMA
 
 
 @pytest.mark.parametrize("schedule", ["constant", "root", "inverse"])
@@ -210,7 +210,7 @@ def test_the_steps_that_pegasos_needs_do_not_grow_with_the_number_of_examples():
 @pytest.mark.parametrize("weights", [False, True])
 def test_norma_is_gradient_descent_in_the_space_of_the_kernel(schedule, loss, weights):
     p = kernel_risk(loss, weights=weights, c=2)
-    solver, alpha = NORMA(0.7, schedule), np.zeros((N, 2))
+    solver, alpha = NORMAStepper(0.7, schedule), np.zeros((N, 2))
     w = np.ones((N, 1)) if p.w is None else p.w
     state = solver.init(p.problem)
     for t, batch in enumerate(batches_of(N, 7, 2), start=1):
@@ -225,7 +225,7 @@ def test_norma_is_gradient_descent_in_the_space_of_the_kernel(schedule, loss, we
 def test_norma_with_steps_of_one_over_lambda_t_is_pegasos():
     p = kernel_risk("hinge")
     order = batches_of(N, 6, 3)
-    ours, theirs = (run(solver, p.problem, order) for solver in (NORMA(1 / p.reg, "inverse"), Pegasos()))
+    ours, theirs = (run(solver, p.problem, order) for solver in (NORMAStepper(1 / p.reg, "inverse"), PegasosStepper()))
     assert np.abs(ours.coefficients - theirs.coefficients).max() < 1e-10
 
 
@@ -235,7 +235,7 @@ def test_pegasos_for_regression_is_the_lectures_rule_on_plain_inputs():
     span = KernelSpan(LazyGram(kernels.Linear(), kernels.augmented(x), budget=2**30, tile=16))
     problem = RiskProblem(span, y, losses.EpsilonInsensitive(epsilon), lam)
     order = [int(i) for i in np.random.default_rng(0).integers(0, N, 300)]
-    state, w = run(NORMA(1 / lam, "inverse"), problem, [slice(i, i + 1) for i in order]), np.zeros(3)
+    state, w = run(NORMAStepper(1 / lam, "inverse"), problem, [slice(i, i + 1) for i in order]), np.zeros(3)
     for t, i in enumerate(order, start=1):
         v = x[i] * (float(w @ x[i] - y[i, 0] > epsilon) - float(y[i, 0] - w @ x[i] > epsilon))
         w = (1 - 1 / t) * w - v / (lam * t)
@@ -245,16 +245,16 @@ def test_pegasos_for_regression_is_the_lectures_rule_on_plain_inputs():
 def test_truncation_keeps_the_examples_seen_last():
     p = kernel_risk("square")
     order = batches_of(N, 6, 1)
-    state = run(NORMA(0.5, truncation=18), p.problem, order)
+    state = run(NORMAStepper(0.5, truncation=18), p.problem, order)
     kept = np.flatnonzero(state.coefficients[:, 0])
     assert kept.tolist() == sorted(i for batch in order[-3:] for i in range(batch.start, batch.stop))
-    everything = run(NORMA(0.5, truncation=N), p.problem, order)
-    assert np.array_equal(everything.coefficients, run(NORMA(0.5), p.problem, order).coefficients)
+    everything = run(NORMAStepper(0.5, truncation=N), p.problem, order)
+    assert np.array_equal(everything.coefficients, run(NORMAStepper(0.5), p.problem, order).coefficients)
 
 
 def test_norma_reaches_kernel_ridge_regression():
     p = kernel_risk("square", regularisation=0.1)
-    state = run(NORMA(1.0, "constant"), p.problem, [whole(p)] * 3000)
+    state = run(NORMAStepper(1.0, "constant"), p.problem, [whole(p)] * 3000)
     # ½ in the loss and the mean over examples: α = (K + nλ I)⁻¹ y.
     exact = KernelRidge(alpha=N * p.reg, kernel="precomputed").fit(p.K, p.y)
     assert np.abs(state.coefficients - exact.dual_coef_).max() < 1e-8
@@ -266,10 +266,11 @@ def test_columns_that_nobody_visited_are_not_made(monkeypatch):
     fill = kernels.fill
     monkeypatch.setattr(kernels, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out))
     in_order = [slice(i, i + 10) for i in range(0, N, 10)]
-    lazy = run(NORMA(0.5), p.problem, in_order)
+    lazy = run(NORMAStepper(0.5), p.problem, in_order)
     assert sum(made) == 10 * (10 + 20 + 30 + 40 + 50)
     assert (
-        np.abs(lazy.coefficients - run(NORMA(0.5), kernel_risk("hinge").problem, in_order).coefficients).max() < 1e-12
+        np.abs(lazy.coefficients - run(NORMAStepper(0.5), kernel_risk("hinge").problem, in_order).coefficients).max()
+        < 1e-12
     )
 
 

@@ -10,9 +10,9 @@ from risk_example import N, batches_of, drawn_batches, exact_smooth, feature_ris
 from shallows import losses, streams
 from shallows.errors import ShallowsError
 from shallows.solvers.regularised.risk import RiskProblem
-from shallows.solvers.regularised.sag import SAG
+from shallows.solvers.regularised.sag import SAGStepper
 from shallows.solvers.regularised.smoothness import batch_smoothness, sag_step, saga_step, svrg_step
-from shallows.solvers.regularised.svrg import SVRG, full_gradient
+from shallows.solvers.regularised.svrg import SVRGStepper, full_gradient
 
 
 def whole(p):
@@ -21,7 +21,11 @@ def whole(p):
 
 def variance_reduced(p, m):
     L = batch_smoothness(p.problem, m)
-    return {"svrg": SVRG(svrg_step(L)), "sag": SAG(sag_step(L)), "saga": SAG(saga_step(L), unbiased=True)}
+    return {
+        "svrg": SVRGStepper(svrg_step(L)),
+        "sag": SAGStepper(sag_step(L)),
+        "saga": SAGStepper(saga_step(L), unbiased=True),
+    }
 
 
 @pytest.mark.slow
@@ -68,7 +72,7 @@ def test_started_at_the_optimum_they_stay_there(name):
 @pytest.mark.parametrize("name", ["svrg", "sag", "saga"])
 def test_on_all_examples_at_once_they_are_gradient_descent(name):
     p = feature_risk("logistic")
-    solver = {"svrg": SVRG(0.5), "sag": SAG(0.5), "saga": SAG(0.5, unbiased=True)}[name]
+    solver = {"svrg": SVRGStepper(0.5), "sag": SAGStepper(0.5), "saga": SAGStepper(0.5, unbiased=True)}[name]
     w, state = np.zeros((6, 1)), solver.init(p.problem)
     for _ in range(20):
         w = w - 0.5 * (p.z.T @ p.loss.derivative(p.z @ w, p.y) / N + p.reg * w)
@@ -79,7 +83,7 @@ def test_on_all_examples_at_once_they_are_gradient_descent(name):
 @pytest.mark.parametrize("name", ["svrg", "saga"])
 def test_the_directions_of_svrg_and_saga_are_unbiased(name):
     p = feature_risk("logistic")
-    solver = {"svrg": SVRG(0.3, period=100.0), "saga": SAG(0.3, unbiased=True)}[name]
+    solver = {"svrg": SVRGStepper(0.3, period=100.0), "saga": SAGStepper(0.3, unbiased=True)}[name]
     state = run(solver, p.problem, batches_of(N, 5, 2))
     before, kept = state.coefficients.copy(), state.remember()
     moves = []
@@ -92,7 +96,7 @@ def test_the_directions_of_svrg_and_saga_are_unbiased(name):
 
 @pytest.mark.parametrize("unbiased", [False, True])
 def test_steps_go_along_the_batch_until_the_table_is_full_and_then_along_its_mean(unbiased):
-    p, solver = feature_risk("logistic", c=2), SAG(0.1, unbiased)
+    p, solver = feature_risk("logistic", c=2), SAGStepper(0.1, unbiased)
     state, w, slopes, seen = solver.init(p.problem), np.zeros((p.z.shape[1], 2)), np.zeros((N, 2)), 0
     for batch in batches_of(N, 7, 3):
         state, total, m = solver.step(p.problem, state, batch), p.z.T @ slopes, batch.stop - batch.start
@@ -107,7 +111,7 @@ def test_steps_go_along_the_batch_until_the_table_is_full_and_then_along_its_mea
 
 def test_the_table_of_sag_holds_what_it_says():
     p = feature_risk("logistic", c=2)
-    state = run(SAG(0.1), p.problem, batches_of(N, 7, 3))
+    state = run(SAGStepper(0.1), p.problem, batches_of(N, 7, 3))
     assert np.abs(state.total - p.z.T @ state.slopes).max() < 1e-12
     assert (
         np.abs(

@@ -234,7 +234,7 @@ NEIGHBOURS = {
     "src/shallows_papers/datasets/catalogue/generated.yaml": with_another_entry,
     "src/shallows/solvers/regularised/averaged_sgd.py": lambda _: SOLVER.read_text(),
     "src/shallows/solvers/regularised/__init__.py": lambda text: text.replace(
-        '"norma": ', '"averaged_sgd": ".averaged_sgd:AVERAGED_SGD_SOLVER",\n        "norma": '
+        '"norma": ', '"averaged_sgd": ".averaged_sgd:AveragedSGD",\n        "norma": '
     ),
     "config/methods.yaml": lambda text: text + NEW_METHOD,
 }

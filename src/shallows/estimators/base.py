@@ -5,40 +5,35 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-import math
 import numbers
 import sys
-import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, training
 from ..errors import ShallowsError
-from ..gpu import gpu_checks
+from ..fitting import class_weights
+from ..fitting.label_checks import refuse_missing_labels
+from ..fitting.machine import Options
+from ..fitting.parameter_checks import check_kinds
+from ..fitting.rows import TrainingSet
+from ..fitting.user_warnings import warn_user
+from ..models import precomputed
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from ..utils import progress
 from ..utils.plain_numbers import PlainParameters, numeric_targets
-from . import class_weights, column_units, precomputed
+from . import column_units
 from .array_inputs import canonical_rows, on_host, refuse_text
-from .label_checks import refuse_missing_labels
 from .other_parameter_names import refuse_other_names
-from .parameter_checks import check_kinds
-
-SMALL = 1000
-"""Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
 
 LEAST_WEIGHT = 1e-300
 """Weights that are smaller, in units of the largest, become zero when they are divided by it."""
-
-GROWTH = 2**22
-"""Bytes that the process may gain before the user tries again; the budget that a message names has room for them."""
 
 
 def native(X: Any, name: str | None = "X") -> Any:
@@ -55,14 +50,6 @@ def native(X: Any, name: str | None = "X") -> Any:
     dtype = getattr(X, "dtype", None)
     foreign = isinstance(dtype, np.dtype) and dtype.kind == "f" and not dtype.isnative
     return X.astype(dtype.newbyteorder("=")) if foreign else X
-
-
-def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> None:
-    """Warn at the line of the user's that called this package."""
-    package, frame, level = __name__.partition(".")[0], sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
 
 
 def _check_range(weights: np.ndarray) -> None:
@@ -100,33 +87,6 @@ def reports_progress(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, *args, **kwargs)
 
     return told
-
-
-class TrainingSet(NamedTuple):
-    """Checked training data in the user's order, without the rows of weight zero.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix, shape (n, d)
-        With ``kernel="precomputed"`` the numbers of the rows of ``matrix``, shape (n, 1).
-    y : ndarray or None
-    weights : ndarray, shape (n,), or None
-    rows : ndarray of int, shape (n,)
-        Which of the rows that the user gave these are.
-    matrix : ndarray, CSR matrix or None
-        The kernel matrix of a fit that gets one in the place of points.
-    """
-
-    X: Any
-    y: np.ndarray | None
-    weights: np.ndarray | None
-    rows: np.ndarray
-    matrix: Any = None
-
-    def take(self, rows: np.ndarray) -> TrainingSet:
-        """Some of the rows."""
-        y, weights = (None if part is None else part[rows] for part in (self.y, self.weights))
-        return TrainingSet(self.X[rows], y, weights, self.rows[rows], self.matrix)
 
 
 class Estimator(PlainParameters, BaseEstimator):
@@ -276,36 +236,41 @@ class Estimator(PlainParameters, BaseEstimator):
         before = vars(self).get("_ended")
         return before.seed if before is not None and getattr(self, "warm_start", False) else None
 
+    def _warm_start_parameters(self) -> dict[str, Any] | None:
+        """The parameters by which a fit knows whether it goes on from the one before; None without ``warm_start``."""
+        wanted = getattr(self, "warm_start", False) and not getattr(self, "_starts_warm_itself", False)
+        return self.get_params() if wanted else None
+
+    def _remember_end(self, ended: Any) -> None:
+        """Keep where a fit ended, for the next one."""
+        vars(self).pop("_ended", None)
+        if ended is not None:
+            self._ended = ended
+
     def _fit_device(self) -> arrays.Device:
         """The device of a fit; refuses a GPU that cannot be used, and warns of what slows it down."""
-        gpu_checks.check_gpu(self.device)
-        device = arrays.resolve_device(self.device)
-        gpu_checks.warn_of_tf32(device, getattr(self, "dtype", "auto"))
-        return device
+        return self._options().fit_device()
+
+    def _options(self) -> Options:
+        """What the parameters say about the machine."""
+        known = ("device", "memory", "dtype", "max_seconds", "verbose")
+        return Options(**{name: getattr(self, name) for name in known if hasattr(self, name)})
 
     def _working_budget(self, device: arrays.Device) -> int:
-        """Bytes that the fit may use.
-
-        A budget that the user gives is for the whole process, so the bytes that are in use already are subtracted.
-        """
-        budget = arrays.memory_budget(self.memory, device)
-        if self.memory is not None and device.kind == "cpu":
-            budget -= arrays.resident_memory() + 2**26
-        return max(budget, self._least_memory)
+        """Bytes that the fit may use."""
+        return self._options().budget(device, self._least_memory)
 
     def _warn_of_too_little_memory(self, device: arrays.Device) -> None:
         """Warn where the user's budget is less than what the process holds already and the least that a fit takes."""
-        if self.memory is None or device.kind != "cpu":
-            return
-        least = arrays.resident_memory() + 2**26 + self._least_memory
-        if arrays.memory_budget(self.memory, device) < least:
-            # In steps, so that Python shows the same words of several fits once.
-            least = 100 * math.ceil((least + GROWTH) / 1e8)
-            warn_user(
-                f"memory={self.memory!r} cannot be kept, since the process holds as much already or nearly so. "
-                f'What can be kept is memory="{least}MB".',
-                UserWarning,
-            )
+        self._options().warn_of_too_little_memory(device, self._least_memory)
 
     def _progress_observers(self) -> list[training.Observer]:
         return [training.Progress(type(self).__name__)] if self.verbose else []
+
+    def _set_course(self, run: training.Run) -> None:
+        """Set the fitted attributes that describe a training in epochs."""
+        if run.validation_errors:
+            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
+            self.best_validation_score_ = max(self.validation_scores_)
+        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
+        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes

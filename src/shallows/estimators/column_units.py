@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import kernels
-from . import precomputed
+from ..models import precomputed
 
 LARGE = 1e3
 """How many times the median spread a spread may be. Raw MNIST has 2.4, the breast cancer data of scikit-learn 7,800."""

@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays, streams, training
+from ..fitting import early_stopping, warm_start
+from ..fitting.machine import SMALL
+from ..fitting.rows import TrainingSet
 from ..kernels import Kernel
-from . import early_stopping, warm_starts
-from .base import SMALL, Estimator, TrainingSet
+from .base import Estimator
 from .snapshot import Snapshot
 
 
@@ -63,7 +65,7 @@ class Fit:
     observers: Sequence[training.Observer] = ()
     checkpoint: training.Checkpoint | None = None
     held_out: early_stopping.HeldOut | None = None
-    start: warm_starts.Start | None = None
+    start: warm_start.Start | None = None
     before: dict[str, Any] = field(default_factory=dict)
     inputs: Any = None
     codes: np.ndarray | None = None
@@ -250,7 +252,8 @@ class TrainedEstimator(Estimator):
 
     def _run(self, fit: Fit) -> training.Run | None:
         """Fit the model to checked data."""
-        fit.start = warm_starts.Start(self, fit.data, fit.seed)
+        before = vars(self).get("_ended")
+        fit.start = warm_start.begin(self._warm_start_parameters(), before, fit.data, fit.seed)
         fit.codes, fit.budget = self._targets_of(fit), self._working_budget(fit.device)
         fit.dtype = np.dtype(self._precision(fit) if self.dtype == "auto" else self.dtype)
         if fit.data.weights is not None:
@@ -290,14 +293,6 @@ class TrainedEstimator(Estimator):
             may_shrink=self._may_shrink(),
             state=fit.start.state(fit.solver, fit.problem),
         )
-        fit.start.remember(run)
+        self._remember_end(fit.start.end(run))
         fit.end_training(run)
         return run
-
-    def _set_course(self, run: training.Run) -> None:
-        """Set the fitted attributes that describe a training in epochs."""
-        if run.validation_errors:
-            self.validation_scores_ = [1.0 - error for error in run.validation_errors]
-            self.best_validation_score_ = max(self.validation_scores_)
-        self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
-        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import class_weights
-from .label_checks import check_two_classes, refuse_missing_labels, single_column
+from ..fitting import class_weights
+from ..fitting.label_checks import check_two_classes, refuse_missing_labels, single_column
 
 
 def learn(estimator: Any, y: Any) -> np.ndarray:

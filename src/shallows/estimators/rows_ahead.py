@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from ..arrays import Array, Device
-from .centring import TrainingRows
+from ..models.centring import TrainingRows
 
 
 class RowsAhead:

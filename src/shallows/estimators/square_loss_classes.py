@@ -10,9 +10,9 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from . import class_weights
+from ..fitting import class_weights
+from ..fitting.label_checks import check_two_classes
 from .array_inputs import follows_input
-from .label_checks import check_two_classes
 from .predictions import LabelPredictions
 
 LEAST_SHARE = 1e-6

@@ -9,10 +9,10 @@ import scipy.sparse
 
 from ... import arrays
 from ...errors import UnknownNameError
+from ...fitting.parameter_checks import check_not_negative, check_whole
 from ...solvers.budgeted.multi_hyperplane import HyperplaneState, MultiHyperplane
 from ...solvers.budgeted.sparse_rows import SparseRows
 from ..constructors import stores_parameters
-from ..parameter_checks import check_not_negative, check_whole
 from .row_by_row import RowByRowClassifier
 
 METHODS = ("batch", "online")

@@ -9,13 +9,13 @@ import scipy.sparse
 
 from ... import arrays, kernels, streams
 from ...errors import ShallowsError, UnknownNameError
+from ...fitting import leave_one_out_choice
+from ...fitting.parameter_checks import check_whole
+from ...fitting.user_warnings import warn_user
+from ...models.centring import stay_sparse
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD, BudgetedState
 from ...solvers.budgeted.sparse_rows import SparseRows
-from .. import leave_one_out_choice
-from ..base import warn_user
-from ..centring import stay_sparse
 from ..constructors import stores_parameters
-from ..parameter_checks import check_whole
 from .row_by_row import RowByRowClassifier
 
 DEFAULT_BUDGET = 100

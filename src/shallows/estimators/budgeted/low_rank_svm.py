@@ -11,13 +11,15 @@ from sklearn.svm import LinearSVC
 
 from ... import arrays, kernels, training
 from ...errors import UnknownNameError
+from ...fitting import leave_one_out_choice
+from ...fitting.parameter_checks import check_positive, check_whole
+from ...models import precomputed
+from ...models.centring import Centring
 from ...spectrum.leave_one_out import RidgeChoice
-from .. import leave_one_out_choice, model_classes, precomputed
+from .. import model_classes
 from ..base import Estimator
-from ..centring import Centring
 from ..constructors import stores_parameters
 from ..feature_maps.nystroem_features import LANDMARKS, NystroemFeatures
-from ..parameter_checks import check_positive, check_whole
 from ..predictions import LabelPredictions
 
 BLOCK_NUMBERS = 2**24

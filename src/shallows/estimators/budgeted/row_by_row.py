@@ -11,11 +11,11 @@ import scipy.sparse
 
 from ... import arrays, streams, training
 from ...errors import ShallowsError
+from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.user_warnings import warn_user
+from ...models.kernel_checks import check_scores
 from ...solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from .. import model_classes
-from ..base import warn_user
-from ..kernel_checks import check_scores
-from ..parameter_checks import check_positive, check_whole
 from ..predictions import LabelPredictions
 from ..streaming import first_rows
 from ..streaming.labelled_batches import LabelledBatches

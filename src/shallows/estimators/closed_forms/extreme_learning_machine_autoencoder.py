@@ -12,10 +12,10 @@ from ... import arrays, features
 from ...errors import ShallowsError, UnknownNameError
 from ...features.given_units import GivenUnits, orthogonal_units
 from ...features.hidden_units import OF_PRODUCTS
+from ...fitting.parameter_checks import check_choice, check_positive, check_whole
 from ...kernels import Kernel
 from ..constructors import stores_parameters
 from ..feature_maps.base import STRIP_BYTES, FeatureMapTransformer
-from ..parameter_checks import check_choice, check_positive, check_whole
 from .l1_penalty import solve_with_l1
 from .normal_equations import solve_by_features, solve_by_rows, sums_of_features
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from ... import arrays, training
 from ...errors import ShallowsError
+from ...fitting.user_warnings import warn_user
 from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
 from ...solvers.solver_parameters import count
-from ..base import warn_user
 from .feature_least_squares import FeatureSolver
 
 BLOCK_SIZE = 2048

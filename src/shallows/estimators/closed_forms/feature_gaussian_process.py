@@ -14,17 +14,17 @@ from sklearn.utils import check_random_state
 
 from ... import arrays, kernels, streams
 from ...errors import ShallowsError
+from ...fitting import leave_one_out_choice
+from ...fitting.parameter_checks import check_choice, check_whole, is_whole
 from ...kernels import Kernel
+from ...models.centring import refuse_wide
+from ...models.kernel_checks import check_scale
 from ...spectrum import marginal_likelihood
-from .. import leave_one_out_choice
 from ..array_inputs import follows_input
-from ..centring import refuse_wide
 from ..constructors import stores_parameters
 from ..feature_maps.fourier_features import FourierFeatures
 from ..feature_maps.nystroem_features import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo_features import QuasiMonteCarloFeatures
-from ..kernel_checks import check_scale
-from ..parameter_checks import check_choice, check_whole, is_whole
 from .feature_least_squares import FeatureLeastSquaresRegressor
 from .normal_equations import sums_of_features
 

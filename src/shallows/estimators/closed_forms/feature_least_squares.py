@@ -12,9 +12,9 @@ import scipy.sparse
 
 from ... import arrays, training
 from ...errors import ShallowsError
+from ...fitting import leave_one_out_choice
 from ...solvers.solver_parameters import DeclaresParameters, Parameter, choice
 from ...spectrum.principal_components import Components
-from .. import leave_one_out_choice
 from ..base import Estimator
 from ..predictions import ValuePredictions, unit_of_targets
 from ..square_loss_classes import SquareLossClassifier

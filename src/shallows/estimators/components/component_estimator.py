@@ -11,13 +11,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, kernels, training
+from ...fitting.parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
+from ...fitting.rows import TrainingSet
+from ...models.kernel_checks import check_precision, check_scores
 from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
 from ..array_inputs import follows_input
-from ..base import TrainingSet
 from ..constructors import stores_parameters
-from ..kernel_checks import check_precision, check_scores
-from ..parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
 from ..snapshot import ComponentSnapshot
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.stream_batches import Batch, batches_of, is_array

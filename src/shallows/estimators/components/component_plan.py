@@ -10,8 +10,8 @@ import numpy as np
 
 from ... import arrays, kernels, streams
 from ...features.fourier import FourierFeatures
-from ..centring import Centring
-from ..kernel_checks import check_scale
+from ...models.centring import Centring
+from ...models.kernel_checks import check_scale
 
 SAMPLE = 2000
 """Points that the start is computed from, and the bandwidth from a thousand of them."""

@@ -13,14 +13,15 @@ from sklearn.utils.validation import validate_data
 from ... import arrays, training
 from ...errors import UnknownNameError
 from ...features.design import Design
+from ...fitting.machine import SMALL
+from ...fitting.parameter_checks import check_choice
 from ...solvers.examples import Examples
 from ...solvers.feature_components import SOLVERS
 from ...solvers.feature_components.problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCAState, sample_components
 from ...solvers.solver_parameters import complete
 from ...utils.lazy_tables import LazyTable
-from ..base import SMALL, native
+from ..base import native
 from ..constructors import stores_parameters
-from ..parameter_checks import check_choice
 from ..streaming.stream_batches import Batch
 from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signs_of_columns
 

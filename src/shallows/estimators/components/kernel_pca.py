@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ... import arrays
+from ...fitting.parameter_checks import check_choice
 from ...solvers.components.component_state import ComponentProblem, ComponentState
 from ...solvers.components.moments import second_moment
 from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
 from ..base import native
 from ..constructors import with_parameters
-from ..parameter_checks import check_choice
 from . import component_plan
 from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit
 

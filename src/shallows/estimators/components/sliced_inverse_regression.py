@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
+from ...fitting.label_checks import refuse_missing_labels
+from ...fitting.parameter_checks import check_median_bandwidth, width
 from ..array_inputs import on_host
 from ..base import native
 from ..constructors import with_parameters
-from ..label_checks import refuse_missing_labels
-from ..parameter_checks import check_median_bandwidth, width
 from ..predictions import unit_of_targets
 from .component_estimator import ComponentEstimator
 from .kernel_cca import CanonicalEstimator

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays
+from ...fitting.parameter_checks import width
 from ...solvers.components.two_view_state import (
     TwoViewProblem,
     TwoViewStart,
@@ -18,7 +19,6 @@ from ...solvers.components.two_view_state import (
 )
 from ...utils.plain_numbers import numeric_targets
 from ..base import native
-from ..parameter_checks import width
 from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit
 
 START_WIDTH = 1024

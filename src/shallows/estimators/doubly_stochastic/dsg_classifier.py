@@ -12,12 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, training
 from ...errors import ShallowsError
-from ...solvers.expansions.expansion import counts_of
-from ...utils.lazy_tables import LazyTable
-from .. import class_weights
-from ..array_inputs import follows_input
-from ..constructors import with_parameters
-from ..label_checks import (
+from ...fitting import class_weights
+from ...fitting.label_checks import (
     are_several,
     check_takes_several,
     check_two_classes,
@@ -25,6 +21,10 @@ from ..label_checks import (
     signs,
     single_column,
 )
+from ...solvers.expansions.expansion import counts_of
+from ...utils.lazy_tables import LazyTable
+from ..array_inputs import follows_input
+from ..constructors import with_parameters
 from ..predictions import LabelPredictions, has_probabilities
 from .random_feature_expansion import RandomFeatureExpansion
 

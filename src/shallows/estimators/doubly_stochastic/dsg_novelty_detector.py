@@ -9,9 +9,9 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, streams
+from ...models.centring import RowsAsArray
 from ...solvers.examples import Examples
 from ..array_inputs import follows_input, on_host
-from ..centring import RowsAsArray
 from ..constructors import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
 

@@ -12,13 +12,13 @@ import numpy as np
 from ... import arrays, kernels, losses, streams, training
 from ...errors import ShallowsError
 from ...features.random_features import stream_of
+from ...fitting.rows import TrainingSet
+from ...models.centring import Centring, RowsAsArray, TrainingRows
+from ...models.kernel_checks import check_precision, check_scale, check_scores, check_values
 from ...solvers.examples import Examples
 from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
-from ..base import TrainingSet
-from ..centring import Centring, RowsAsArray, TrainingRows
 from ..fitting import FitSnapshot
-from ..kernel_checks import check_precision, check_scale, check_scores, check_values
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.stream_batches import Batch, batches_of, is_array
 from ..streaming.streamed_fit import FIRST_ROWS, StreamableFit

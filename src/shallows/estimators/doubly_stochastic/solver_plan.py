@@ -10,15 +10,8 @@ import numpy as np
 from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
-from ...solvers.expansions import doubly_stochastic
-from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
-from ...solvers.expansions.doubly_stochastic import DoublyStochastic
-from ...spectrum.copies import join_copies
-from ...spectrum.leave_one_out import choose_ridge
-from .. import leave_one_out_choice, precomputed
-from ..base import warn_user
-from ..constructors import stores_parameters
-from ..parameter_checks import (
+from ...fitting import leave_one_out_choice
+from ...fitting.parameter_checks import (
     check_choice,
     check_not_negative,
     check_positive,
@@ -27,6 +20,14 @@ from ..parameter_checks import (
     is_positive,
     is_whole,
 )
+from ...fitting.user_warnings import warn_user
+from ...models import precomputed
+from ...solvers.expansions import doubly_stochastic
+from ...solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
+from ...solvers.expansions.doubly_stochastic import DoublyStochastic
+from ...spectrum.copies import join_copies
+from ...spectrum.leave_one_out import choose_ridge
+from ..constructors import stores_parameters
 from ..streaming.streamed_fit import StreamedFit
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")

@@ -12,14 +12,14 @@ from ... import arrays, kernels, streams, training
 from ...errors import UnknownNameError
 from ...features import Blocks, FeatureMap
 from ...features.fourier import COLUMNS_OF_FREQUENCY, MOST_FREQUENCIES
+from ...fitting.parameter_checks import check_median_bandwidth, check_whole
 from ...kernels import Kernel
-from .. import precomputed
+from ...models import precomputed
+from ...models.centring import Centring
+from ...models.kernel_checks import check_scale, check_scores, chosen_kernel
 from ..array_inputs import follows_input
 from ..base import Estimator
-from ..centring import Centring
 from ..constructors import stores_parameters, with_parameters
-from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_median_bandwidth, check_whole
 
 SAMPLE = 1000
 """Points from which the median rule takes the bandwidth, and on which the kernel is checked."""

@@ -7,7 +7,7 @@ import numpy as np
 from ... import arrays
 from ...features.landmarks import nystrom_at_means, nystrom_at_samples, nystrom_by_leverage
 from ...features.pivoted_cholesky import nystrom_at_pivots, nystrom_at_random_pivots
-from ..column_scales import shifted
+from ...fitting.column_scales import shifted
 from .base import LandmarkTransformer
 
 LANDMARKS = {

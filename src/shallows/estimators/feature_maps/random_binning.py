@@ -7,9 +7,9 @@ from typing import Any
 import scipy.sparse
 
 from ... import arrays, features
+from ...fitting.parameter_checks import check_whole
 from ...kernels import Kernel
 from ..constructors import stores_parameters
-from ..parameter_checks import check_whole
 from .base import FeatureMapTransformer
 
 

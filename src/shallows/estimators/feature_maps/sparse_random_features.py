@@ -17,12 +17,12 @@ from ... import arrays, features, training
 from ...errors import ShallowsError
 from ...features.fourier import FourierFeatures
 from ...features.given_units import GivenUnits
+from ...fitting.label_checks import refuse_missing_labels
+from ...fitting.parameter_checks import check_positive, check_whole
 from ...kernels import Kernel
 from ..array_inputs import on_host
 from ..base import native
 from ..constructors import stores_parameters
-from ..label_checks import refuse_missing_labels
-from ..parameter_checks import check_positive, check_whole
 from ..predictions import unit_of_targets
 from .base import STRIP_BYTES, FeatureMapTransformer
 

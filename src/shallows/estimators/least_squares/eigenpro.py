@@ -12,9 +12,12 @@ import numpy as np
 
 from ... import arrays, kernels, spectrum
 from ...errors import ShallowsError
+from ...fitting.machine import SMALL
+from ...fitting.parameter_checks import check_choice, is_whole
 from ...gpu import gpu_checks
 from ...gram.split_products import split_kernel
 from ...kernels import Kernel
+from ...models import precomputed
 from ...solvers.least_squares import device_form, step_rules
 from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
 from ...solvers.least_squares.eigenpro import EigenPro
@@ -26,10 +29,7 @@ from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
 from ...spectrum.kernel_ridge_choice import AUTO
 from ...spectrum.randomised_rows import check_eigensystem
-from .. import precomputed
-from ..base import SMALL
 from ..constructors import stores_parameters, with_parameters
-from ..parameter_checks import check_choice, is_whole
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan, subsample_first
 from .preconditioning import (
     SMALL_FLOOR,

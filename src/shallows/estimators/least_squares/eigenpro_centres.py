@@ -15,19 +15,20 @@ import scipy.sparse
 from ... import arrays, gram, kernels, spectrum, streams
 from ...arrays import Array
 from ...errors import ShallowsError
+from ...fitting.machine import SMALL
+from ...fitting.parameter_checks import MOST, check_choice, is_whole
 from ...gram import fused, rectangular
 from ...gram.rectangular import KeptStrips
 from ...kernels import Kernel
+from ...models import precomputed
+from ...models.centring import Centring, TrainingRows
+from ...models.kernel_checks import check_scale, chosen_kernel
 from ...solvers.least_squares import nystrom_conjugate_gradients, projection
 from ...solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ...solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
 from ...spectrum.kernel_ridge_choice import AUTO, LEAST_ROWS, number_of_rows
-from .. import precomputed
-from ..base import SMALL, native
-from ..centring import Centring, TrainingRows
+from ..base import native
 from ..constructors import stores_parameters, with_parameters
-from ..kernel_checks import check_scale, chosen_kernel
-from ..parameter_checks import MOST, check_choice, is_whole
 from ..rows_ahead import RowsAhead
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 from .preconditioning import SMALL_FLOOR, check_preconditioning

@@ -13,18 +13,18 @@ from ... import arrays, kernels, spectrum, training
 from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Blocks, Design
+from ...fitting.machine import SMALL
+from ...fitting.parameter_checks import check_whole
 from ...kernels import Kernel
+from ...models import precomputed
+from ...models.centring import Centring
+from ...models.kernel_checks import check_scale, check_scores
+from ...models.scores import feature_scores
 from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem, workers_of
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
-from .. import precomputed
-from ..base import SMALL
-from ..centring import Centring
 from ..constructors import stores_parameters, with_parameters
-from ..kernel_checks import check_scale, check_scores
-from ..parameter_checks import check_whole
-from ..scores import feature_scores
 from .automatic.choices import inner_products
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_of_steps, step_parameters, subsample_size

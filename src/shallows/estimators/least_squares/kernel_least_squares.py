@@ -11,19 +11,22 @@ import numpy as np
 
 from ... import arrays, gram, kernels, training
 from ...errors import ShallowsError
+from ...fitting import early_stopping, leave_one_out_choice
+from ...fitting.machine import GROWTH, SMALL
+from ...fitting.parameter_checks import check_positive, check_whole, is_whole
+from ...fitting.user_warnings import warn_user
 from ...kernels import Kernel
+from ...models import precomputed
+from ...models.centring import Centring, refuse_wide, stay_sparse
+from ...models.kernel_checks import check_scale, check_scores, chosen_kernel
+from ...models.scores import kernel_scores
 from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner, principal_components
 from ...spectrum.kernel_ridge_choice import is_automatic, number_of_rows
-from .. import early_stopping, leave_one_out_choice, precomputed
-from ..base import GROWTH, SMALL, reports_progress, warn_user
-from ..centring import Centring, refuse_wide, stay_sparse
+from ..base import reports_progress
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
-from ..kernel_checks import check_scale, check_scores, chosen_kernel
-from ..parameter_checks import check_positive, check_whole, is_whole
 from ..predictions import ValuePredictions
-from ..scores import kernel_scores
 from ..square_loss_classes import SquareLossClassifier
 from . import convergence_warning
 from .automatic import choices as automatic_choice

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from ... import arrays, kernels, training
+from ...fitting.machine import SMALL
+from ...fitting.parameter_checks import check_whole
+from ...fitting.user_warnings import warn_user
 from ...kernels import Kernel
 from ...solvers.least_squares import RIDGE_SOLVERS
 from ...solvers.least_squares.ridge_solver import RidgeTask
 from ...solvers.solver_parameters import complete
 from ...spectrum.certificates import different
-from ..base import SMALL, warn_user
 from ..constructors import stores_parameters, with_parameters
-from ..parameter_checks import check_whole
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
 
 MOST_LEFT_OUT = 1000

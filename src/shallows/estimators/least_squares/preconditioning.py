@@ -7,9 +7,9 @@ import math
 from typing import Any
 
 from ...errors import ShallowsError
+from ...fitting.machine import SMALL
+from ...fitting.parameter_checks import check_whole, is_number
 from ...solvers.least_squares import step_rules
-from ..base import SMALL
-from ..parameter_checks import check_whole, is_number
 from .kernel_least_squares import Plan
 
 SMALL_FLOOR = 5e-3

@@ -12,14 +12,15 @@ from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, training
 from ...errors import ShallowsError
+from ...fitting import column_scales
+from ...fitting.label_checks import single_column
+from ...fitting.user_warnings import warn_user
 from ...solvers.linear_svm.lbfgs import LogisticProblem
 from ...solvers.linear_svm.one_versus_rest import OneVersusRest, SideBySide
 from ...solvers.linear_svm.problem import LOSSES, LinearSVMProblem
 from ...solvers.linear_svm.rows import as_rows
-from .. import column_scales, model_classes
-from ..base import warn_user
+from .. import model_classes
 from ..constructors import stores_parameters
-from ..label_checks import single_column
 from ..predictions import LabelPredictions
 from ..snapshot import Snapshot
 from ..streaming import first_rows

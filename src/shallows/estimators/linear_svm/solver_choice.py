@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import ShallowsError, UnknownNameError
+from ...fitting.parameter_checks import check_choice, check_kinds, check_not_negative, check_positive, check_whole
 from ...solvers.linear_svm.cutting_planes import CuttingPlanes
 from ...solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
 from ...solvers.linear_svm.folos import FOLOS
@@ -17,7 +18,6 @@ from ...solvers.linear_svm.sarah import SARAH
 from ...solvers.linear_svm.subgradient_loop import AVERAGINGS
 from ...solvers.linear_svm.svm_sgd import SVMSGD
 from ...solvers.linear_svm.visits import SAMPLINGS
-from ..parameter_checks import check_choice, check_kinds, check_not_negative, check_positive, check_whole
 
 LOSSES = ("hinge", "squared_hinge")
 

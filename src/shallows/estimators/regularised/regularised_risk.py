@@ -3,22 +3,198 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ... import losses
+from ... import arrays, kernels, losses, training
+from ... import features as feature_maps
 from ...errors import ShallowsError
-from .. import class_weights, leave_one_out_choice
+from ...fitting import early_stopping, leave_one_out_choice
+from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.regularised_risk import FittedRisk, fit_regularised_risk
+from ...fitting.snapshot import prediction_budget
+from ...models import precomputed
+from ...models.functions import FeatureFunction
+from ...models.kernel_checks import check_scores
+from ...solvers import settings
+from ...solvers.regularised import SOLVERS
+from ...solvers.regularised.risk import RiskSettings
 from ..array_inputs import follows_input
-from ..constructors import with_parameters
-from ..label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
+from ..base import Estimator
+from ..constructors import stores_parameters, with_parameters
 from ..predictions import LabelPredictions, ValuePredictions, has_probabilities
-from .risk_model import RiskModel
 
 
-class RegularisedRiskClassifier(LabelPredictions, RiskModel):
+class RegularisedRisk(Estimator):
+    """Base of the two estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ) by one of the solvers."""
+
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str | None = "auto",
+        kernel_params: dict[str, Any] | None = None,
+        features: Any = None,
+        n_features: int = 512,
+        loss: Any = "auto",
+        solver: str = "sdca",
+        solver_params: dict[str, Any] | None = None,
+        regularisation: float | str | None = "auto",
+        batch_size: int | None = None,
+        max_epochs: int = 20,
+        max_seconds: float | None = None,
+        tol: float = 0.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
+
+    @training.keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        self._check_parameters()
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        found = fit_regularised_risk(
+            rows,
+            of_classes=not self._y_is_numeric,
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
+            feature_map=self.features,
+            n_features=self.n_features,
+            loss=self._named_loss(),
+            regularisation=self.regularisation,
+            solver=self._settings(),
+            solver_name=self.solver,
+            fit_intercept=getattr(self, "fit_intercept", True),
+            class_weight=getattr(self, "class_weight", None),
+            validation_fraction=self.validation_fraction if self.early_stopping else None,
+            patience=self.n_iter_no_change,
+            warm=(self._warm_start_parameters(), vars(self).get("_ended")),
+            seed=seed,
+            options=self._options(),
+            observers=observers,
+            checkpoint=checkpoint,
+            name=type(self).__name__,
+        )
+        self._store(found)
+        return self
+
+    def _store(self, found: FittedRisk) -> None:
+        """Set the fitted attributes."""
+        for name in ("coef_", "support_", "dual_coef_", "bandwidth_", "validation_scores_", "best_validation_score_"):
+            vars(self).pop(name, None)  # of a fit with other parameters
+        model, self._targets, self._model = found.model, found.targets, found.model
+        self.intercept_ = found.targets.intercept
+        if isinstance(model, FeatureFunction):
+            self.coef_ = np.ascontiguousarray(model.coefficients.T)
+        else:
+            self.support_, self.dual_coef_ = found.support, model.coefficients
+        if found.report["bandwidth"] is not None or found.report["kernel"] is not None:
+            self.bandwidth_ = found.report["bandwidth"]
+        self._set_course(found.run)
+        self._remember_end(found.ended)
+        self.effective_params_, self.timings_ = found.report, found.seconds
+
+    def _settings(self) -> RiskSettings:
+        """The settings of the solver."""
+        shared = {"batch_size": self.batch_size, "max_epochs": self.max_epochs, "tol": self.tol}
+        return settings.make(SOLVERS, self.solver, self.solver_params, **shared)
+
+    def _named_loss(self) -> losses.Loss:
+        """The loss that the parameters name, in the user's units."""
+        if isinstance(self.loss, str) and self.loss == "auto":
+            return losses.Square() if self._y_is_numeric else SOLVERS[self.solver].default_loss
+        return losses.make(self.loss)
+
+    def _fitted_loss(self) -> losses.Loss:
+        """The loss of the model, or before a fit that of the parameters."""
+        fitted = vars(self).get("_targets")
+        return self._named_loss() if fitted is None else fitted.loss
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
+        leave_one_out_choice.check_or_auto(self, "regularisation", optional=True)
+        check_positive(self, "max_seconds")
+        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
+        check_whole(self, "batch_size", optional=True)
+        check_whole(self, "max_epochs", "n_features")
+        early_stopping.check_parameters(self)
+        feature_maps.check(self.features)
+        if self.features is not None:
+            precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
+        loss = self._named_loss()
+        if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
+            raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
+        method = self._settings()
+        if self.features is None and method.takes == "features":
+            raise ShallowsError(
+                f"solver={self.solver!r} works on explicit features; give features, such as 'fourier' or 'nystrom'."
+            )
+        if self.features is not None and method.takes == "kernels":
+            raise ShallowsError(f"solver={self.solver!r} works on the kernel itself; features must be None.")
+        if reason := method.why_not(loss):
+            raise ShallowsError(f"solver={self.solver!r} does not take the loss {loss.name!r}: {reason}.")
+
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Outputs in the units of the targets, shape (m, c), for checked X."""
+        device = arrays.resolve_device(self.device)
+        scores = self._model.scores(X, device, prediction_budget(self._options(), device))
+        check_scores(scores, X)
+        return self._targets.unscale(scores)
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self._targets.decode(scores)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+
+class RegularisedRiskClassifier(LabelPredictions, RegularisedRisk):
     """Classification by a regularised risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ), on kernels or features.
 
     b is an intercept that is not regularised, see ``fit_intercept``.
@@ -154,45 +330,12 @@ class RegularisedRiskClassifier(LabelPredictions, RiskModel):
     and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
     """
 
-    __init__ = with_parameters(RiskModel.__init__, fit_intercept=True, class_weight=None)
+    __init__ = with_parameters(RegularisedRisk.__init__, fit_intercept=True, class_weight=None)
+    _decode = RegularisedRisk._decode
 
-    def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
-        self._multilabel = are_several(y)
-        if self._multilabel:
-            check_takes_several(self._named_loss())
-            self.classes_ = np.arange(y.shape[1])
-        else:
-            self.classes_ = np.unique(single_column(y))
-            check_two_classes(self.classes_)
-            class_weights.check(getattr(self, "class_weight", None), self.classes_)
-        codes = self._encode(y)
-        self.intercept_ = (
-            self._named_loss().constant(codes, weights) if self.fit_intercept else np.zeros(codes.shape[1])
-        )
-
-    @property
-    def _intercept(self) -> np.ndarray | None:
-        return self.intercept_ if self.fit_intercept else None
-
-    def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        return scores + self.intercept_.astype(scores.dtype)
-
-    def _encode(self, y: np.ndarray) -> np.ndarray:
-        if self._multilabel:
-            return signs(y, len(self.classes_))
-        return self._named_loss().encode(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
-
-    _codes = _encode
-
-    def _ridge_targets(self, y: np.ndarray) -> np.ndarray:
-        if self._multilabel:
-            return self._encode(y)
-        return leave_one_out_choice.class_codes(np.searchsorted(self.classes_, single_column(y)), len(self.classes_))
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        if self._multilabel:
-            return (scores > 0).astype(int)
-        return self.classes_[self._fitted_loss().decide(scores)]
+    def _store(self, found: FittedRisk) -> None:
+        super()._store(found)
+        self.classes_ = found.targets.classes
 
     @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
@@ -208,11 +351,7 @@ class RegularisedRiskClassifier(LabelPredictions, RiskModel):
             (n_samples, n_labels) after a fit to several labels for each example.
         """
         scores = self._raw_predict(self._validated(X))
-        if self._multilabel:
-            return scores
-        if scores.shape[1] == 1:
-            return scores[:, 0]
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._targets.decisions(scores)
 
     @available_if(has_probabilities)
     @follows_input
@@ -228,10 +367,8 @@ class RegularisedRiskClassifier(LabelPredictions, RiskModel):
         ndarray, shape (n_samples, n_classes)
             Of each label alone, after a fit to several for each example.
         """
-        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._fitted_loss()
-        if self._multilabel:
-            return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
-        return loss.probabilities(scores)
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.probabilities(scores)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -240,7 +377,7 @@ class RegularisedRiskClassifier(LabelPredictions, RiskModel):
         return tags
 
 
-class RegularisedRiskRegressor(ValuePredictions, RiskModel):
+class RegularisedRiskRegressor(ValuePredictions, RegularisedRisk):
     """Regression by a regularised risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b), on kernels or features.
 
     b is the constant of the least loss. A λ that is chosen for "sdca" is at least 1/n, for smaller ones would need more
@@ -359,23 +496,4 @@ class RegularisedRiskRegressor(ValuePredictions, RiskModel):
     and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
     """
 
-    def _learn_targets(self, y: np.ndarray, weights: np.ndarray | None) -> None:
-        y = y.astype(np.float64)
-        self._one_column = y.ndim == 1
-        y = y.reshape(len(y), -1)
-        self.intercept_ = self._named_loss().constant(y, weights)
-        # One unit for all outputs, in which no square over- or underflows.
-        spread = float(np.abs(y - self.intercept_).max())
-        self._target_scale = spread if spread > 0 else 1.0
-
-    def _scaled_loss(self) -> tuple[losses.Loss, float]:
-        # With f = s g and targets in units of s, a loss of slopes is s times itself and one of squares s² times;
-        # dividing by s² leaves λ/2 ‖g‖² with a loss of squares, and s λ with one of slopes.
-        loss, unit = self._named_loss(), self._target_scale
-        return loss.in_units(unit), 1.0 if loss.name in ("square", "huber") else unit
-
-    def _encode(self, y: np.ndarray) -> np.ndarray:
-        return (y.astype(np.float64).reshape(len(y), -1) - self.intercept_) / self._target_scale
-
-    def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        return scores * self._target_scale + self.intercept_
+    _decode = RegularisedRisk._decode

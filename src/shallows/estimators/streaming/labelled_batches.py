@@ -7,9 +7,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from .. import class_weights, model_classes
-from ..base import Estimator, TrainingSet, keeps_model_on_failure
-from ..column_scales import far_offsets, shifted
+from ...fitting import class_weights
+from ...fitting.column_scales import far_offsets, shifted
+from ...fitting.rows import TrainingSet
+from .. import model_classes
+from ..base import Estimator, keeps_model_on_failure
 from ..column_units import LEAST_ROWS
 from . import first_rows
 from .stream_batches import Batch

@@ -12,12 +12,12 @@ from typing import Any, Self
 
 from ... import arrays, training
 from ...errors import DivergenceError, ShallowsError, TooFewDirectionsError
+from ...fitting.parameter_checks import is_positive, is_whole
+from ...fitting.user_warnings import warn_user
 from ...solvers.examples import Examples
 from ...utils.plain_numbers import plain_numbers
-from ..base import warn_user
 from ..column_units import LEAST_ROWS
 from ..fitting import Fit, TrainedEstimator
-from ..parameter_checks import is_positive, is_whole
 from .first_rows import next_beginning
 from .last_good_state import LastGoodState
 from .stream_batches import Batch, joined, n_rows, owned

@@ -11,12 +11,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from ... import arrays, training
+from ...fitting import leave_one_out_choice
+from ...fitting.parameter_checks import check_positive, check_whole
 from ...solvers.support_vectors.core_vectors import CoreProblem, CoreState, CoreVectorMachine
 from ...spectrum.leave_one_out import RidgeChoice
-from .. import leave_one_out_choice
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
-from ..parameter_checks import check_positive, check_whole
 from ..predictions import unit_of_targets
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 from .dual_model import DualFit, DualModel

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ... import arrays
-from .. import leave_one_out_choice, model_classes
+from ...fitting import leave_one_out_choice
+from ...fitting.parameter_checks import check_choice
+from .. import model_classes
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
-from ..parameter_checks import check_choice
 from ..predictions import LabelPredictions
 from .dual_model import DualFit, DualModel
 

@@ -8,15 +8,17 @@ from typing import Any, Self
 import numpy as np
 
 from ... import arrays, kernels
+from ...fitting import leave_one_out_choice
+from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.user_warnings import warn_user
+from ...models import precomputed
+from ...models.centring import Centring
+from ...models.kernel_checks import check_scale, check_scores
+from ...models.scores import kernel_scores
 from ...spectrum.leave_one_out import RidgeChoice
-from .. import leave_one_out_choice, precomputed
-from ..base import keeps_model_on_failure, warn_user
-from ..centring import Centring
+from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..fitting import Fit, TrainedEstimator
-from ..kernel_checks import check_scale, check_scores
-from ..parameter_checks import check_positive, check_whole
-from ..scores import kernel_scores
 
 
 @dataclass

@@ -7,10 +7,10 @@ from typing import Any
 
 from ... import training
 from ...errors import ShallowsError
+from ...fitting.parameter_checks import check_choice
 from ...solvers.solver_parameters import complete
 from ...solvers.support_vectors import SOLVERS
 from ..constructors import with_parameters
-from ..parameter_checks import check_choice
 from .dual_classifier import DualClassifier, Solution, TwoClasses
 from .dual_model import DualFit
 

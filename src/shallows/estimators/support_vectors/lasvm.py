@@ -10,11 +10,13 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from ... import arrays, streams, training
+from ...fitting import leave_one_out_choice
+from ...fitting.parameter_checks import check_whole
+from ...fitting.rows import TrainingSet
+from ...models import precomputed
 from ...solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
-from .. import leave_one_out_choice, model_classes, precomputed
-from ..base import TrainingSet
+from .. import model_classes
 from ..constructors import with_parameters
-from ..parameter_checks import check_whole
 from ..streaming import first_rows
 from ..streaming.labelled_batches import LabelledBatches
 from ..streaming.stream_batches import Batch

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ... import arrays
 from ...arrays import Array
 from ...losses import Loss
+from ..settings import setting
 from ..solver_parameters import choice, count, positive
-from .risk import RiskProblem, RiskSolver, RiskState
+from .risk import RiskProblem, RiskSettings, RiskState
 
 GROWTH = 10.0
 """A training with unbounded slopes whose loss grows to so many times that of the zero function is given up."""
@@ -26,7 +28,7 @@ class NORMAState(RiskState):
 
 
 @dataclass(frozen=True)
-class NORMA:
+class NORMAStepper:
     """f ← (1 − η_t λ) f − (η_t/m) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·) for a batch S of m examples.
 
     Parameters
@@ -100,21 +102,30 @@ def default_step(problem: RiskProblem, batch_size: int, schedule: str, n_epochs:
     return step if schedule == "root" else step / math.sqrt(n_steps)
 
 
-def _make(
-    problem: RiskProblem, batch_size: int, n_epochs: int, step_size: float | None, schedule: str, truncation: int | None
-) -> NORMA:
-    step = step_size or default_step(problem, batch_size, schedule, n_epochs)
-    return NORMA(float(step), schedule, truncation)
+@dataclass(frozen=True, kw_only=True)
+class NORMA(RiskSettings):
+    """Stochastic gradient steps in the space of the kernel, for all losses.
 
+    Parameters
+    ----------
+    step_size : float, optional
+        η₁. None takes `default_step`.
+    schedule : {"root", "constant", "inverse"}
+        η_t = η₁/√t, η₁ or η₁/t.
+    truncation : int, optional
+        Examples after which terms of the function are dropped. None keeps all.
+    """
 
-def _growth(loss: Loss, schedule: str, **parameters: object) -> float:
-    # With bounded slopes no training diverges; its first steps, and those of 1/(λt), may be long by design.
-    return math.inf if math.isfinite(loss.slope_bound) or schedule == "inverse" else GROWTH
+    step_size: float | None = setting(positive())
+    schedule: str = setting(choice("root", "constant", "inverse"))
+    truncation: int | None = setting(count())
 
+    takes: ClassVar[str] = "kernels"
 
-NORMA_SOLVER = RiskSolver(
-    _make,
-    {"step_size": positive(), "schedule": choice("root", "constant", "inverse"), "truncation": count()},
-    takes="kernels",
-    growth=_growth,
-)
+    def growth(self, loss: Loss) -> float:
+        """Infinite where no training diverges: with bounded slopes; the first steps of η₁/t may be long by design."""
+        return math.inf if math.isfinite(loss.slope_bound) or self.schedule == "inverse" else GROWTH
+
+    def build(self, problem: RiskProblem, batch_size: int) -> NORMAStepper:  # noqa: D102
+        step = self.step_size or default_step(problem, batch_size, self.schedule, self.max_epochs)
+        return NORMAStepper(float(step), self.schedule, self.truncation)

@@ -10,8 +10,9 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...losses import Loss
+from ..settings import setting
 from ..solver_parameters import flag
-from .risk import RiskProblem, RiskSolver, RiskState
+from .risk import RiskProblem, RiskSettings, RiskState
 
 
 @dataclass
@@ -35,7 +36,7 @@ class PegasosState(RiskState):
 
 
 @dataclass(frozen=True)
-class Pegasos:
+class PegasosStepper:
     """f ← (1 − 1/t) f − (1/(λ t m)) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·), then if asked for onto the ball λ‖f‖² ≤ ℓ(0).
 
     With the hinge loss −ℓ' is y where yf(x) < 1. The first step forgets what it started from. Any other loss with
@@ -107,12 +108,25 @@ class Pegasos:
         return state
 
 
-def _why_not(loss: Loss) -> str:
-    return "" if np.isfinite(loss.slope_bound) else "the first steps are long, so it needs a loss of bounded slopes"
+@dataclass(frozen=True, kw_only=True)
+class Pegasos(RiskSettings):
+    """Subgradient steps of 1/(λt), for losses with bounded slopes.
 
+    Parameters
+    ----------
+    projection : bool
+        Whether f is projected after every step onto the ball in which the optimum lies.
+    averaging : bool
+        Whether the model is the mean of the iterates, later ones with more weight.
+    """
 
-PEGASOS_SOLVER = RiskSolver(
-    lambda problem, batch_size, n_epochs, projection, averaging: Pegasos(bool(projection), bool(averaging)),
-    {"projection": flag(), "averaging": flag()},
-    why_not=_why_not,
-)
+    projection: bool = setting(flag())
+    averaging: bool = setting(flag())
+
+    def why_not(self, loss: Loss) -> str:
+        """Only losses of bounded slopes."""
+        bounded = np.isfinite(loss.slope_bound)
+        return "" if bounded else "the first steps are long, so it needs a loss of bounded slopes"
+
+    def build(self, problem: RiskProblem, batch_size: int) -> PegasosStepper:  # noqa: D102
+        return PegasosStepper(bool(self.projection), bool(self.averaging))

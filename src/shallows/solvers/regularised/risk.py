@@ -12,9 +12,8 @@ rows and how to make such a change in its own coefficients.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from ...gram import LazyGram
 from ...losses import Loss
 from ...losses.margins import Hinge
 from ..array_state import ArrayState
-from ..solver_parameters import DeclaresParameters, Parameter
+from ..settings import Settings
 
 
 @dataclass(frozen=True)
@@ -169,6 +168,13 @@ class RiskProblem:
         total = sum(self.losses(self.span.scores(coefficients, batch), batch) for batch in arrays.blocks(n, rows))
         return 0.5 * self.regularisation * self.span.norm_squared(coefficients) + total / n
 
+    def training_scores(self, state: RiskState) -> np.ndarray:
+        """F at all training points by the coefficients of a state, float64, shape (n, c), on the host."""
+        scores = np.empty(self.targets.shape, dtype=np.float64)
+        for rows in arrays.blocks(self.span.n, 4096):
+            scores[rows] = arrays.to_numpy(self.span.scores(state.coefficients, rows, state.n_visited))
+        return scores
+
 
 @dataclass
 class RiskState(ArrayState):
@@ -201,18 +207,41 @@ class RiskState(ArrayState):
         self.n_visited = max(self.n_visited, batch.stop)
 
 
-@dataclass(frozen=True)
-class RiskSolver(DeclaresParameters):
-    """A solver of regularised risks, as an entry of `shallows.solvers.regularised.SOLVERS`."""
+@dataclass(frozen=True, kw_only=True)
+class RiskSettings(Settings):
+    """What can be set of every solver of a regularised risk; a solver adds its own fields and says what it can do.
 
-    make: Callable[..., Any]  # ``make(problem, batch_size, n_epochs, **parameters)`` gives the solver
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    takes: str = "kernels and features"  # {"kernels and features", "kernels", "features"}
-    loss: Loss = field(default_factory=Hinge)  # That of a classifier whose loss is "auto"
-    # ``why_not(loss)`` gives the reason why it cannot minimise a loss, or an empty string
-    why_not: Callable[[Loss], str] = lambda loss: ""
-    # Whether batches are drawn with replacement after the first epoch; else each epoch has all of them, shuffled
-    draws_batches: bool = False
-    # ``growth(loss, **parameters)`` is the multiple of the zero function's loss at which a training is given up
-    growth: Callable[..., float] = lambda loss, **parameters: math.inf
-    least_ridge: float = 0.0  # The smallest nλ that may be chosen for regression
+    Parameters
+    ----------
+    batch_size : int, optional
+        Rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64 with features.
+    max_epochs : int
+        The most passes over the training data.
+    tol : float
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    """
+
+    batch_size: int | None = None
+    max_epochs: int = 20
+    tol: float = 0.0
+
+    takes: ClassVar[str] = "kernels and features"
+    """Or "kernels", or "features"."""
+    default_loss: ClassVar[Loss] = Hinge()
+    """The loss of a classifier with ``loss="auto"``."""
+    draws_batches: ClassVar[bool] = False
+    """Whether batches are drawn with replacement after the first epoch; otherwise each epoch has all of them."""
+    least_ridge: ClassVar[float] = 0.0
+    """The smallest nλ that may be chosen for regression."""
+
+    def why_not(self, loss: Loss) -> str:
+        """The reason why the solver cannot minimise a loss; empty if it can."""
+        return ""
+
+    def growth(self, loss: Loss) -> float:
+        """The multiple of the zero function's loss at which a training counts as diverged."""
+        return math.inf
+
+    def build(self, problem: RiskProblem, batch_size: int) -> Any:
+        """The stepper for a problem and batches of so many rows."""
+        raise NotImplementedError

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ... import arrays
 from ...arrays import Array
-from ...losses.margins import Logistic
-from ..solver_parameters import positive
 from . import smoothness
-from .risk import RiskProblem, RiskSolver, RiskState
+from .risk import RiskProblem, RiskState
+from .smoothness import SmoothRiskSettings
 
 
 @dataclass
@@ -23,7 +23,7 @@ class SAGState(RiskState):
 
 
 @dataclass(frozen=True)
-class SAG:
+class SAGStepper:
     """w ← w − η (d + λ w), with d made of the table's mean and of what a batch changes in it.
 
     The first pass fills the table and moves along the batches' own gradients. Slopes of the zero function would go on
@@ -76,24 +76,21 @@ class SAG:
         return state
 
 
-def _solver(*, unbiased: bool) -> RiskSolver:
-    rule = smoothness.saga_step if unbiased else smoothness.sag_step
-
-    def make(problem: RiskProblem, batch_size: int, n_epochs: int, step_size: float | None) -> SAG:
-        return SAG(float(step_size or rule(smoothness.batch_smoothness(problem, batch_size))), unbiased)
+@dataclass(frozen=True, kw_only=True)
+class SAG(SmoothRiskSettings):
+    """Gradients averaged over a table of the latest of each example; its default step is 1/L."""
 
     # In passes without replacement all gradients of the table are equally old, and the iteration is stable only for
     # steps below 5/(number of batches · λ_max).
-    return RiskSolver(
-        make,
-        {"step_size": positive()},
-        takes="features",
-        loss=Logistic(),
-        why_not=smoothness.why_not,
-        draws_batches=True,
-        growth=lambda loss, **parameters: 100.0,
-    )
+    draws_batches: ClassVar[bool] = True
+
+    def build(self, problem: RiskProblem, batch_size: int) -> SAGStepper:  # noqa: D102
+        return SAGStepper(self.step_on(problem, batch_size, smoothness.sag_step), unbiased=False)
 
 
-SAG_SOLVER = _solver(unbiased=False)
-SAGA_SOLVER = _solver(unbiased=True)
+@dataclass(frozen=True, kw_only=True)
+class SAGA(SAG):
+    """SAG with an unbiased estimate of the gradient; its default step is 1/(3L)."""
+
+    def build(self, problem: RiskProblem, batch_size: int) -> SAGStepper:  # noqa: D102
+        return SAGStepper(self.step_on(problem, batch_size, smoothness.saga_step), unbiased=True)

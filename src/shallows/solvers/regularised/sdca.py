@@ -11,7 +11,7 @@ q = k(xᵢ, xᵢ)/(λn), the best a solves a = −ℓ'(v + q a).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...features.sparse_features import inner_products
 from . import ascent, ascent_on_gpu
-from .risk import FeatureSpan, RiskProblem, RiskSolver, RiskState
+from .risk import FeatureSpan, RiskProblem, RiskSettings, RiskState
 
 #: The losses that dual coordinate ascent takes: their number in `ascent`, and the name of their parameter there.
 DUALS: dict[type, tuple[int, str]] = {
@@ -55,7 +55,7 @@ class SDCAState(RiskState):
 
 
 @dataclass(frozen=True)
-class SDCA:
+class SDCAStepper:
     """One dual variable after the other is set to its best value, those of a batch with one product.
 
     The scores of a batch need one product with all coefficients, and the products within the batch tell how a change
@@ -125,5 +125,12 @@ def _on_host(x: Array) -> np.ndarray:
     return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
 
 
-# In some ten epochs the dual problem of values is not solved for a smaller λ than 1/n.
-SDCA_SOLVER = RiskSolver(lambda problem, batch_size, n_epochs: SDCA(), least_ridge=1.0)
+@dataclass(frozen=True, kw_only=True)
+class SDCA(RiskSettings):
+    """Stochastic dual coordinate ascent: every dual variable is set to its best value in turn, without a step size."""
+
+    # In some ten epochs the dual problem of values is not solved for a smaller λ than 1/n.
+    least_ridge: ClassVar[float] = 1.0
+
+    def build(self, problem: RiskProblem, batch_size: int) -> SDCAStepper:  # noqa: D102
+        return SDCAStepper()

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ... import arrays, streams
 from ...errors import ShallowsError
 from ...losses import Loss
-from .risk import RiskProblem
+from ...losses.margins import Logistic
+from ..settings import setting
+from ..solver_parameters import positive
+from .risk import RiskProblem, RiskSettings
 
 MARGIN = 1.05  # power iteration comes from below, and other batches than those measured may be a little steeper
 
@@ -69,3 +75,31 @@ def why_not(loss: Loss) -> str:
         "gradients of reduced variance need a smooth loss, 'squared_hinge' or 'logistic' for classes, 'square' or "
         "'huber' for values"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothRiskSettings(RiskSettings):
+    """What can be set of SAG, SAGA and SVRG, for smooth losses on explicit features.
+
+    Parameters
+    ----------
+    step_size : float, optional
+        η, for the mean over a batch. None takes a share of 1/L, with the smoothness L that is measured on batches.
+    """
+
+    step_size: float | None = setting(positive())
+
+    takes: ClassVar[str] = "features"
+    default_loss: ClassVar[Loss] = Logistic()
+
+    def why_not(self, loss: Loss) -> str:
+        """Only smooth losses."""
+        return why_not(loss)
+
+    def growth(self, loss: Loss) -> float:
+        """A training whose loss grows a hundredfold has diverged."""
+        return 100.0
+
+    def step_on(self, problem: RiskProblem, batch_size: int, rule: Callable[[float], float]) -> float:
+        """The step size that is set, or that a rule makes of L."""
+        return float(self.step_size or rule(batch_smoothness(problem, batch_size)))

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from ... import arrays
 from ...arrays import Array
-from ...losses.margins import Logistic
+from ..settings import setting
 from ..solver_parameters import positive
 from . import smoothness
-from .risk import RiskProblem, RiskSolver, RiskState
+from .risk import RiskProblem, RiskState
+from .smoothness import SmoothRiskSettings
 
 ROWS = 4096  # rows at a time of a full gradient
 
@@ -24,7 +25,7 @@ class SVRGState(RiskState):
 
 
 @dataclass(frozen=True)
-class SVRG:
+class SVRGStepper:
     """w ← w − η (g_S(w) − g_S(w̃) + (1/n) Σ gᵢ(w̃) + λ w), with a new snapshot w̃ = w after so many examples.
 
     Parameters
@@ -78,16 +79,17 @@ def full_gradient(problem: RiskProblem, w: Array) -> Array:
     return total
 
 
-def _make(problem: RiskProblem, batch_size: int, n_epochs: int, step_size: float | None, period: float) -> SVRG:
-    step = step_size or smoothness.svrg_step(smoothness.batch_smoothness(problem, batch_size))
-    return SVRG(float(step), float(period))
+@dataclass(frozen=True, kw_only=True)
+class SVRG(SmoothRiskSettings):
+    """Gradients whose variance is reduced by a full gradient now and then; its default step is 1/(6L).
 
+    Parameters
+    ----------
+    period : float
+        Passes over the data between two full gradients, each of which costs a pass that is not counted as an epoch.
+    """
 
-SVRG_SOLVER = RiskSolver(
-    _make,
-    {"step_size": positive(), "period": positive(2.0)},
-    takes="features",
-    loss=Logistic(),
-    why_not=smoothness.why_not,
-    growth=lambda loss, **parameters: 100.0,
-)
+    period: float = setting(positive(2.0))
+
+    def build(self, problem: RiskProblem, batch_size: int) -> SVRGStepper:  # noqa: D102
+        return SVRGStepper(self.step_on(problem, batch_size, smoothness.svrg_step), float(self.period))

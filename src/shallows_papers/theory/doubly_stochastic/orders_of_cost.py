@@ -121,9 +121,9 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
 def _stored(model: Any) -> int:
     """Bytes that a prediction needs beside the seed."""
     if hasattr(model, "coef_"):
-        blocks = model._model["blocks"].features
+        blocks = model._model.blocks.features
         landmarks = sum(v.nbytes for v in vars(blocks).values() if isinstance(v, np.ndarray))
         return model.coef_.nbytes + landmarks
     if hasattr(model, "support_"):
-        return model.dual_coef_.nbytes + model._model["points"].nbytes
+        return model.dual_coef_.nbytes + model._model.points.nbytes
     return model.dual_coef_.nbytes

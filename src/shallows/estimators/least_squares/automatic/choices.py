@@ -11,11 +11,11 @@ import numpy as np
 
 from .... import arrays, kernels
 from ....errors import ShallowsError
+from ....fitting.parameter_checks import is_number, is_positive
 from ....kernels import Kernel
 from ....spectrum.copies import Joined, join_copies
 from ....spectrum.kernel_ridge_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
 from ....spectrum.leave_one_out import REGULARISATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
-from ...parameter_checks import is_number, is_positive
 from .narrower_bandwidth import are_classes, narrower, scores_of_centres
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000

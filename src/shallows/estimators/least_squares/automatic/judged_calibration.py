@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base import warn_user
+from ....fitting.user_warnings import warn_user
 from ...square_loss_classes import LEAST_SHARE, calibrated_probabilities, plain_probabilities
 from .calibration import (
     BOUNDED,

@@ -11,13 +11,13 @@ from .. import arrays
 from ..errors import ShallowsError
 from ..kernels import Kernel, Precomputed
 from ..losses.margins import Hinge
+from ..models import precomputed
+from ..models.kernel_checks import chosen_kernel
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
-from . import precomputed
-from .base import warn_user
-from .kernel_checks import chosen_kernel
 from .parameter_checks import MOST, is_positive, is_whole
+from .user_warnings import warn_user
 
 
 def check_bandwidth(value: Any) -> None:
@@ -97,6 +97,59 @@ def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
     return Hinge().encode(numbers, n_classes)
 
 
+def choose_kernel_on(
+    points: Any,
+    matrix: Any,
+    kernel: Any,
+    bandwidth: Any,
+    kernel_params: Any,
+    targets: np.ndarray,
+    weights: Any,
+    seed: int,
+    *,
+    all_equal: bool,
+    regularises: bool,
+    widest: float,
+    regularisation: float | None = None,
+) -> tuple[Kernel, RidgeChoice | None]:
+    """The kernel of a fit, and how bandwidth and λ were chosen, if one of them is left open.
+
+    Parameters
+    ----------
+    points : array, shape (n, d + 2)
+        Augmented, on any device.
+    matrix : array, CSR matrix or None
+        The kernel matrix of a fit that gets one instead of points.
+    kernel, bandwidth, kernel_params
+        As the user gave them.
+    all_equal : bool
+        Whether all points are equal; then nothing is chosen.
+    regularises : bool
+        Whether λ is to be chosen.
+    targets, weights, widest, regularisation
+        As for `choose_kernel_ridge`.
+    """
+    kernel, choice = kernel if matrix is None else precomputed.kernel_on(matrix, points), None
+    if not all_equal:
+        on_host = kernel
+        if isinstance(kernel, Precomputed) and not arrays.is_numpy(kernel.matrix):
+            on_host = Precomputed(arrays.to_numpy(kernel.matrix))
+        choice = choose_kernel_ridge(
+            on_host,
+            bandwidth,
+            kernel_params,
+            lambda rows: arrays.take_rows(points, rows),
+            targets,
+            weights,
+            seed,
+            regularises=regularises,
+            widest=widest,
+            regularisation=regularisation,
+        )
+    given = kernel, given_bandwidth(bandwidth, choice), kernel_params
+    return chosen_kernel(*given, points, seed, all_equal=all_equal), choice
+
+
 def choose_kernel(
     estimator: Any,
     fit: Any,
@@ -106,34 +159,18 @@ def choose_kernel(
     widest: float,
     regularisation: float | None = None,
 ) -> tuple[Kernel, RidgeChoice | None]:
-    """The kernel of a fit, and how bandwidth and λ were chosen, if one of them is left open.
-
-    Parameters
-    ----------
-    estimator : Estimator
-    fit : Fit
-        With points on any device.
-    targets, weights, widest, regularisation
-        As for `choose_kernel_ridge`. Nothing is chosen where all points are equal.
-    """
-    all_equal, choice = estimator._centring.all_equal, None
-    matrix = fit.data.matrix
-    kernel = estimator.kernel if matrix is None else precomputed.kernel_on(matrix, fit.points)
-    if not all_equal:
-        on_host = kernel
-        if isinstance(kernel, Precomputed) and not arrays.is_numpy(kernel.matrix):
-            on_host = Precomputed(arrays.to_numpy(kernel.matrix))
-        choice = choose_kernel_ridge(
-            on_host,
-            estimator.bandwidth,
-            estimator.kernel_params,
-            lambda rows: arrays.take_rows(fit.points, rows),
-            targets,
-            weights,
-            fit.seed,
-            regularises=is_automatic(getattr(estimator, "regularisation", None)),
-            widest=widest,
-            regularisation=regularisation,
-        )
-    given = kernel, given_bandwidth(estimator.bandwidth, choice), estimator.kernel_params
-    return chosen_kernel(*given, fit.points, fit.seed, all_equal=all_equal), choice
+    """`choose_kernel_on` for an estimator and its fit."""
+    return choose_kernel_on(
+        fit.points,
+        fit.data.matrix,
+        estimator.kernel,
+        estimator.bandwidth,
+        estimator.kernel_params,
+        targets,
+        weights,
+        fit.seed,
+        all_equal=estimator._centring.all_equal,
+        regularises=is_automatic(getattr(estimator, "regularisation", None)),
+        widest=widest,
+        regularisation=regularisation,
+    )

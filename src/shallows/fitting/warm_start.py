@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..training import states
-from .base import TrainingSet
+from .rows import TrainingSet
 
 WHEN_TO_STOP = frozenset({"max_epochs", "max_seconds", "tol", "n_iter_no_change", "warm_start", "verbose"})
 """Parameters that may change between a fit and its continuation."""
@@ -65,52 +66,68 @@ class LaterEpochs:
         return self.batches.of_epoch(self.first + epoch)
 
 
+@dataclass(frozen=True)
 class Start:
     """Where a fit begins: at zero, or where the one before it ended.
 
-    It goes on if the estimator's ``warm_start`` is true and data, sample weights, seed and parameters are those of the
-    fit before, but for `WHEN_TO_STOP`. What a solver keeps beside its coefficients, as dual variables or residuals,
-    belongs to one problem; with another it would lead to a wrong solution.
-
-    Parameters
+    Attributes
     ----------
-    estimator : Estimator
-    data : TrainingSet
+    digest : str or None
+        Of the data, the parameters and the seed, if the next fit may go on from this one.
+    ended : Ended or None
+        Where the fit before ended, if this one goes on from it.
     seed : int
     """
 
-    def __init__(self, estimator: Any, data: TrainingSet, seed: int):
-        self._estimator, self._digest, self._ended, self._seed = estimator, None, None, seed
-        if getattr(estimator, "warm_start", False) and not getattr(estimator, "_starts_warm_itself", False):
-            self._digest = _digest(estimator, [data.X, data.y, data.weights, data.matrix], seed)
-            ended = vars(estimator).get("_ended")
-            self._ended = ended if ended is not None and ended.digest == self._digest else None
+    digest: str | None
+    ended: Ended | None
+    seed: int
 
     def batches(self, batches: training.Batches) -> Any:
         """The batches of the epochs that follow."""
-        return batches if self._ended is None else LaterEpochs(batches, self._ended.n_epochs)
+        return batches if self.ended is None else LaterEpochs(batches, self.ended.n_epochs)
 
     def state(self, solver: Any, problem: Any) -> Any:
         """The state of the solver to start from, or None for its own first one."""
-        if self._ended is None:
+        if self.ended is None:
             return None
         state = solver.init(problem)
-        held = {name: arrays.like(array, state.coefficients) for name, array in self._ended.held.items()}
-        states.put_back(state, (held, dict(self._ended.numbers)))
+        held = {name: arrays.like(array, state.coefficients) for name, array in self.ended.held.items()}
+        states.put_back(state, (held, dict(self.ended.numbers)))
         return state
 
-    def remember(self, run: training.Run) -> None:
-        """Keep where a run ended in the estimator, if the next fit may go on from it."""
-        vars(self._estimator).pop("_ended", None)
-        if self._digest is not None:
-            held, numbers = states.keep(run.state)
-            held = {name: np.array(arrays.to_numpy(array)) for name, array in held.items()}
-            before = 0 if self._ended is None else self._ended.n_epochs
-            self._estimator._ended = Ended(self._digest, self._seed, before + run.epoch, held, numbers)
+    def end(self, run: training.Run) -> Ended | None:
+        """Where a run ended, if the next fit may go on from it."""
+        if self.digest is None:
+            return None
+        held, numbers = states.keep(run.state)
+        held = {name: np.array(arrays.to_numpy(array)) for name, array in held.items()}
+        before = 0 if self.ended is None else self.ended.n_epochs
+        return Ended(self.digest, self.seed, before + run.epoch, held, numbers)
 
 
-def _digest(estimator: Any, parts: list[Any], seed: int) -> str:
-    parameters = {name: value for name, value in estimator.get_params().items() if name not in WHEN_TO_STOP}
+def begin(parameters: Mapping[str, Any] | None, ended: Ended | None, rows: TrainingSet, seed: int) -> Start:
+    """Where a fit begins.
+
+    It goes on where the fit before ended if data, sample weights, seed and parameters are the same, but for
+    `WHEN_TO_STOP`. What a solver keeps beside its coefficients, as dual variables or residuals, belongs to one problem;
+    with another it would lead to a wrong solution.
+
+    Parameters
+    ----------
+    parameters : mapping or None
+        Of the estimator; None for a fit that neither goes on from another nor is gone on from.
+    ended : Ended or None
+        Where the fit before ended.
+    """
+    if parameters is None:
+        return Start(None, None, seed)
+    digest = _digest(parameters, [rows.X, rows.y, rows.weights, rows.matrix], seed)
+    return Start(digest, ended if ended is not None and ended.digest == digest else None, seed)
+
+
+def _digest(given: Mapping[str, Any], parts: list[Any], seed: int) -> str:
+    parameters = {name: value for name, value in given.items() if name not in WHEN_TO_STOP}
     digest = hashlib.blake2b(repr((sorted(parameters.items()), seed)).encode())
     for part in parts:
         if part is None:

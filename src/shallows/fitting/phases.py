@@ -1,0 +1,32 @@
+"""The clock of a fit: seconds of each phase."""
+
+from __future__ import annotations
+
+import time
+
+from .. import training
+
+
+class Phases:
+    """Seconds of the phases of a fit that are over.
+
+    Attributes
+    ----------
+    seconds : dict
+        By the name of the phase.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = time.perf_counter()
+
+    def end(self, name: str) -> None:
+        """Note the seconds since the phase before ended."""
+        now = time.perf_counter()
+        self.seconds[name], self._began = now - self._began, now
+
+    def end_training(self, run: training.Run) -> None:
+        """Note the seconds of a training, and those of the evaluation next to it."""
+        self.end("evaluation")
+        evaluation = max(0.0, self.seconds["evaluation"] - run.seconds)
+        self.seconds |= {"training": run.seconds, "evaluation": evaluation}

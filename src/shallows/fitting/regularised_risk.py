@@ -1,0 +1,316 @@
+"""The fit of a regularised risk, λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ), over kernel functions or explicit features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, features, gram, kernels, streams, training
+from ..arrays import Array
+from ..features import Blocks, Design
+from ..kernels import Kernel
+from ..losses import Loss
+from ..models import precomputed
+from ..models.centring import Centring
+from ..models.functions import FeatureFunction, KernelSum
+from ..models.kernel_checks import check_scale
+from ..solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
+from . import column_scales, leave_one_out_choice
+from .batches_in_order import InOrderThenDrawn, InOrderThenShuffled
+from .machine import Options
+from .phases import Phases
+from .rows import TrainingSet, split_rows
+from .snapshot import FunctionSnapshot
+from .targets import ClassTargets, ValueTargets
+from .user_warnings import warn_user
+from .warm_start import Ended, begin
+
+
+@dataclass(frozen=True)
+class FittedRisk:
+    """What a fit of a regularised risk leaves.
+
+    Attributes
+    ----------
+    model : KernelSum or FeatureFunction
+    targets : ClassTargets or ValueTargets
+    support : ndarray of int, or None
+        Numbers of the user's rows that the model's kernel functions are centred at.
+    run : Run
+    report : dict
+        What was chosen where a parameter left it open, and how the training went.
+    seconds : dict
+        Of each phase.
+    ended : Ended or None
+        Where the next fit may go on.
+    """
+
+    model: KernelSum | FeatureFunction
+    targets: ClassTargets | ValueTargets
+    support: np.ndarray | None
+    run: training.Run
+    report: dict[str, Any]
+    seconds: dict[str, float]
+    ended: Ended | None
+
+
+def fit_regularised_risk(
+    rows: TrainingSet,
+    *,
+    of_classes: bool,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Any,
+    feature_map: Any,
+    n_features: int,
+    loss: Loss,
+    regularisation: float | str | None,
+    solver: RiskSettings,
+    solver_name: str,
+    fit_intercept: bool,
+    class_weight: Any,
+    validation_fraction: float | None,
+    patience: int,
+    warm: tuple[Any, Ended | None],
+    seed: int,
+    options: Options,
+    observers: Sequence[training.Observer],
+    checkpoint: training.Checkpoint | None,
+    name: str,
+) -> FittedRisk:
+    """Train on checked rows.
+
+    The random order of the rows, features and landmarks are functions of the seed alone.
+    """
+    phases, device = Phases(), options.fit_device()
+    rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes)
+    start = begin(*warm, rows, seed)
+    targets = learn_targets(rows, loss, of_classes, fit_intercept, class_weight)
+    n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
+    options.warn_of_too_little_memory(device)
+    with device.active():
+        order = streams.permutation(seed, "order", 0, n)
+        centring, points = place_points(rows.X, order, kernel, feature_map, device, dtype)
+        weights = None
+        if rows.weights is not None:
+            weights = arrays.to_device(rows.weights[order] / rows.weights.mean(), device, dtype)[:, None]
+        codes = arrays.to_device(targets.encode(rows.y)[order], device, dtype)
+        made, choice = choose_kernel(
+            rows, points, centring, targets, order, kernel, bandwidth, kernel_params, feature_map, seed,
+            regularisation,
+        )  # fmt: skip
+        budget -= precomputed.held_bytes(made)
+        phases.end("preparation")
+
+        blocks = None
+        if feature_map is not None:
+            blocks = features.in_blocks(feature_map, made, points[:, :-2], n_features, seed, budget)
+        phases.end("eigensystem")
+
+        size = min(n, solver.batch_size or default_batch_size(n, on_features=blocks is not None))
+        room = budget - points.nbytes - 6 * codes.nbytes
+        span = make_span(points, made, blocks, room, one_pass=solver.max_epochs == 1)
+        coded_loss, unit = targets.scaled_loss
+        ridge = chosen_ridge(regularisation, choice, n, unit, 0.0 if of_classes else solver.least_ridge)
+        b = arrays.to_device(targets.intercept, device, dtype) if of_classes and fit_intercept else None
+        problem = RiskProblem(span, codes, coded_loss, ridge * unit, weights, solver.growth(coded_loss), b)
+        stepper = solver.build(problem, size)
+        phases.end("kernel_matrix")
+
+        source = InOrderThenDrawn if solver.draws_batches else InOrderThenShuffled
+        run = training.train(
+            stepper,
+            problem,
+            start.batches(source(n, size, seed)),
+            training.Stopping(
+                solver.max_epochs,
+                max_seconds=options.max_seconds,
+                tolerance=solver.tol,
+                validate=None if held_out is None else held_out.validation(of_labels=of_classes),
+                patience=patience,
+            ),
+            observers=[*([training.Progress(name)] if options.verbose else []), *observers],
+            checkpoint=checkpoint,
+            snapshot=lambda state, epoch: FunctionSnapshot(
+                function_of(problem, state, made, centring, blocks),
+                *(targets, problem, state, epoch, order, held_out, options, device),
+            ),
+            may_shrink=getattr(solver, "step_size", None) is None,
+            state=start.state(stepper, problem),
+        )
+        phases.end_training(run)
+        model, kept = function_of(problem, run.state, made, centring, blocks).kept()
+        warn_of_scales(problem, model, points, feature_map, name)
+        warn_if_above_zero(problem, run, name)
+        arrays.synchronise(points[:1, :])
+    report = {
+        "kernel": None if made is None else made.name,
+        "bandwidth": None if made is None else made.bandwidth,
+        "features": features.name_of(feature_map),
+        "n_features": None if blocks is None else blocks.n_features,
+        "n_support": None if kept is None else len(kept),
+        "loss": coded_loss.name,
+        "solver": solver_name,
+        "regularisation": ridge,
+        "batch_size": size,
+        "step_size": float(run.state.step_size),
+        "n_steps": run.state.n_steps,
+        "n_epochs": run.epoch,
+        "stopped_by": run.stopped_by,
+        "memory_budget": budget,
+        "precision": dtype.name,
+        "device": str(device),
+        "seed": seed,
+        **leave_one_out_choice.report(choice),
+    }
+    support = None if kept is None else rows.rows[order][kept]
+    return FittedRisk(model, targets, support, run, report, phases.seconds, start.end(run))
+
+
+def learn_targets(
+    rows: TrainingSet, loss: Loss, of_classes: bool, fit_intercept: bool, class_weight: Any
+) -> ClassTargets | ValueTargets:
+    """How the targets of the rows are coded."""
+    if not of_classes:
+        return ValueTargets.of(rows.y, rows.weights, loss)
+    return ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept, class_weight=class_weight)
+
+
+def place_points(
+    X: Any, order: np.ndarray, kernel: Any, feature_map: Any, device: arrays.Device, dtype: np.dtype
+) -> tuple[Centring, Array]:
+    """The training points in the order of the fit on the device, centred if that changes no kernel value."""
+    named, kind = feature_map is None or isinstance(feature_map, str), kernels.kind(kernel)
+    linear = named and feature_map == "linear"
+    centring = Centring.of(
+        X,
+        centred=named and (kind.shift_invariant or linear),
+        without_constants=feature_map is None and kind.of_distance,
+        may_stay_sparse=kind.takes_sparse_points and (feature_map is None or features.takes_sparse_points(feature_map)),
+    )
+    points = centring.training_points(X, order, device, dtype)
+    if named:
+        origin_matters = not kind.shift_invariant and not linear
+        check_scale(points, dtype, may_vanish=centring.all_equal or origin_matters)
+    return centring, points
+
+
+def choose_kernel(
+    rows: TrainingSet,
+    points: Array,
+    centring: Centring,
+    targets: ClassTargets | ValueTargets,
+    order: np.ndarray,
+    kernel: Any,
+    bandwidth: Any,
+    kernel_params: Any,
+    feature_map: Any,
+    seed: int,
+    regularisation: Any,
+) -> tuple[Kernel | None, Any]:
+    """The kernel, and how it and λ were chosen; None for the linear map and the user's own maps, which need none."""
+    if not (feature_map is None or (isinstance(feature_map, str) and feature_map != "linear")):
+        return None, None
+    weights = None if rows.weights is None else rows.weights[order]
+    return leave_one_out_choice.choose_kernel_on(
+        points,
+        rows.matrix,
+        kernel,
+        bandwidth,
+        kernel_params,
+        targets.ridge_codes(rows.y[order]),
+        None if weights is None else weights / weights.mean(),
+        seed,
+        all_equal=centring.all_equal,
+        regularises=leave_one_out_choice.is_automatic(regularisation),
+        widest=1.0,
+    )
+
+
+def chosen_ridge(regularisation: Any, choice: Any, n: int, unit: float, least: float) -> float:
+    """λ in the user's units. A chosen one is for the coded targets, whose unit the problem multiplies it with."""
+    ridge = leave_one_out_choice.of_mean_loss(regularisation, choice, n, least)
+    chosen = leave_one_out_choice.is_automatic(regularisation) and choice is not None
+    return float(ridge / unit if chosen else ridge)
+
+
+def default_batch_size(n: int, *, on_features: bool) -> int:
+    """Rows of a batch: enough for fast products, but at least twenty batches an epoch if there are few rows."""
+    largest, smallest = (64, 8) if on_features else (256, 16)
+    return max(smallest, min(largest, n // 20))
+
+
+def make_span(
+    points: Array, kernel: Kernel | None, blocks: Blocks | None, budget: int, *, one_pass: bool
+) -> KernelSpan | FeatureSpan:
+    """The functions that are learned, with what the other arrays leave of the budget."""
+    if blocks is not None:
+        plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
+        # Features are made in the first pass, so that their time counts as training.
+        return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
+    # A single pass uses every part of the matrix once, so nothing need be kept.
+    return KernelSpan(gram.LazyGram(kernel, points, budget=0 if one_pass else max(budget, 2**20)))
+
+
+def function_of(
+    problem: RiskProblem, state: RiskState, kernel: Kernel | None, centring: Centring, blocks: Blocks | None
+) -> KernelSum | FeatureFunction:
+    """The function at a state of the solver; it refers to the arrays of the fit."""
+    if blocks is not None:
+        return FeatureFunction(blocks, centring, state.coefficients)
+    visited = slice(0, state.n_visited)
+    points = problem.span.gram.points
+    return KernelSum(kernel, centring, points[visited, :], state.coefficients[visited, :], fitting=True)
+
+
+def warn_of_scales(
+    problem: RiskProblem, model: KernelSum | FeatureFunction, points: Array, feature_map: Any, name: str
+) -> None:
+    """Warn if a function of the linear map or kernel has a much larger objective than one of standardised steps.
+
+    Points on a GPU are not looked at.
+    """
+    kernel, a = getattr(model, "kernel", None), model.coefficients.astype(np.float64)
+    of_kernel = getattr(kernel, "name", None) == "linear" and (kernel.offset, kernel.scale) == (0.0, 1.0)
+    if not of_kernel:
+        by_map = isinstance(feature_map, str) and feature_map == "linear"
+        if not (by_map and arrays.is_numpy(points)):
+            return
+    x = arrays.to_numpy(points)[:, :-2]
+    mean, scale = column_scales.scales_of(x.rows if arrays.is_sparse(x) else x, centred=False)
+    # A linear kernel has no constant: its column is zero.
+    constant = 0.0 if of_kernel else 1.0
+    w = np.vstack([model.points[:, :-2].T @ a, np.zeros((1, a.shape[1]))]) if of_kernel else a
+
+    def value_and_gradient(w: np.ndarray) -> tuple[float, np.ndarray]:
+        total, gradient = 0.0, problem.regularisation * w
+        for rows in arrays.blocks(len(x), 4096):
+            scores = (x[rows] @ w[:-1] + constant * w[-1]).astype(x.dtype)
+            total += problem.losses(scores, rows)
+            slopes = problem.gradient(scores, rows) / len(x)
+            gradient[:-1] += x[rows].T @ slopes
+            gradient[-1] += constant * slopes.sum(axis=0)
+        return 0.5 * problem.regularisation * float((w * w).sum()) + total / len(x), gradient
+
+    mean, scale = np.append(mean, 0.0), np.append(scale, 1.0)
+    column_scales.warn_if_far(name, value_and_gradient, w, mean, scale)
+
+
+def warn_if_above_zero(problem: RiskProblem, run: training.Run, name: str) -> None:
+    """Warn if f has a larger objective than the zero function; exact where the losses of the last epoch suggest it.
+
+    Rows that contradict each other, such as copies with other labels, keep a small λ from its optimum for long.
+    """
+    if not (run.epoch > 1 and run.losses and run.losses[-1] > 1.0):
+        return  # A single pass is not meant to end at the optimum.
+    zero = arrays.namespace(problem.targets).zeros_like(problem.targets)
+    value = problem.objective(run.state.coefficients)
+    of_zero = problem.losses(zero, slice(0, problem.span.n)) / problem.span.n
+    if value > (1.0 + column_scales.FAR_ABOVE) * of_zero:
+        warn_user(
+            f"{name} ended at an objective of {value:.3g}, and a constant has {of_zero:.3g}: it is "
+            f"far from its optimum after {run.epoch} epochs. Raise max_epochs or regularisation.",
+        )

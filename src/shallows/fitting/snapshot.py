@@ -1,0 +1,104 @@
+"""A function in the middle of its training, as observers see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from .early_stopping import HeldOut
+from .machine import Options
+
+
+def prediction_budget(options: Options, device: arrays.Device) -> int:
+    """Bytes that a prediction takes at a time."""
+    return min(options.budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
+
+
+class FunctionSnapshot:
+    """A function at a state of its solver. Its outputs are kept, so several measures of the same points cost one pass.
+
+    Attributes
+    ----------
+    model
+        The function, with ``scores``.
+    targets
+        How its outputs become labels or values.
+    problem, state
+        The solver's; ``problem.training_scores(state)`` gives the outputs at the points of the fit.
+    order : ndarray of int
+        Which of the training rows stands at each of these points.
+    held_out : HeldOut or None
+        Rows for early stopping.
+    epoch : int
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        targets: Any,
+        problem: Any,
+        state: Any,
+        epoch: int,
+        order: np.ndarray,
+        held_out: HeldOut | None,
+        options: Options,
+        device: arrays.Device,
+    ):
+        self.model, self.targets, self.problem, self.state, self.epoch = model, targets, problem, state, epoch
+        self.order, self.held_out, self._options, self._device = order, held_out, options, device
+        self._last: tuple[Any, np.ndarray] | None = None
+        self._in_training: np.ndarray | None = None
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Outputs at any points in the units of the targets, shape (m, c)."""
+        if self._last is None or self._last[0] is not X:
+            raw = self.model.scores(X, self._device, prediction_budget(self._options, self._device))
+            self._last = (X, self.targets.unscale(raw))
+        return self._last[1]
+
+    def training_decision_function(self) -> np.ndarray:
+        """The same at the training rows in their own order, shape (n, c)."""
+        if self._in_training is None:
+            fitted = self.problem.training_scores(self.state)
+            scores = np.empty_like(fitted)
+            scores[self.order] = fitted
+            scores, held_out = self.targets.unscale(scores), self.held_out
+            if held_out is not None:
+                scores = held_out.merged(scores, self.decision_function(held_out.X))
+            self._in_training = scores
+        return self._in_training
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels or values in the user's coding."""
+        return self.targets.decode(self.decision_function(X))
+
+    def predict_training(self) -> np.ndarray:
+        """`predict` on the training rows in their own order."""
+        return self.targets.decode(self.training_decision_function())
+
+    def square_loss(self, X: Any, y: Any) -> float:
+        """Mean over points and outputs of (f(x) − y)², with classes coded as f is aimed at them, mostly −1 and +1."""
+        return self._square_loss(self.decision_function(X), y)
+
+    def training_square_loss(self, y: Any) -> float:
+        """`square_loss` on the training rows, whose targets are given in their own order."""
+        return self._square_loss(self.training_decision_function(), y)
+
+    def _square_loss(self, scores: np.ndarray, y: Any) -> float:
+        return float(np.mean((scores.astype(np.float64) - self.targets.aims(np.asarray(y))) ** 2))
+
+    def coefficient_norm(self) -> float:
+        """‖α‖₂ over all kernel functions or features and outputs."""
+        return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
+
+    def objective(self) -> float:
+        """What the training minimizes, in the units that it is minimized in."""
+        return self.problem.objective(self.state.coefficients)
+
+    def mean_loss(self, X: Any, y: Any) -> float:
+        """Mean of the loss on any points, for losses of classes; without the regularizer."""
+        scores = self.decision_function(X)
+        codes = self.targets.encode(np.asarray(y)).astype(scores.dtype)
+        return float(np.mean(self.targets.loss.value(scores, codes), dtype=np.float64))

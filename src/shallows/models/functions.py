@@ -1,0 +1,79 @@
+"""Functions of points with one or several outputs: sums of kernel functions, and linear functions of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..arrays import Array, Device
+from ..features import Blocks
+from ..kernels import Kernel
+from . import precomputed
+from .centring import Centring
+from .scores import feature_scores, kernel_scores
+
+
+@dataclass(frozen=True)
+class KernelSum:
+    """f(x) = Σⱼ aⱼ k(x, xⱼ).
+
+    Attributes
+    ----------
+    kernel : Kernel
+    centring : Centring
+        What is subtracted from points.
+    points : array, shape (m, d + 2)
+        The augmented points xⱼ.
+    coefficients : array, shape (m, c)
+    fitting : bool
+        Whether its arrays are those of a fit at work, on the fit's device.
+    """
+
+    kernel: Kernel
+    centring: Centring
+    points: Array
+    coefficients: Array
+    fitting: bool = False
+
+    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
+        """F at checked points, shape (m, c), with blocks of kernel values of at most so many bytes."""
+        points, a = (arrays.to_device(part, device) for part in (self.points, self.coefficients))
+        return kernel_scores(self.kernel, self.centring, X, points, a, device, budget=budget, fitting=self.fitting)
+
+    def kept(self) -> tuple[KernelSum, np.ndarray]:
+        """The function on the host without the terms whose coefficients are zero, and the numbers of the others."""
+        a = arrays.to_numpy(self.coefficients)
+        rows = np.flatnonzero(a.any(axis=1))
+        points = arrays.to_numpy(arrays.take_rows(self.points, rows))
+        return KernelSum(precomputed.without_matrix(self.kernel), self.centring, points, a[rows]), rows
+
+
+@dataclass(frozen=True)
+class FeatureFunction:
+    """f(x) = φ(x)ᵀA.
+
+    Attributes
+    ----------
+    blocks : Blocks
+        φ.
+    centring : Centring
+    coefficients : array, shape (D, c)
+        A.
+    """
+
+    blocks: Blocks
+    centring: Centring
+    coefficients: Array
+
+    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
+        """F at checked points, shape (m, c), with features of at most so many bytes at a time."""
+        blocks, a = self.blocks.to(device), arrays.to_device(self.coefficients, device)
+        return feature_scores(blocks, self.centring, X, a, device, budget=budget // 2)
+
+    def kept(self) -> tuple[FeatureFunction, None]:
+        """The function on the host."""
+        host = self.blocks.to(Device("cpu"))
+        return replace(self, blocks=host, coefficients=arrays.to_numpy(self.coefficients)), None
