@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from shallows.baselines.randomised_cca import RandomisedCCA
+from shallows_papers.baselines.randomised_cca import RandomisedCCA
 from sklearn.linear_model import LinearRegression
 
 from shallows import streams
