@@ -1,0 +1,464 @@
+"""Small fits of every estimator and solver in every mode. Their outputs are the golden numbers.
+
+A case is a name and a function that fits a model and returns arrays. All fits use one thread, a fixed memory budget
+and a fixed seed, so two versions of the code give the same bits on one machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import scipy.sparse
+from sklearn import set_config
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import cross_val_predict
+
+import shallows
+from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.training import Checkpoint, Observer
+
+METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
+N = 500
+N_NEW = 60
+
+#: What makes each estimator quick on 500 rows.
+QUICK = {
+    "AMMClassifier": {"n_hyperplanes": 5, "max_epochs": 2},
+    "BudgetedSVMClassifier": {"budget": 40, "max_epochs": 2},
+    "CoreVectorMachineClassifier": {"epsilon": 1e-3},
+    "CoreVectorMachineRegressor": {"epsilon": 1e-4, "regularisation": 0.1, "mu": 0.1},
+    "DoublyStochasticClassifier": {"block_size": 32, "batch_size": 64, "n_iter": 25},
+    "DoublyStochasticKernelCCA": {"block_size": 32, "batch_size": 64, "n_iter": 20},
+    "DoublyStochasticKernelPCA": {"block_size": 32, "batch_size": 64, "n_iter": 20},
+    "DoublyStochasticKernelSVD": {"block_size": 32, "batch_size": 64, "n_iter": 20},
+    "DoublyStochasticNoveltyDetector": {"block_size": 32, "batch_size": 64, "n_iter": 25},
+    "DoublyStochasticRegressor": {"block_size": 32, "batch_size": 64, "n_iter": 25},
+    "EigenProCentresClassifier": {"centres": 80, "max_epochs": 4},
+    "EigenProCentresRegressor": {"centres": 80, "max_epochs": 4},
+    "EigenProClassifier": {"max_epochs": 4},
+    "EigenProRegressor": {"max_epochs": 4},
+    "ExtremeLearningMachineAutoencoder": {"n_units": 30},
+    "Fastfood": {"n_features": 64},
+    "FeatureEigenProClassifier": {"n_features": 100, "max_epochs": 4},
+    "FeatureEigenProRegressor": {"n_features": 100, "max_epochs": 4},
+    "FeatureGaussianProcessRegressor": {"n_features": 60},
+    "FeatureKernelPCA": {"n_features": 60, "batch_size": 64},
+    "FeatureRidgeClassifier": {"features_params": {"n_features": 100}},
+    "FeatureRidgeRegressor": {"features_params": {"n_features": 100}},
+    "FourierFeatures": {"n_features": 40},
+    "HiddenUnits": {"n_units": 40},
+    "KernelSGDClassifier": {"max_epochs": 4},
+    "KernelSGDRegressor": {"max_epochs": 4},
+    "KernelSlicedInverseRegression": {"block_size": 32, "batch_size": 64, "n_iter": 20},
+    "LowRankLinearizedSVMClassifier": {"budget": 30},
+    "NystroemFeatures": {"n_features": 40},
+    "QuasiMonteCarloFeatures": {"n_features": 40},
+    "RBFNetwork": {"n_features": 40},
+    "RandomBinning": {"n_grids": 10, "n_bins": 64},
+    "RandomKitchenSinksClassifier": {"n_units": 60, "max_iterations": 50},
+    "RandomKitchenSinksRegressor": {"n_units": 60, "max_iterations": 50},
+    "RegularisedRiskClassifier": {"max_epochs": 3},
+    "RegularisedRiskRegressor": {"max_epochs": 3},
+    "SemiRandomFeatures": {"n_units": 20},
+    "SparseRandomFeatures": {"block_size": 40, "n_iter": 4},
+    "TensorSketch": {"n_features": 64},
+}
+#: Variants of an estimator beside its quick form: solvers, rules, kernels.
+VARIANTS: dict[str, dict[str, dict[str, object]]] = {
+    "AMMClassifier": {"online": {"method": "online"}, "reserve": {"reserve": True, "prune_every": 100}},
+    "BudgetedSVMClassifier": {name: {"maintenance": name} for name in ("merging", "projection", "removal")}
+    | {"golden section": {"line_search": "golden_section"}},
+    "CoreVectorMachineClassifier": {"one vs rest": {"multiclass": "one_vs_rest"}, "laplace": {"kernel": "laplace"}},
+    "DoublyStochasticClassifier": {
+        "udsg": {"method": "udsg", "fresh": 2, "reused": 3},
+        "cdsg": {"method": "cdsg", "preconditioning": None},
+        "line search": {"schedule": "line_search"},
+        "theory": {"schedule": "theory", "preconditioning": None, "regularisation": 1e-3},
+        "constant": {"schedule": "constant", "step_size": 0.5},
+        "decay": {"schedule": "decay"},
+        "decoupled": {"preconditioning": "decoupled", "regularisation": 1e-3},
+        "hinge": {"loss": "hinge"},
+        "cosine features": {"features": "cosine"},
+        "orthogonal": {"orthogonal": True},
+        "laplace": {"kernel": "laplace"},
+        "exponential": {"kernel": "exponential", "regularisation": 1e-4},
+        "values not kept": {"keep_values": False},
+        "no intercept": {"fit_intercept": False},
+        "bandwidth given": {"bandwidth": 2.0},
+    },
+    "DoublyStochasticKernelCCA": {name: {"method": name} for name in ("gradient", "printed")},
+    "DoublyStochasticKernelPCA": {
+        "individual": {"method": "individual"},
+        "no scaling": {"scaling": None},
+        "not centred": {"center": False},
+        "max_features": {"max_features": 64},
+    },
+    "DoublyStochasticKernelSVD": {"no scaling": {"scaling": None}},
+    "DoublyStochasticNoveltyDetector": {"cdsg": {"method": "cdsg"}, "udsg": {"method": "udsg"}},
+    "DoublyStochasticRegressor": {
+        "huber": {"loss": "huber"},
+        "quantile": {"loss": "quantile"},
+        "epsilon insensitive": {"loss": "epsilon_insensitive"},
+        "cauchy": {"kernel": "cauchy"},
+    },
+    "EigenProCentresClassifier": {
+        "conjugate gradients": {"solver": "conjugate_gradients"},
+        "eigenpro": {"solver": "eigenpro"},
+        "uncalibrated": {"calibration": None},
+        "laplace": {"kernel": "laplace"},
+        "median": {"bandwidth": "median", "n_components": None},
+        "given": {"bandwidth": 2.0, "regularisation": 1e-3},
+    },
+    "EigenProCentresRegressor": {"eigenpro": {"solver": "eigenpro"}, "components": {"n_components": 10}},
+    "EigenProClassifier": {
+        "uncalibrated": {"calibration": None},
+        "median": {"bandwidth": "median", "n_components": None},
+        "given": {"bandwidth": 2.0, "regularisation": 1e-3},
+        "no ridge": {"bandwidth": 2.0, "regularisation": 0.0, "calibration": None},
+        "laplace": {"kernel": "laplace"},
+        "cauchy": {"kernel": "cauchy"},
+        "matern": {"kernel": "matern", "kernel_params": {"nu": 2.5}},
+        "polynomial": {"kernel": "polynomial", "kernel_params": {"degree": 3}},
+        "small batches": {"batch_size": 50, "n_subsample": 120, "rank": 30},
+        "shuffle": {"shuffle": True, "batch_size": 50, "n_subsample": 120, "rank": 30},
+        "rsvd": {
+            "eigensystem": "rsvd",
+            "step_rule": "release2017",
+            "rank": 30,
+            "n_subsample": 120,
+            "bandwidth": 2.0,
+            "regularisation": 0.0,
+            "calibration": None,
+        },
+        "rsvd, shuffle": {
+            "eigensystem": "rsvd",
+            "step_rule": "release2017",
+            "rank": 30,
+            "n_subsample": 120,
+            "bandwidth": 2.0,
+            "regularisation": 0.0,
+            "calibration": None,
+            "shuffle": True,
+        },
+        "square root": {"power": "sqrt", "batch_size": 50, "rank": 30, "n_subsample": 120},
+        "damping": {"damping": 0.5, "batch_size": 50, "rank": 30, "n_subsample": 120},
+        "step size": {"step_size": 1e-3, "batch_size": 50, "rank": 30, "n_subsample": 120},
+        "components": {"n_components": 10},
+        **{
+            f"rule {rule}": {"step_rule": rule, "batch_size": 50, "rank": 30, "n_subsample": 120}
+            for rule in ("exact", "paper", "release2017", "release2019", "theorem")
+        },
+        "split": {"precision": "split"},
+    },
+    "EigenProRegressor": {
+        "small batches": {"batch_size": 50, "n_subsample": 120, "rank": 30},
+        "arc cosine": {"kernel": "arc_cosine"},
+        "exponential": {"kernel": "exponential"},
+        "linear": {"kernel": "linear"},
+    },
+    "ExtremeLearningMachineAutoencoder": {"l1": {"penalty": "l1"}, "tanh": {"activation": "tanh"}},
+    "Fastfood": {"matern": {"kernel": "matern", "kernel_params": {"nu": 1.5}}},
+    "FeatureEigenProClassifier": {
+        "rsvd": {"eigensystem": "rsvd", "step_rule": "release2017", "regularisation": 0.0},
+        "small batches": {"batch_size": 50, "rank": 20},
+        "nystrom": {"features": "nystrom"},
+        "given": {"bandwidth": 2.0, "regularisation": 1e-3},
+        "square root": {"power": "sqrt", "rank": 20},
+        "uncalibrated": {"calibration": None},
+        "fastfood": {"features": "fastfood"},
+    },
+    "FeatureGaussianProcessRegressor": {
+        "fourier": {"features": "fourier"},
+        "given": {"bandwidth": 2.0, "signal_variance": 1.0, "noise_variance": 0.1},
+    },
+    "FeatureKernelPCA": {name: {"solver": name} for name in ("msg", "oja", "power", "vr")},
+    "FeatureRidgeClassifier": {
+        "blocks": {"solver": "block_coordinate_descent", "regularisation": 1e-3},
+        "given": {"regularisation": 1e-3},
+        "no intercept": {"fit_intercept": False},
+        **{
+            name: {"features": name}
+            for name in (
+                "fastfood",
+                "quasi_monte_carlo",
+                "nystrom",
+                "rbf",
+                "hidden_units",
+                "polynomial",
+                "tensor_sketch",
+            )
+        },
+        "binning": {"features": "binning", "features_params": {"n_grids": 10}},
+    },
+    "FourierFeatures": {
+        "cosine": {"form": "cosine"},
+        "orthogonal": {"orthogonal": True},
+        "laplace": {"kernel": "laplace"},
+        "cauchy": {"kernel": "cauchy"},
+        "laplace product": {"kernel": "laplace_product"},
+        "cauchy product": {"kernel": "cauchy_product"},
+        "matern": {"kernel": "matern", "kernel_params": {"nu": 1.5}},
+    },
+    "HiddenUnits": {
+        name: {"activation": name} for name in ("cosine", "gaussian", "hard_limit", "multiquadric", "tanh")
+    },
+    "KernelRidgeClassifier": {
+        name: {"solver": name} for name in ("cholesky", "conjugate_gradients", "block_coordinate_descent")
+    }
+    | {
+        "uncalibrated": {"calibration": None},
+        "given": {"bandwidth": 2.0, "regularisation": 1e-3},
+        "laplace": {"kernel": "laplace"},
+        "components": {"n_components": 10},
+    },
+    "KernelRidgeRegressor": {
+        "conjugate gradients": {"solver": "conjugate_gradients", "regularisation": 1e-2},
+        "blocks": {"solver": "block_coordinate_descent", "regularisation": 1e-2},
+        "polynomial": {"kernel": "polynomial"},
+    },
+    "KernelSGDClassifier": {
+        "batches": {"batch_size": 50},
+        "shuffle": {"batch_size": 50, "shuffle": True},
+        "constant": {"step_rule": "constant", "batch_size": 50},
+        "uncalibrated": {"calibration": None},
+    },
+    "KernelSVMClassifier": {name: {"solver": name} for name in ("decomposition", "interior_point")}
+    | {
+        "newton": {"solver": "newton", "loss": "squared_hinge"},
+        "squared hinge": {"loss": "squared_hinge"},
+        "one vs rest": {"multiclass": "one_vs_rest"},
+        "laplace": {"kernel": "laplace"},
+    },
+    "LASVMClassifier": {"two epochs": {"max_epochs": 2}},
+    "LinearSVMClassifier": {},
+    "LowRankLinearizedSVMClassifier": {"sample": {"landmarks": "sample"}, "squared hinge": {"loss": "squared_hinge"}},
+    "NystroemFeatures": {name: {"landmarks": name} for name in ("kmeans", "leverage", "pivoted", "randomly_pivoted")},
+    "RBFNetwork": {"kmeans": {"landmarks": "kmeans"}},
+    "RandomKitchenSinksClassifier": {"sigmoid": {"activation": "sigmoid"}, "uncalibrated": {"calibration": None}},
+    "RegularisedRiskClassifier": {
+        **{name: {"solver": name} for name in ("norma", "pegasos", "sdca")},
+        **{
+            f"{name} on features": {"solver": name, "features": "fourier", "n_features": 60}
+            for name in ("pegasos", "sag", "saga", "sdca", "svrg")
+        },
+        "logistic": {"loss": "logistic"},
+        "softmax": {"loss": "softmax", "solver": "saga", "features": "fourier", "n_features": 60},
+        "multiclass hinge": {"loss": "multiclass_hinge", "solver": "norma"},
+        "no intercept": {"fit_intercept": False},
+    },
+    "RegularisedRiskRegressor": {
+        **{
+            f"{name} on features": {"solver": name, "features": "fourier", "n_features": 60}
+            for name in ("sag", "saga", "sdca", "svrg")
+        },
+        "epsilon insensitive": {"loss": "epsilon_insensitive"},
+        "huber": {"loss": "huber", "solver": "norma"},
+    },
+    "SemiRandomFeatures": {"order 1": {"order": 1}},
+    "SparseRandomFeatures": {"laplace": {"kernel": "laplace"}},
+    "TensorSketch": {"degree 3": {"degree": 3}},
+}
+
+
+@functools.cache
+def data() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Digits in an order of their own: rows, labels (four classes), values, new rows."""
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(5).permutation(len(X))[: N + N_NEW]
+    X, labels = X[order] / 16.0, y[order] % 4
+    values = np.sin(3 * X[:, 20]) + X[:, 30] * X[:, 42] + 0.1 * y[order]
+    return X[:N], labels[:N], values[:N], X[N:]
+
+
+def targets(name: str) -> np.ndarray:
+    """Labels, values, or a second view of the rows."""
+    X, labels, values, _ = data()
+    if name in ("DoublyStochasticKernelCCA", "DoublyStochasticKernelSVD"):
+        return np.tanh(X[:, 18:30] - X[:, 34:46])
+    return labels if name.endswith("Classifier") or name == "SemiRandomFeatures" else values
+
+
+def estimator(name: str, **options: object) -> object:
+    known = inspect.signature(getattr(shallows, name)).parameters
+    given = {"random_state": 3, "memory": 2_000_000_000} | QUICK.get(name, {}) | options
+    return getattr(shallows, name)(**{key: value for key, value in given.items() if key in known})
+
+
+def outputs(model: object, new: object) -> dict[str, np.ndarray]:
+    found = {}
+    for method in METHODS:
+        if hasattr(model, method):
+            try:
+                made = getattr(model, method)(new)
+            except (AttributeError, ShallowsError):
+                continue  # for instance probabilities of a loss that has none
+            found[method] = made.toarray() if scipy.sparse.issparse(made) else np.asarray(made)
+    return found
+
+
+def fitted(model: object, X: object, y: np.ndarray, new: object, **given: object) -> dict[str, np.ndarray]:
+    model.fit(X, y, **given)
+    found = outputs(model, new)
+    if hasattr(model, "n_iter_"):
+        found["n_iter_"] = np.asarray(model.n_iter_)
+    return found
+
+
+def as_published(name: str, **options: object) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    return fitted(estimator(name, **options), X, targets(name), new)
+
+
+def sparse(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    return fitted(estimator(name), scipy.sparse.csr_matrix(X), targets(name), scipy.sparse.csr_matrix(new))
+
+
+def single(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    return fitted(estimator(name, dtype="float32"), X.astype(np.float32), targets(name), new.astype(np.float32))
+
+
+def weighted(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], N)
+    return fitted(estimator(name), X, targets(name), new, sample_weight=weights)
+
+
+def balanced(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    return fitted(estimator(name, class_weight="balanced"), X, targets(name), new)
+
+
+def several(name: str) -> dict[str, np.ndarray]:
+    X, labels, values, new = data()
+    y = np.stack([labels % 2, labels // 2], axis=1) if name.endswith("Classifier") else np.stack([values, X[:, 7]], 1)
+    return fitted(estimator(name), X, y, new)
+
+
+def two_classes(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    return fitted(estimator(name), X, np.where(targets(name) < 2, "few", "many"), new)
+
+
+def precomputed(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    matrix, values = (np.exp(-((a[:, None] - X[None]) ** 2).sum(-1) / 8) for a in (X, new))
+    return fitted(estimator(name, kernel="precomputed"), matrix, targets(name), values)
+
+
+def streamed(name: str, **options: object) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    y, model = targets(name), estimator(name, **options)
+    known = inspect.signature(model.partial_fit).parameters
+    for rows in np.array_split(np.arange(N), 4):
+        more = {"classes": np.unique(y)} if "classes" in known else {}
+        model.partial_fit(X[rows], *([y[rows]] if "y" in known else []), **more)
+    return outputs(model, new)
+
+
+def warm(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    model = estimator(name, warm_start=True)
+    if "max_epochs" in model.get_params():
+        model.set_params(max_epochs=2).fit(X, targets(name)).set_params(max_epochs=4)
+    return (
+        fitted(model, X, targets(name), new)
+        if hasattr(model, "n_iter_")
+        else fitted(model.fit(X, targets(name)), X, targets(name), new)
+    )
+
+
+def stopped_early(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    return fitted(estimator(name, early_stopping=True), X, targets(name), new)
+
+
+class StopAfter(Observer):
+    """Asks for a stop after a batch, and counts what observers are shown."""
+
+    def __init__(self, checkpoint: Checkpoint, iteration: int):
+        self.checkpoint, self.iteration = checkpoint, iteration
+
+    def on_batch(self, run: object) -> None:
+        if run.iteration == self.iteration:
+            self.checkpoint.request_stop()
+
+
+def resumed(name: str) -> dict[str, np.ndarray]:
+    X, _, _, new = data()
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint = Checkpoint(folder, "golden")
+        with contextlib.suppress(TrainingInterrupted):
+            estimator(name).fit(X, targets(name), observers=[StopAfter(checkpoint, 2)], checkpoint=checkpoint)
+        return fitted(estimator(name), X, targets(name), new, checkpoint=Checkpoint(folder, "golden"))
+
+
+def routed(name: str) -> dict[str, np.ndarray]:
+    X, _, _, _ = data()
+    set_config(enable_metadata_routing=True)
+    try:
+        model = estimator(name).set_fit_request(sample_weight=True)
+        weights = np.linspace(0.5, 2.0, N)
+        predicted = cross_val_predict(model, X, targets(name), cv=2, params={"sample_weight": weights})
+    finally:
+        set_config(enable_metadata_routing=False)
+    return {"predict": predicted[:N_NEW]}
+
+
+def copied(name: str) -> dict[str, np.ndarray]:
+    """A clone of a fitted model, fitted to other rows than before."""
+    X, _, _, new = data()
+    y = targets(name)
+    return fitted(clone(estimator(name).fit(X[:200], y[:200])), X[100:], y[100:], new)
+
+
+def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
+    """All cases, by name."""
+    from shallows.estimators.linear_svm.solver_choice import SOLVERS as LINEAR
+
+    for name in sorted(shallows.estimators.__all__):
+        Estimator = getattr(shallows, name)
+        known, of_fit = inspect.signature(Estimator).parameters, inspect.signature(Estimator.fit).parameters
+        yield name, functools.partial(as_published, name)
+        variants = VARIANTS.get(name, {})
+        if name == "LinearSVMClassifier":
+            variants = {solver: {"solver": solver} for solver in LINEAR}
+            yield f"{name}, pegasos, stream", functools.partial(streamed, name, solver="pegasos")
+        for variant, options in variants.items():
+            yield f"{name}, {variant}", functools.partial(as_published, name, **options)
+        modes = {
+            "sparse rows": (sparse, True),
+            "float32": (single, "dtype" in known),
+            "weights": (weighted, "sample_weight" in of_fit),
+            "balanced": (balanced, "class_weight" in known),
+            "two classes": (two_classes, name.endswith("Classifier")),
+            "several outputs": (several, name.endswith(("Classifier", "Regressor"))),
+            "precomputed": (precomputed, "kernel" in known),
+            "stream": (streamed, hasattr(Estimator, "partial_fit")),
+            "warm start": (warm, "warm_start" in known),
+            "early stopping": (stopped_early, "early_stopping" in known),
+            "resumed": (resumed, "checkpoint" in of_fit),
+            "routed weights": (routed, "sample_weight" in of_fit and name.endswith(("Classifier", "Regressor"))),
+            "clone": (copied, name.endswith(("Classifier", "Regressor"))),
+        }
+        for mode, (run, applies) in modes.items():
+            if applies:
+                yield f"{name}, {mode}", functools.partial(run, name)
+
+
+def run(case: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray] | str:
+    """Return the arrays of a case, or "refused" if the estimator refuses it."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return case()
+        except (ShallowsError, ValueError, TypeError, AttributeError):
+            return "refused"

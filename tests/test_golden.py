@@ -1,0 +1,56 @@
+"""Golden numbers: what every estimator and solver returns in every mode, as it was recorded before."""
+
+import json
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from golden import cases, large_cases, recording
+
+STORED = json.loads(recording.NUMBERS.read_text())
+STORED_LARGE = json.loads(recording.LARGE_NUMBERS.read_text())
+SMALL, LARGE = dict(cases.cases()), dict(large_cases.cases())
+ESTIMATORS = sorted({name.partition(",")[0] for name in SMALL})
+
+
+def agree(which, stored):
+    """Run cases with one thread and compare each with its stored numbers."""
+    with threadpool_limits(1):
+        found = {
+            name: recording.differences(name, stored[name], recording.summaries(cases.run(case)))
+            for name, case in which.items()
+        }
+    assert not {name: how for name, how in found.items() if how}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_small_fits_give_the_numbers_that_were_recorded(estimator):
+    agree({name: case for name, case in SMALL.items() if name.partition(",")[0] == estimator}, STORED["cases"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
+def test_larger_fits_give_the_numbers_that_were_recorded(name):
+    agree({name: LARGE[name]}, STORED_LARGE["cases"])
+
+
+def test_every_case_is_recorded_and_no_other():
+    assert SMALL.keys() == STORED["cases"].keys()
+    assert LARGE.keys() == STORED_LARGE["cases"].keys()
+
+
+def test_random_numbers_are_drawn_for_the_purposes_that_were_recorded():
+    """The text of a purpose decides the numbers, so no purpose may be reworded."""
+    chosen = {name: case for name, case in SMALL.items() if "," not in name}
+    _, drawn = recording.purposes_drawn(lambda: [cases.run(case) for case in chosen.values()])
+    assert set(drawn) <= set(STORED["purposes"])
+    assert len(drawn) > 25
+
+
+def test_a_changed_number_is_noticed():
+    X, *_ = cases.data()
+    stored = recording.summaries({"predict": X[0]})
+    assert not recording.differences("EigenProClassifier", stored, recording.summaries({"predict": X[0] * (1 + 1e-9)}))
+    assert recording.differences("EigenProClassifier", stored, recording.summaries({"predict": X[0] * (1 + 1e-3)}))
+    assert recording.differences("EigenProClassifier", stored, recording.summaries({"decision_function": X[0]}))
+    assert recording.differences("EigenProClassifier", stored, "refused")
