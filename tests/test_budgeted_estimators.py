@@ -143,8 +143,8 @@ def test_the_weight_of_a_class_moves_the_boundary_to_its_favour(model):
 def test_a_file_gives_back_the_predictions(model, tmp_path):
     X, y = circles(200)
     made = clone(model).set_params(random_state=0).fit(X, y)
-    shallows.save(made, tmp_path / "model.npz")
-    read = shallows.load(tmp_path / "model.npz")
+    shallows.save(made, tmp_path / "model.skops")
+    read = shallows.load(tmp_path / "model.skops")
     assert np.array_equal(read.decision_function(X), made.decision_function(X))
     if hasattr(made, "partial_fit"):
         assert np.array_equal(read.partial_fit(X, y).decision_function(X), made.partial_fit(X, y).decision_function(X))

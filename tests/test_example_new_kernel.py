@@ -42,8 +42,8 @@ def test_estimators_and_files_know_it_by_its_name(listed, Estimator, tmp_path):
     assert model.effective_params_["kernel"] == "rational_quadratic"
     kernel = RationalQuadratic(1.0, 2)
     assert kernels.from_description(kernels.described(kernel)) == kernel
-    shallows.save(model, tmp_path / "model.npz")
-    assert np.array_equal(shallows.load(tmp_path / "model.npz").predict(X), model.predict(X))
+    shallows.save(model, tmp_path / "model.skops")
+    assert np.array_equal(shallows.load(tmp_path / "model.skops").predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("order", [0, 1.5])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 import json
 import re
 import shutil
@@ -466,6 +467,7 @@ def test_every_method_of_the_configuration_leads_to_a_module():
             if call.startswith("shallows"):
                 found = source_code.SHALLOWS.defined_in(*call.partition(":")[::2])
                 assert found and len(code.modules_of(call)) > 1, (name, call)
+                importlib.import_module(call.partition(":")[0])
 
 
 def test_no_digest_of_a_run_depends_on_plans_tables_or_reports():

@@ -183,8 +183,8 @@ def test_float32_and_blocks_of_rows_change_rounding_only(monkeypatch):
 def test_a_saved_model_has_the_same_variances_and_draws(tmp_path):
     X, y = problem()
     model = FeatureGaussianProcessRegressor("matern", kernel_params={"nu": 2.5}, random_state=0).fit(X, y)
-    shallows.save(model, tmp_path / "model.npz")
-    read = shallows.load(tmp_path / "model.npz", device="cpu")
+    shallows.save(model, tmp_path / "model.skops")
+    read = shallows.load(tmp_path / "model.skops", device="cpu")
     assert all(map(np.array_equal, model.predict(NEW, return_std=True), read.predict(NEW, return_std=True)))
     assert np.array_equal(model.sample_y(NEW, 2), read.sample_y(NEW, 2))
 

@@ -112,8 +112,8 @@ def test_a_solver_that_needs_passes_is_refused_for_streams_and_keeps_its_model()
 @each
 def test_a_model_comes_back_from_a_file(solver, tmp_path):
     model = brief(solver, n_iter=5).fit(points(300))
-    shallows.save(model, tmp_path / "model.npz")
-    loaded = shallows.load(tmp_path / "model.npz")
+    shallows.save(model, tmp_path / "model.skops")
+    loaded = shallows.load(tmp_path / "model.skops")
     assert np.array_equal(loaded.transform(points()), model.transform(points()))
     if SOLVERS[solver].streams:
         for one in (model, loaded):

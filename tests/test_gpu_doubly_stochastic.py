@@ -55,8 +55,8 @@ def test_a_fit_with_features_of_the_kernels_own_is_that_on_the_cpu(kernel):
 def test_a_model_of_the_gpu_is_read_on_the_cpu_and_predicts_the_same(Estimator, tmp_path):
     x, y = table(Estimator)
     model = Estimator(device="gpu", **OPTIONS).fit(x, y)
-    shallows.save(model, tmp_path / "model.npz")
-    read = shallows.load(tmp_path / "model.npz", device="cpu")
+    shallows.save(model, tmp_path / "model.skops")
+    read = shallows.load(tmp_path / "model.skops", device="cpu")
     assert np.abs(scores(read, x) - scores(model, x)).max() < 1e-9 * np.abs(scores(model, x)).max()
 
 

@@ -252,8 +252,8 @@ def test_too_few_iterations_warn_and_a_saved_model_predicts_the_same(solver, tmp
     assert model.n_iter_ == 2
     expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]
     assert np.abs(model.decision_function(x) - expected).max() < 1e-6
-    shallows.save(model, tmp_path / "model.npz")
-    for again in (shallows.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
+    shallows.save(model, tmp_path / "model.skops")
+    for again in (shallows.load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(again.decision_function(x), model.decision_function(x))
 
 

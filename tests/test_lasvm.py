@@ -166,8 +166,8 @@ def test_several_classes_are_told_apart_and_a_saved_model_predicts_the_same(mult
     X, y = load_digits(return_X_y=True)
     model = LASVMClassifier(bandwidth=20.0, C=10.0, multiclass=multiclass, random_state=0).fit(X[:1200], y[:1200])
     assert model.score(X[1200:], y[1200:]) > 0.95
-    shallows.save(model, tmp_path / "model.npz")
-    again = shallows.load(tmp_path / "model.npz")
+    shallows.save(model, tmp_path / "model.skops")
+    again = shallows.load(tmp_path / "model.skops")
     assert np.array_equal(again.decision_function(X[1200:]), model.decision_function(X[1200:]))
 
 

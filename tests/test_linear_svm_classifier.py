@@ -126,8 +126,8 @@ def test_further_examples_go_on_where_the_last_ended(solver):
 def test_partial_fit_goes_on_from_a_fit_and_from_a_file(tmp_path):
     X, y = points()
     model = LinearSVMClassifier("pegasos", random_state=0, max_epochs=2).fit(X, y)
-    shallows.save(model, tmp_path / "model.npz")
-    again = shallows.load(tmp_path / "model.npz")
+    shallows.save(model, tmp_path / "model.skops")
+    again = shallows.load(tmp_path / "model.skops")
     for one in (model, again):
         one.partial_fit(X, y)
     assert np.array_equal(model.coef_, again.coef_)

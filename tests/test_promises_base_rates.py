@@ -120,8 +120,8 @@ def test_a_stream_of_noise_comes_to_the_frequencies(shares, rows, tmp_path):
     for start in range(0, len(y), rows):
         model.partial_fit(X[start : start + rows], y[start : start + rows], classes=np.arange(len(rates)))
         if start == 300:
-            shallows.save(model, tmp_path / "model.npz")
-            model = shallows.load(tmp_path / "model.npz")
+            shallows.save(model, tmp_path / "model.skops")
+            model = shallows.load(tmp_path / "model.skops")
     errors = np.sqrt(rates * (1.0 - rates) / len(y))
     assert (np.abs(model.predict_proba(X).mean(axis=0) - rates) <= 2.0 * errors).all()
     # The rows that came after the last beginning wait.

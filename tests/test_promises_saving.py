@@ -69,8 +69,8 @@ def test_labels_are_predicted_in_their_type_and_come_back_from_a_file(name, kind
     model = unfitted(name).fit(X, y)
     assert len(model.classes_) == 2
     assert set(model.predict(X).tolist()) <= set(np.asarray(y).tolist())
-    shallows.save(model, tmp_path / "model.npz")
-    read = shallows.load(tmp_path / "model.npz", device="cpu")
+    shallows.save(model, tmp_path / "model.skops")
+    read = shallows.load(tmp_path / "model.skops", device="cpu")
     assert read.classes_.dtype == model.classes_.dtype
     assert np.array_equal(read.predict(X), model.predict(X))
 

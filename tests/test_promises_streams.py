@@ -88,8 +88,8 @@ def test_a_stream_goes_on_from_a_file_as_if_it_had_not_been_saved(name, options,
         kept.partial_fit(*batch, **known)
         saved.partial_fit(*batch, **known)
         if number % every == 0 and hasattr(saved, "effective_params_"):
-            shallows.save(saved, tmp_path / "model.npz")
-            saved = shallows.load(tmp_path / "model.npz")
+            shallows.save(saved, tmp_path / "model.skops")
+            saved = shallows.load(tmp_path / "model.skops")
     new = parts(name, 50, seed=1)[0]
     for expected, found in zip(outputs(kept, new), outputs(saved, new), strict=True):
         assert np.array_equal(expected, found)

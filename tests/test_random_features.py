@@ -211,18 +211,20 @@ def test_a_saved_model_predicts_the_same_to_the_bit(Estimator, kernel, tmp_path)
     X, y = cubic(300)
     y = y > 2.0 if Estimator is DoublyStochasticClassifier else y
     model = Estimator(kernel=kernel, random_state=0, n_iter=5).fit(X, y)
-    shallows.save(model, tmp_path / "model.npz")
-    again = shallows.load(tmp_path / "model.npz")
+    shallows.save(model, tmp_path / "model.skops")
+    again = shallows.load(tmp_path / "model.skops")
     output = "decision_function" if hasattr(model, "decision_function") else "predict"
     assert np.array_equal(getattr(again, output)(X), getattr(model, output)(X))
 
 
 def test_a_version_that_draws_other_features_says_so(tmp_path, monkeypatch):
     X, y = cubic(200)
-    shallows.save(DoublyStochasticRegressor("exponential", random_state=0, n_iter=2).fit(X, y), tmp_path / "model.npz")
+    shallows.save(
+        DoublyStochasticRegressor("exponential", random_state=0, n_iter=2).fit(X, y), tmp_path / "model.skops"
+    )
     monkeypatch.setattr(kernels.Exponential, "log_value", lambda self, t: 1.01 * t / self.bandwidth**2)
     with pytest.raises(ShallowsError, match="this version draws other features"):
-        shallows.load(tmp_path / "model.npz")
+        shallows.load(tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize("kernel", ["polynomial", "exponential"])

@@ -124,8 +124,8 @@ def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
         ((X[rows], Y[rows]) for rows in np.split(np.arange(120), 4)), classes=np.arange(3)
     )
     assert np.array_equal(model.predict_proba(NEW), whole.predict_proba(NEW))
-    shallows.save(model, tmp_path / "model.npz")
-    read = shallows.load(tmp_path / "model.npz", device="cpu")
+    shallows.save(model, tmp_path / "model.skops")
+    read = shallows.load(tmp_path / "model.skops", device="cpu")
     assert np.array_equal(read.predict(NEW), model.predict(NEW))
     assert read.partial_fit(X, Y).predict(NEW).shape == (40, 3)
     with pytest.raises(ValueError, match="for each of the 3 labels of the model"):

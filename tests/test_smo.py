@@ -247,8 +247,8 @@ def test_a_matrix_a_kernel_and_a_saved_model_give_the_same(tmp_path):
     model = KernelSVMClassifier(bandwidth=1.0, tol=1e-6).fit(x, y)
     from_matrix = KernelSVMClassifier("precomputed", tol=1e-6).fit(K, y)
     assert np.abs(model.decision_function(x) - from_matrix.decision_function(K)).max() < 1e-5
-    shallows.save(model, tmp_path / "model.npz")
-    for again in (shallows.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
+    shallows.save(model, tmp_path / "model.skops")
+    for again in (shallows.load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(again.decision_function(x), model.decision_function(x))
 
 

@@ -117,8 +117,8 @@ def test_a_fit_that_was_broken_off_goes_on_from_the_one_before():
 def test_a_model_that_was_saved_goes_on(tmp_path):
     X, y, new = table("KernelSGDRegressor")
     model = unfitted("KernelSGDRegressor", warm_start=True).fit(X, y)
-    shallows.save(model, tmp_path / "model.npz")
-    read = shallows.load(tmp_path / "model.npz", device=model.device)
+    shallows.save(model, tmp_path / "model.skops")
+    read = shallows.load(tmp_path / "model.skops", device=model.device)
     assert np.array_equal(outputs(read.fit(X, y), new), outputs(model.fit(X, y), new))
 
 

@@ -9,10 +9,7 @@ rows takes 100,000 multiplications, and their sparse product takes 17.
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -246,11 +243,12 @@ def product(left: SparsePoints, right: SparsePoints, out: np.ndarray) -> np.ndar
     Each value is the sum over the columns in ascending order, whatever the other rows are.
     """
     columns, step = right.by_columns(), max(1, _STRIP_NUMBERS // max(1, len(right)))
-    add = _compiled() if len(left) <= FEW_ROWS else None
-    if add is not None:
+    if len(left) <= FEW_ROWS:
+        from .sparse_loops import add_products
+
         data, indices, ends = left.parts
         out[...] = 0
-        add(ends, indices, data, columns.indptr, columns.indices, columns.data, out)
+        add_products(ends, indices, data, columns.indptr, columns.indices, columns.data, out)
         if left.tail.shape[1]:
             out += left.tail @ right.tail.T
         return out
@@ -261,16 +259,6 @@ def product(left: SparsePoints, right: SparsePoints, out: np.ndarray) -> np.ndar
         if left.tail.shape[1]:
             out[strip] += left.tail[strip] @ right.tail.T
     return out
-
-
-@functools.cache
-def _compiled() -> Callable[..., None] | None:
-    """The compiled loop, where numba is installed."""
-    if importlib.util.find_spec("numba") is None:
-        return None
-    from . import sparse_loops
-
-    return sparse_loops.add_products
 
 
 def _joined(parts: Any, axis: int = 0) -> SparsePoints:

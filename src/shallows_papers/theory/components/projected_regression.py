@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from shallows.baselines.randomised_cca import RandomisedCCA
 from sklearn.linear_model import LinearRegression
 
 from shallows import streams
 from shallows.errors import DivergenceError, UnknownNameError
 from shallows.estimators.components.sliced_inverse_regression import KernelSlicedInverseRegression
+from shallows_papers.baselines.randomised_cca import RandomisedCCA
 
 from ..results import AnalysisResult
 
