@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.decomposition import KernelPCA
 
-import shallows.estimators.components.component_plan as doubly_stochastic_plan
-import shallows.estimators.components.feature_kernel_pca as feature_rules
+import shallows.fitting.component_plan as doubly_stochastic_plan
+import shallows.fitting.feature_components as feature_rules
 from shallows import DoublyStochasticKernelPCA, FeatureKernelPCA, kernels
 from shallows_papers.experiments.running.measures.components import squared_sine
 

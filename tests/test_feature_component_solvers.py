@@ -13,23 +13,23 @@ from shallows.errors import ShallowsError
 from shallows.features.design import Blocks, Design
 from shallows.solvers.examples import Examples
 from shallows.solvers.feature_components import SOLVERS
-from shallows.solvers.feature_components.msg import MatrixStochasticGradient, capped_eigenvalues
-from shallows.solvers.feature_components.noisy_power import NoisyPowerMethod
-from shallows.solvers.feature_components.oja import FeatureOja
+from shallows.solvers.feature_components.msg import MSGStepper, capped_eigenvalues
+from shallows.solvers.feature_components.noisy_power import NoisyPowerStepper
+from shallows.solvers.feature_components.oja import FeatureOjaStepper
 from shallows.solvers.feature_components.problem import (
     FeaturePCAPlan,
     FeaturePCAProblem,
     sample_components,
 )
-from shallows.solvers.feature_components.vr_pca import VRPCA
+from shallows.solvers.feature_components.vr_pca import VRPCAStepper
 from shallows.training import Batches, Stopping, train
 
 N, K = 480, 2
 SOLVED = {
-    "oja": FeatureOja(4.0, 0.05),
-    "power": NoisyPowerMethod(N),
-    "vr": VRPCA(4.0),
-    "msg": MatrixStochasticGradient(3.0, 4),
+    "oja": FeatureOjaStepper(4.0, 0.05),
+    "power": NoisyPowerStepper(N),
+    "vr": VRPCAStepper(4.0),
+    "msg": MSGStepper(3.0, 4),
 }
 each = pytest.mark.parametrize("name", SOLVED)
 each_centring = pytest.mark.parametrize("centred", [False, True])
@@ -74,7 +74,7 @@ def gram_schmidt(W):
 def test_a_step_of_ojas_rule_is_that_of_the_formula(centred):
     x = points(N)
     problem, (Z, *_) = problem_on(x, centred), exact(x, centred)
-    solver = FeatureOja(2.0, 0.5)
+    solver = FeatureOjaStepper(2.0, 0.5)
     state, W = solver.init(problem), problem.start
     for t in range(4):
         rows = slice(30 * t, 30 * t + 30)
@@ -88,7 +88,7 @@ def test_a_step_of_ojas_rule_is_that_of_the_formula(centred):
 def test_an_iteration_of_the_power_method_is_that_of_the_formula(centred):
     x = points(N)
     problem, (Z, *_) = problem_on(x, centred), exact(x, centred)
-    solver = NoisyPowerMethod(50)
+    solver = NoisyPowerStepper(50)
     state, W = solver.init(problem), problem.start
     for block in range(3):
         first = 60 * block
@@ -103,7 +103,7 @@ def test_an_iteration_of_the_power_method_is_that_of_the_formula(centred):
 def test_a_step_of_vr_pca_is_that_of_the_formula(centred):
     x = points(N)
     problem, (Z, A, *_) = problem_on(x, centred), exact(x, centred)
-    solver = VRPCA(3.0, period=90 / N)
+    solver = VRPCAStepper(3.0, period=90 / N)
     state, W = solver.init(problem), problem.start
     for t in range(6):
         if t % 3 == 0:
@@ -136,7 +136,7 @@ def test_a_step_of_msg_is_that_of_the_formula(centred, size):
     # With 10 rows the small matrix of the step is decomposed, with 60 that of the 40 features.
     x = points(N)
     problem, (Z, *_) = problem_on(x, centred), exact(x, centred)
-    solver = MatrixStochasticGradient(1.5, 4)
+    solver = MSGStepper(1.5, 4)
     state, M = solver.init(problem), problem.start @ problem.start.T
     for t in range(6):
         rows = slice(size * t, size * t + size)
@@ -162,7 +162,7 @@ def test_capped_eigenvalues_are_the_nearest_with_their_sum_between_zero_and_one(
 def test_examples_of_a_stream_are_centred_by_the_mean_of_all_so_far():
     x = points(N)
     problem = problem_on(x)
-    solver = FeatureOja(2.0)
+    solver = FeatureOjaStepper(2.0)
     state = solver.init(problem)
     mean, W = Cosines().map(x).mean(axis=0), problem.start
     Z = Cosines().map(points(60, seed=5))
@@ -176,7 +176,7 @@ def test_examples_of_a_stream_are_centred_by_the_mean_of_all_so_far():
 def test_the_moment_turns_with_the_coefficients():
     x = points(N)
     problem, (Z, *_) = problem_on(x), exact(x, True)
-    state = FeatureOja(2.0).init(problem)
+    state = FeatureOjaStepper(2.0).init(problem)
     state.take(problem, slice(0, 60))
     turned = problem.start @ np.array([[0.6, -0.8], [0.8, 0.6]])
     assert state.advance(turned).moment == pytest.approx(turned.T @ Z[:60].T @ Z[:60] @ turned / 60, abs=1e-12)
@@ -219,7 +219,7 @@ def test_the_error_of_the_power_method_falls_by_the_ratio_of_eigenvalues_to_a_le
     problem, (_, _, values, vectors) = problem_on(x), exact(x, True)
 
     def tangent_squared(rows, epochs):
-        run = train(NoisyPowerMethod(rows), problem, Batches(N, 40, 0), Stopping(epochs, tolerance=-np.inf))
+        run = train(NoisyPowerStepper(rows), problem, Batches(N, 40, 0), Stopping(epochs, tolerance=-np.inf))
         sine = sine_squared(vectors, run.state.coefficients)
         return sine / (1 - sine)
 
@@ -280,9 +280,9 @@ def test_more_components_than_features_or_directions_are_refused_with_their_numb
 
 def test_what_a_solver_chooses_follows_from_the_eigenvalues_of_a_sample():
     plan = FeaturePCAPlan(10_000, np.array([0.5, 0.25, 0.05]), 2)
-    assert SOLVERS["oja"].make(plan, None, None) == FeatureOja(2.0, 0.5 / 3.0)  # the gap is 0.8, and 2/0.8 below 3
-    assert SOLVERS["vr"].make(plan, None, 1.0) == VRPCA(2.0, 1.0)
-    assert SOLVERS["power"].make(plan, None) == NoisyPowerMethod(10_000)
-    assert SOLVERS["msg"].make(plan, None, None) == MatrixStochasticGradient(2.0, 3)
+    assert SOLVERS["oja"]().build(plan) == FeatureOjaStepper(2.0, 0.5 / 3.0)  # the gap is 0.8, and 2/0.8 below 3
+    assert SOLVERS["vr"]().build(plan) == VRPCAStepper(2.0, 1.0)
+    assert SOLVERS["power"]().build(plan) == NoisyPowerStepper(10_000)
+    assert SOLVERS["msg"]().build(plan) == MSGStepper(2.0, 3)
     with pytest.raises(ShallowsError, match="rank must be more than n_components=2, got 2"):
-        SOLVERS["msg"].make(plan, None, 2)
+        SOLVERS["msg"](rank=2).build(plan)

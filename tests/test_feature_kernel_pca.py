@@ -43,7 +43,7 @@ def a_short_beginning(monkeypatch):
 @pytest.fixture
 def a_small_sample(monkeypatch):
     """So few rows are what a training starts from."""
-    monkeypatch.setattr("shallows.estimators.components.feature_kernel_pca.SAMPLE", 50)
+    monkeypatch.setattr("shallows.fitting.feature_components.SAMPLE", 50)
 
 
 @parametrize_with_checks([FeatureKernelPCA(n_iter=20, random_state=0)])
@@ -125,7 +125,7 @@ def test_features_for_which_there_is_no_room_are_made_for_each_batch(monkeypatch
     x = points(400)
     kept = brief("vr").fit(x)
     monkeypatch.setattr(
-        "shallows.estimators.components.feature_kernel_pca.Design",
+        "shallows.fitting.feature_components.Design",
         lambda blocks, x, budget: shallows.features.Design(blocks, x, budget=0),
     )
     assert brief("vr").fit(x).dual_coef_ == pytest.approx(kept.dual_coef_, abs=1e-9)

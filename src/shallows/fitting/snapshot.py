@@ -1,4 +1,4 @@
-"""A function in the middle of its training, as observers see it."""
+"""A function, or components, in the middle of a training, as observers see them."""
 
 from __future__ import annotations
 
@@ -102,3 +102,30 @@ class FunctionSnapshot:
         scores = self.decision_function(X)
         codes = self.targets.encode(np.asarray(y)).astype(scores.dtype)
         return float(np.mean(self.targets.loss.value(scores, codes), dtype=np.float64))
+
+
+class ComponentSnapshot:
+    """Components at a state of their solver. Their values are kept, so several measures of points cost one pass.
+
+    Attributes
+    ----------
+    model
+        The components, with ``transform``.
+    state
+        Of the solver.
+    epoch : int
+    """
+
+    def __init__(self, model: Any, state: Any, epoch: int, device: arrays.Device):
+        self.model, self.state, self.epoch, self._device = model, state, epoch, device
+        self._last: tuple[Any, np.ndarray] | None = None
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Values of the components, shape (m, k)."""
+        if self._last is None or self._last[0] is not X:
+            self._last = (X, self.model.transform(np.asarray(X), self._device))
+        return self._last[1]
+
+    def coefficient_norm(self) -> float:
+        """‖α‖₂ over all features and components."""
+        return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))

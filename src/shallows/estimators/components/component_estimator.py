@@ -11,8 +11,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, kernels, training
+from ...fitting import component_plan
+from ...fitting.component_plan import View
 from ...fitting.parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
 from ...fitting.rows import TrainingSet
+from ...models.component_functions import signs_of_columns
 from ...models.kernel_checks import check_precision, check_scores
 from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
@@ -22,11 +25,6 @@ from ..snapshot import ComponentSnapshot
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.stream_batches import Batch, batches_of, is_array
 from ..streaming.streamed_fit import StreamableFit, StreamedFit
-from . import component_plan
-from .component_plan import View
-
-MOMENT_ROWS = 20_000
-"""Training points from which the moments of the fitted functions are computed after the last step."""
 
 SLICE = 2048
 """Rows of the slices that the arrays of a stream are first cut into."""
@@ -137,7 +135,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         self._warn_of_units(views[0])
         if hasattr(self, "second_bandwidth"):
             self._warn_of_units(views[1], "y")
-        self._run(self._fit_of(views, self._seed(), observers=observers, checkpoint=checkpoint))
+        self._learn(views, self._seed(), None, observers, checkpoint)
         self._end_beginning(views[0].shape[0])
         return self
 
@@ -291,11 +289,23 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
 
     def _batch_size(self, n: int, default: int) -> int:
         """The rows of a step on n rows."""
-        return min(n, self.batch_size) if self.batch_size else component_plan.even_batch_size(n, default)
+        return component_plan.even_batch_size(n, self.batch_size, default)
 
     def _max_blocks(self, n: int) -> int:
         """The budget of blocks."""
         return max(1, (self.max_features or component_plan.default_max_features(n)) // self.block_size_)
+
+    def _learn(
+        self,
+        views: Batch,
+        seed: int,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> training.Run:
+        """Fit the model to checked views."""
+        fit = self._fit_of(views, seed, max_seconds=max_seconds, observers=observers, checkpoint=checkpoint)
+        return self._run(fit)  # type: ignore[return-value]
 
     def _fit_of(self, views: Batch, seed: int, **options: Any) -> ComponentFit:
         data = TrainingSet(views[0], None, None, np.arange(views[0].shape[0]))
@@ -351,7 +361,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         return batch
 
     def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
-        return self._run(self._fit_of(rows, seed, max_seconds=max_seconds))  # type: ignore[return-value]
+        return self._learn(rows, seed, max_seconds)
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
         numbers = np.arange(rows[0].shape[0])
@@ -447,11 +457,3 @@ class ExpansionSnapshot(ComponentSnapshot):
         views = (np.asarray(X),) if Y is None else (np.asarray(X), self.estimator._second_view(Y))
         found = self.estimator._project(views, self.state, self.state.device)
         return found[0] if Y is None else tuple(found)
-
-
-def signs_of_columns(columns: arrays.Array) -> np.ndarray:
-    """The sign of the largest number of each column, 1 or −1, shape (k,), for an array of shape (..., k)."""
-    xp, k = arrays.namespace(columns), columns.shape[-1]
-    flat = xp.reshape(columns, (-1, k))
-    largest = flat[xp.argmax(xp.abs(flat), axis=0), xp.arange(k)]
-    return np.where(arrays.to_numpy(largest) < 0, -1.0, 1.0)

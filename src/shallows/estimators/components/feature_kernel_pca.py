@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,21 @@ from sklearn.utils.validation import validate_data
 
 from ... import arrays, training
 from ...errors import UnknownNameError
-from ...features.design import Design
-from ...fitting.machine import SMALL
+from ...fitting.feature_components import FittedFeatureComponents, fit_feature_components, place_points
 from ...fitting.parameter_checks import check_choice
+from ...fitting.phases import Phases
+from ...fitting.snapshot import ComponentSnapshot
+from ...models.component_functions import FeatureComponents
+from ...solvers import settings
 from ...solvers.examples import Examples
 from ...solvers.feature_components import SOLVERS
-from ...solvers.feature_components.problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCAState, sample_components
-from ...solvers.solver_parameters import complete
+from ...solvers.feature_components.problem import FeaturePCASettings, FeaturePCAState
 from ...utils.lazy_tables import LazyTable
 from ..base import native
 from ..constructors import stores_parameters
+from ..feature_maps.base import FeatureMapTransformer
 from ..streaming.stream_batches import Batch
-from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit, signs_of_columns
+from .component_estimator import ComponentEstimator
 
 MAPS = LazyTable(
     "feature map",
@@ -41,9 +43,6 @@ def _takes_streams(model: Any) -> bool:
             "again and again."
         )
     return True
-
-
-SAMPLE = 2000  # rows whose components a training starts from
 
 
 class FeatureKernelPCA(ComponentEstimator):
@@ -165,70 +164,78 @@ class FeatureKernelPCA(ComponentEstimator):
         super()._check_parameters()
         check_choice(self, features=tuple(MAPS))
         UnknownNameError.check("solver", self.solver, SOLVERS)
-        complete(SOLVERS, self.solver, self.solver_params)
+        self._settings()
 
     def _validated_views(self, *views: Any, first: bool, least: int = 2) -> Batch:
         least = least if self.center else 1  # Deviations from a mean need two rows.
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
         return (validate_data(self, native(views[0]), reset=first, **options),)
 
-    def _precision(self, fit: ComponentFit) -> str:
-        return "float64" if fit.n <= SMALL else "float32"
+    def _learn(
+        self,
+        views: Batch,
+        seed: int,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> training.Run:
+        """Fit the model to checked points."""
+        phases, options, dtype = Phases(), self._options(), self._options().precision(views[0].shape[0])
+        transformer = self._transformer(seed, dtype).fit(views[0])
+        found = fit_feature_components(
+            views[0],
+            blocks=transformer._blocks,
+            centring=transformer._centring,
+            n_components=self.n_components,
+            centred=bool(self.center),
+            solver=self._settings(),
+            seed=seed,
+            options=options,
+            max_seconds=max_seconds,
+            observers=observers,
+            checkpoint=checkpoint,
+            phases=phases,
+            name=type(self).__name__,
+        )
+        self._store(found, transformer, dtype, seed)
+        return found.run
 
-    def _prepare(self, fit: ComponentFit) -> None:
-        [X], device, k = fit.views, fit.device, self.n_components
-        self._dtype, self._seed_, fit.order = fit.dtype, fit.seed, self._order_of(fit)
-        options = {name: getattr(self, name) for name in ("bandwidth", "kernel_params", "n_features", "device")}
-        options |= {"random_state": fit.seed, "memory": self.memory, "dtype": fit.dtype.name}
-        self.transformer_ = MAPS[self.features](self.kernel, **options).fit(X)
-        self.bandwidth_ = self.transformer_.bandwidth_
-        blocks, fit.points = self.transformer_._blocks.to(device), self._points(X, fit.order, device)
-        needed = 8 * blocks.n_features * (min(fit.n, SAMPLE) + 8 * (k + 1) + min(fit.n, SAMPLE, blocks.n_features))
-        what = f"The covariance of {blocks.n_features:,} features (n_features) takes"
-        arrays.check_room(what, needed, fit.budget, "Take fewer, or give more memory.")
-        design = Design(blocks, fit.points, budget=max(0, fit.room - needed) // 2)
-        problem = FeaturePCAProblem(blocks, k, None, design, bool(self.center))
-        first = problem.features(slice(0, min(fit.n, SAMPLE)))
-        start, values = sample_components(first, k, fit.seed, centred=problem.centred)
-        method, chosen = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
-        fit.solver = self._solver = method.make(FeaturePCAPlan(fit.n, values, k), **chosen)
-        self.batch_size_ = self._batch_size(fit.n, method.batch_size)
-        fit.problem = dataclasses.replace(problem, start=start)
-        self._problem = dataclasses.replace(problem, blocks=self.transformer_._blocks, design=None)
-        self.effective_params_ = {
-            **self.transformer_.effective_params_,
-            "features": self.features,
-            "solver": self.solver,
-            **dataclasses.asdict(fit.solver),
-            "batch_size": self.batch_size_,
-            "start_eigenvalues": values[:k].tolist(),
-            **fit.report(),
-        }
+    def _transformer(self, seed: int, dtype: np.dtype) -> FeatureMapTransformer:
+        """The map of the features, not yet fitted."""
+        return MAPS[self.features](
+            self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
+            n_features=self.n_features,
+            random_state=seed,
+            device=self.device,
+            memory=self.memory,
+            dtype=dtype.name,
+        )
 
-    def _points(self, X: Any, rows: np.ndarray, device: arrays.Device) -> Any:
-        found = self.transformer_._centring.training_points(X, rows, device, self._dtype)[:, :-2]
-        return found if device.kind == "cpu" else arrays.contiguous(found)
+    def _settings(self) -> FeaturePCASettings:
+        """The settings of the solver."""
+        shared = {"batch_size": self.batch_size, "n_iter": self.n_iter, "max_epochs": self.max_epochs}
+        return settings.make(SOLVERS, self.solver, self.solver_params, **shared)
 
-    def _default_steps(self, n: int, n_batches: int) -> int:
-        return max(200, SOLVERS[self.solver].n_passes * n_batches)
-
-    def _forget_start(self) -> None:
-        pass  # What the model keeps of the problem has none.
-
-    def _finish_fit(self, fit: ComponentFit, state: FeaturePCAState) -> None:
-        """The moment over training points, where the steps had those of their batches."""
-        total, n = state.moment * 0.0, min(MOMENT_ROWS, fit.n)
-        for Z in fit.problem.passes_over(state.mean, n):
-            H = Z @ state.coefficients[:, : self.n_components]
-            total = total + H.T @ H
-        state.moment = total / n
+    def _store(
+        self, found: FittedFeatureComponents, transformer: FeatureMapTransformer, dtype: np.dtype, seed: int
+    ) -> None:
+        """Set the fitted attributes."""
+        self.transformer_, self.bandwidth_, self.batch_size_ = transformer, transformer.bandwidth_, found.batch_size
+        self._dtype, self._seed_ = dtype, seed
+        self._solver, self._problem, self._state = found.stepper, found.problem, found.state
+        chosen = {"features": self.features, "solver": self.solver}
+        self.effective_params_ = {**transformer.effective_params_, **chosen, **found.report}
+        self._set_fitted_attributes(found.run, found.seconds, found.run.seconds + found.seconds["evaluation"])
 
     # ---------------------------------------------------------------------------------------- streams
 
     partial_fit = available_if(_takes_streams)(ComponentEstimator.partial_fit)
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
-        return Examples(self._points(rows[0], np.arange(rows[0].shape[0]), device))
+        [X], centring = rows, self.transformer_._centring
+        return Examples(place_points(X, np.arange(X.shape[0]), centring, device, self._dtype))
 
     # ---------------------------------------------------------------------------------- the functions
 
@@ -238,26 +245,21 @@ class FeatureKernelPCA(ComponentEstimator):
         self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
         self.effective_params_ = self.effective_params_ | {"n_steps": state.n_steps, "stopped_by": run.stopped_by}
         self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
-        self.eigenvalues_ = self._eigenpairs(state)[0]
+        self.eigenvalues_ = self._model_at(state).eigenvalues
 
-    def _eigenpairs(self, state: FeaturePCAState) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues, and the components' coefficients (D, k) turned within their span to the eigenvectors."""
-        values, vectors = np.linalg.eigh(arrays.to_numpy(state.moment).astype(np.float64))
-        k = self._problem.n_components  # which `set_params` after the fit does not change
-        W = arrays.to_numpy(state.coefficients)[:, :k] @ vectors[:, ::-1].astype(self._dtype)
-        return np.clip(values[::-1], 0.0, None), W * signs_of_columns(W).astype(self._dtype)
+    def _model_at(self, state: FeaturePCAState) -> FeatureComponents:
+        """The components at a state of the solver."""
+        # Their number is that of the fit, whatever `set_params` has changed after it.
+        k = self._problem.n_components
+        return FeatureComponents.of(self.transformer_._blocks, self.transformer_._centring, state, k)
+
+    def _make_snapshot(self, state: FeaturePCAState, epoch: int) -> ComponentSnapshot:
+        return ComponentSnapshot(self._model_at(state), state, epoch, state.device)
 
     @property
     def dual_coef_(self) -> np.ndarray:
         """Orthonormal coefficients of the features, shape (n_features_out, n_components)."""
-        return self._eigenpairs(self._state)[1]
+        return self._model_at(self._state).coefficients
 
     def _project(self, views: Any, state: FeaturePCAState, device: arrays.Device) -> list[np.ndarray]:
-        [X], W = views, self._eigenpairs(state)[1]
-        blocks, out = self.transformer_._blocks.to(device), np.empty((X.shape[0], W.shape[1]), dtype=self._dtype)
-        shift = arrays.to_numpy(state.mean) @ W
-        with device.active():
-            W = arrays.to_device(W, device, self._dtype)
-            for rows, x, _ in self.transformer_._centring.new_points(X, device, self._dtype):
-                out[rows] = arrays.to_numpy(blocks.dot(x, W)) - shift
-        return [out]
+        return [self._model_at(state).transform(views[0], device)]

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ... import arrays
+from ...fitting import component_plan
+from ...fitting.component_plan import MOMENT_ROWS
 from ...fitting.parameter_checks import check_choice
 from ...solvers.components.component_state import ComponentProblem, ComponentState
 from ...solvers.components.moments import second_moment
@@ -16,8 +18,7 @@ from ...solvers.components.oja import DoublyStochasticOja
 from ...solvers.components.warm_start import random_feature_components
 from ..base import native
 from ..constructors import with_parameters
-from . import component_plan
-from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit
+from .component_estimator import ComponentEstimator, ComponentFit
 
 METHODS = ("subspace", "individual")
 SCALINGS = ("eigenvalues", None)

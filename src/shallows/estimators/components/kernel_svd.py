@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import arrays
+from ...fitting import component_plan
 from ...fitting.parameter_checks import check_choice
 from ...solvers.components.kernel_svd import DoublyStochasticSVD
 from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
-from . import component_plan
 from .two_view_estimator import TwoViewEstimator
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays
+from ...fitting.component_plan import MOMENT_ROWS
 from ...fitting.parameter_checks import width
 from ...solvers.components.two_view_state import (
     TwoViewProblem,
@@ -19,7 +20,7 @@ from ...solvers.components.two_view_state import (
 )
 from ...utils.plain_numbers import numeric_targets
 from ..base import native
-from .component_estimator import MOMENT_ROWS, ComponentEstimator, ComponentFit
+from .component_estimator import ComponentEstimator, ComponentFit
 
 START_WIDTH = 1024
 """Most columns of the features that the start is computed in, in either view."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ..examples import Examples
+from ..settings import setting
 from ..solver_parameters import count, positive
-from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
+from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
 
 
 @dataclass
@@ -23,7 +25,7 @@ class MSGState(FeaturePCAState):
 
 
 @dataclass(frozen=True)
-class MatrixStochasticGradient:
+class MSGStepper:
     """M ← P(M + η_t A_S), with the covariance A_S = ZᵀZ/m of a batch and η_t = η₁/√t.
 
     P projects onto the matrices with eigenvalues from 0 to 1, trace k and at most ``rank`` eigenvalues above 0: it
@@ -72,12 +74,27 @@ def capped_eigenvalues(values: np.ndarray, total: int) -> np.ndarray:
     return np.clip(values + np.interp(total, sums, places), 0.0, 1.0)
 
 
-def _make(plan: FeaturePCAPlan, step_size: float | None, rank: int | None) -> MatrixStochasticGradient:
-    rank = rank or plan.n_components + 1
-    if rank <= plan.n_components:
-        raise ShallowsError(f"rank must be more than n_components={plan.n_components}, got {rank!r}.")
-    return MatrixStochasticGradient(float(step_size or plan.step_size), int(rank))
+@dataclass(frozen=True, kw_only=True)
+class MSG(FeaturePCASettings):
+    """Matrix stochastic gradient.
 
+    Parameters
+    ----------
+    step_size : float, optional
+        η₁. None takes half of 1/λ_k, of the last eigenvalue.
+    rank : int, optional
+        The most eigenvalues above 0, more than k. None takes k + 1.
+    """
 
-# A step of m rows costs (rank + m)² products for each feature.
-MSG_SOLVER = FeaturePCASolver(_make, {"step_size": positive(), "rank": count()}, batch_size=64)
+    step_size: float | None = setting(positive())
+    rank: int | None = setting(count())
+
+    # A step of m rows costs (rank + m)² products for each feature.
+    default_batch_size: ClassVar[int] = 64
+
+    def build(self, plan: FeaturePCAPlan) -> MSGStepper:
+        """The stepper for what is known of the data."""
+        rank = self.rank or plan.n_components + 1
+        if rank <= plan.n_components:
+            raise ShallowsError(f"rank must be more than n_components={plan.n_components}, got {rank!r}.")
+        return MSGStepper(float(self.step_size or plan.step_size), int(rank))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ... import arrays
 from ...spectrum.eigensystems import orthonormal
 from ..examples import Examples
+from ..settings import setting
 from ..solver_parameters import count
-from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
+from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
 
 
 @dataclass
@@ -21,7 +22,7 @@ class PowerState(FeaturePCAState):
 
 
 @dataclass(frozen=True)
-class NoisyPowerMethod:
+class NoisyPowerStepper:
     """W ← orth(A_S W), with the covariance A_S of a block of examples, which takes in whole batches.
 
     What A_S differs from the covariance A by is the noise. With all rows in each block it is the power method, whose
@@ -51,8 +52,20 @@ class NoisyPowerMethod:
         return state.advance(W)
 
 
-def _make(plan: FeaturePCAPlan, rows: int | None) -> NoisyPowerMethod:
-    return NoisyPowerMethod(rows or plan.n_rows)
+@dataclass(frozen=True, kw_only=True)
+class NoisyPower(FeaturePCASettings):
+    """The noisy power method.
 
+    Parameters
+    ----------
+    rows : int, optional
+        Rows of a block, at least. None takes all of a fit, and of a stream as many as it begins with.
+    """
 
-POWER_SOLVER = FeaturePCASolver(_make, {"rows": count()}, n_passes=10)
+    rows: int | None = setting(count())
+
+    n_passes: ClassVar[int] = 10
+
+    def build(self, plan: FeaturePCAPlan) -> NoisyPowerStepper:
+        """The stepper for what is known of the data."""
+        return NoisyPowerStepper(self.rows or plan.n_rows)

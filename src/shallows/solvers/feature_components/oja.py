@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from ...spectrum.eigensystems import orthonormal
 from ..examples import Examples
+from ..settings import setting
 from ..solver_parameters import positive
-from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
+from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
 
 SHORTEST, LONGEST = 3.0, 50.0  # bounds of c λ_k in the steps c/t that are tended to
 
 
 @dataclass(frozen=True)
-class FeatureOja:
+class FeatureOjaStepper:
     """W ← orth(W + η_t A_S W), with the covariance A_S = ZᵀZ/m of a batch and η_t = η₁ / (1 + ρ (t − 1)).
 
     orth are the columns after Gram and Schmidt's orthogonalisation.
@@ -40,15 +41,28 @@ class FeatureOja:
         return state.advance(orthonormal(moved))
 
 
-def _make(plan: FeaturePCAPlan, step_size: float | None, decrease: float | None) -> FeatureOja:
-    step = step_size or plan.step_size
-    if decrease is None:
-        # c is twice the inverse of the gap: with the inverse itself the error falls as fast as 1/t allows, and below
-        # half of that not as 1/t at all.
-        values, k = plan.eigenvalues, plan.n_components
-        gap = 1.0 - float(values[k]) / float(values[k - 1]) if len(values) > k else 1.0
-        decrease = step * float(values[k - 1]) / min(LONGEST, max(SHORTEST, 2.0 / max(gap, 1e-6)))
-    return FeatureOja(float(step), float(decrease))
+@dataclass(frozen=True, kw_only=True)
+class FeatureOja(FeaturePCASettings):
+    """Oja's rule.
 
+    Parameters
+    ----------
+    step_size : float, optional
+        η₁. None takes half of 1/λ_k, of the last eigenvalue.
+    decrease : float, optional
+        ρ. None lets the steps tend to c/t, with c twice the inverse of the gap after the last component.
+    """
 
-OJA_SOLVER = FeaturePCASolver(_make, {"step_size": positive(), "decrease": positive()})
+    step_size: float | None = setting(positive())
+    decrease: float | None = setting(positive())
+
+    def build(self, plan: FeaturePCAPlan) -> FeatureOjaStepper:
+        """The stepper for what is known of the data."""
+        step, decrease = self.step_size or plan.step_size, self.decrease
+        if decrease is None:
+            # With the inverse of the gap itself the error falls as fast as 1/t allows, and below half of that not as
+            # 1/t at all.
+            values, k = plan.eigenvalues, plan.n_components
+            gap = 1.0 - float(values[k]) / float(values[k - 1]) if len(values) > k else 1.0
+            decrease = step * float(values[k - 1]) / min(LONGEST, max(SHORTEST, 2.0 / max(gap, 1e-6)))
+        return FeatureOjaStepper(float(step), float(decrease))

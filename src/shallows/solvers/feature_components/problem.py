@@ -1,12 +1,12 @@
-"""Problem and state of the components of explicit features, and what a solver of them says of itself."""
+"""Problem and state of the components of explicit features, and the settings that all their solvers have."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..array_state import ArrayState
 from ..components.moments import share_of_batch
 from ..components.warm_start import random_feature_components
 from ..examples import Examples
-from ..solver_parameters import DeclaresParameters, Parameter
+from ..settings import Settings
 
 ROWS = 4096  # rows at a time of a pass over all of them
 SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moment, if it has examples enough
@@ -129,15 +129,30 @@ class FeaturePCAPlan:
         return FIRST_STEP / float(self.eigenvalues[self.n_components - 1])
 
 
-@dataclass(frozen=True)
-class FeaturePCASolver(DeclaresParameters):
-    """A solver of components of features, as an entry of `shallows.solvers.feature_components.SOLVERS`."""
+@dataclass(frozen=True, kw_only=True)
+class FeaturePCASettings(Settings):
+    """What can be set of every solver of components of features; a solver adds its own fields and says what it can do.
 
-    make: Callable[..., Any]  # ``make(plan, **parameters)`` gives the solver
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    n_passes: int = 3  # over the training set where the user sets no limit
-    batch_size: int = 256  # rows of a step where the user sets no number
-    streams: bool = True  # False where passes over a training set are needed
+    Parameters
+    ----------
+    batch_size : int, optional
+        Rows of a step. None takes ``default_batch_size``.
+    n_iter, max_epochs : int, optional
+        The most steps and the most passes over the data. If both are None, ``n_passes`` passes and at least 200 steps.
+    """
+
+    batch_size: int | None = None
+    n_iter: int | None = None
+    max_epochs: int | None = None
+
+    default_batch_size: ClassVar[int] = 256
+    n_passes: ClassVar[int] = 3
+    streams: ClassVar[bool] = True
+    """Whether rows may be seen once only; otherwise there are passes over a training set."""
+
+    def build(self, plan: FeaturePCAPlan) -> Any:
+        """The stepper for what is known of the data."""
+        raise NotImplementedError
 
 
 def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) -> tuple[Array, np.ndarray]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ... import arrays
 from ...arrays import Array
 from ..examples import Examples
+from ..settings import setting
 from ..solver_parameters import positive
-from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASolver, FeaturePCAState
+from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
 
 
 @dataclass
@@ -22,7 +24,7 @@ class VRState(FeaturePCAState):
 
 
 @dataclass(frozen=True)
-class VRPCA:
+class VRPCAStepper:
     r"""W ← polar(W + η (A_S (W − W̃B) + A W̃ B)), with a new snapshot W̃ = W after so many examples.
 
     A_S is the covariance of a batch, A that of all rows. B is the rotation that brings W̃ nearest to W: VUᵀ for
@@ -66,10 +68,25 @@ class VRPCA:
         return state.advance(U @ Vt)
 
 
-def _make(plan: FeaturePCAPlan, step_size: float | None, period: float) -> VRPCA:
-    # That of the papers, 1/(√n E‖z‖²) for single examples, is several times as short: on digits it took five epochs for
-    # what this one comes to in one.
-    return VRPCA(float(step_size or plan.step_size), float(period))
+@dataclass(frozen=True, kw_only=True)
+class VRPCA(FeaturePCASettings):
+    """VR-PCA.
 
+    Parameters
+    ----------
+    step_size : float, optional
+        η. None takes half of 1/λ_k, of the last eigenvalue.
+    period : float
+        Passes between two products with the whole covariance, each of which costs a pass that is not counted.
+    """
 
-VR_SOLVER = FeaturePCASolver(_make, {"step_size": positive(), "period": positive(1.0)}, streams=False)
+    step_size: float | None = setting(positive())
+    period: float = setting(positive(1.0))
+
+    streams: ClassVar[bool] = False
+
+    def build(self, plan: FeaturePCAPlan) -> VRPCAStepper:
+        """The stepper for what is known of the data."""
+        # The step of the papers, 1/(√n E‖z‖²) for single examples, is several times as short: on digits it took five
+        # epochs for what this one comes to in one.
+        return VRPCAStepper(float(self.step_size or plan.step_size), float(self.period))

@@ -1,4 +1,4 @@
-"""What component analysis chooses by itself: kernel and features of a view, sizes, steps."""
+"""What the fits of components share and choose by themselves: kernel and features of a view, sizes, steps."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays, kernels, streams
-from ...features.fourier import FourierFeatures
-from ...models.centring import Centring
-from ...models.kernel_checks import check_scale
+from .. import arrays, kernels, streams, training
+from ..errors import DivergenceError
+from ..features.fourier import FourierFeatures
+from ..models.centring import Centring
+from ..models.kernel_checks import check_scale
 
 SAMPLE = 2000
 """Points that the start is computed from, and the bandwidth from a thousand of them."""
+
+MOMENT_ROWS = 20_000
+"""Training points from which the moments of the fitted functions are computed after the last step."""
 
 START_WIDTH = 2048
 """Most columns of the features that the start is computed in."""
@@ -98,13 +102,34 @@ def default_batch_size(n: int, eigenvalues: np.ndarray, variance: float, n_compo
     return int(min(n, 2 ** math.ceil(math.log2(min(wanted, 8192.0)))))
 
 
-def even_batch_size(n: int, batch_size: int) -> int:
-    """The size of batches, a little larger where n rows would leave a last batch of less than a tenth of it.
+def even_batch_size(n: int, given: int | None, default: int) -> int:
+    """The rows of a step on n rows.
 
-    A step with so few rows is one of noise: that of a regression in a block's features would undo the others.
+    The default is made a little larger where a last batch would have less than a tenth of it. A step with so few rows
+    is one of noise: that of a regression in a block's features would undo the others.
     """
-    batch_size = min(n, batch_size)
-    return math.ceil(n / (n // batch_size)) if 0 < n % batch_size < batch_size / 10 else batch_size
+    size = min(n, given or default)
+    return math.ceil(n / (n // size)) if not given and 0 < n % size < size / 10 else size
+
+
+def stopping(
+    n: int, size: int, n_iter: int | None, max_epochs: int | None, n_passes: int, max_seconds: float | None
+) -> training.Stopping:
+    """When a training on n rows ends: at the user's limits, else after some passes and at least 200 steps."""
+    n_batches = math.ceil(n / size)
+    if n_iter is None and max_epochs is None:
+        n_iter = max(200, n_passes * n_batches)
+    # No tolerance: what is watched may grow or be negative.
+    return training.Stopping(max_epochs or math.ceil(n_iter / n_batches), n_iter, max_seconds, tolerance=-math.inf)
+
+
+def check_finite(state: Any, step_size: float | None) -> None:
+    """Refuse a state whose functions have left the numbers."""
+    if not state.is_finite():
+        said = "" if step_size is None else f" with step_size={step_size:.3g}"
+        raise DivergenceError(
+            f"Training diverged{said}. Take a smaller step_size, or leave it to the program (step_size=None)."
+        )
 
 
 def steps_of(estimator: Any, eigenvalues: np.ndarray, *, scaled: bool) -> tuple[float, float]:
