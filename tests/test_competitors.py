@@ -9,7 +9,6 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
-from shallows.estimators.regularised.risk_model import InOrderThenDrawn, InOrderThenShuffled
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 from sklearn.kernel_ridge import KernelRidge
@@ -25,6 +24,7 @@ from shallows.estimators import (
     RegularisedRiskClassifier,
     RegularisedRiskRegressor,
 )
+from shallows.fitting.batches_in_order import InOrderThenDrawn, InOrderThenShuffled
 from solved_by import constructor
 
 WAYS = [
