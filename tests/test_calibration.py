@@ -19,9 +19,9 @@ from shallows import (
     KernelSGDClassifier,
     RandomKitchenSinksClassifier,
 )
-from shallows.estimators.least_squares.automatic.calibration import calibrate
-from shallows.estimators.least_squares.automatic.every_class import class_labels, with_every_class
-from shallows.estimators.least_squares.automatic.judged_calibration import calibrate_judged
+from shallows.fitting.calibration import calibrate
+from shallows.fitting.every_class import class_labels, with_every_class
+from shallows.fitting.judged_calibration import calibrate_judged
 
 BY_KERNEL = [KernelRidgeClassifier, EigenProClassifier, EigenProCentresClassifier]
 CALIBRATED = [*BY_KERNEL, FeatureEigenProClassifier, KernelSGDClassifier, RandomKitchenSinksClassifier]

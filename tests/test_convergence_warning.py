@@ -18,7 +18,7 @@ from shallows import (
     FeatureEigenProRegressor,
     KernelSGDRegressor,
 )
-from shallows.estimators.least_squares import convergence_warning
+from shallows.fitting import convergence_warning
 
 each = pytest.mark.parametrize(
     "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelSGDRegressor]

@@ -18,8 +18,8 @@ from shallows import (
     kernels,
 )
 from shallows.estimators.closed_forms import feature_choice
-from shallows.estimators.least_squares.automatic import choices, narrower_bandwidth
-from shallows.estimators.least_squares.automatic.narrower_bandwidth import narrower, scores_of_centres
+from shallows.fitting import choices, narrower_bandwidth
+from shallows.fitting.narrower_bandwidth import narrower, scores_of_centres
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3

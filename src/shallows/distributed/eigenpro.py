@@ -173,7 +173,7 @@ class DistributedLeastSquaresFit(DistributedFit):
             numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
         sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
         held, numbers, sizes = self._ranks.from_first((held, numbers, sizes))
-        fit.choices.regularisation = self._ranks.from_first(fit.choices.regularisation)
+        fit.choices = replace(fit.choices, regularisation=self._ranks.from_first(fit.choices.regularisation))
         held = {name: arrays.like(array, fit.points) for name, array in held.items()}
         return replace(plan, preconditioner=p and replace(p, **held, **numbers), **sizes)
 

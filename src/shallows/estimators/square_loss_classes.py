@@ -5,41 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from ..fitting import class_weights
 from ..fitting.label_checks import check_two_classes
+from ..fitting.square_targets import calibrated_probabilities, plain_probabilities
 from .array_inputs import follows_input
 from .predictions import LabelPredictions
-
-LEAST_SHARE = 1e-6
-"""No finite sample makes a class impossible or certain."""
-
-
-def plain_probabilities(scores: np.ndarray, *, multilabel: bool = False) -> np.ndarray:
-    """Probabilities of classes by outputs f without a calibration: (f + 1)/2, clipped and normalised.
-
-    Shape (n, 2) for a single column of outputs and classes that exclude each other, else (n, c).
-    """
-    shares = np.clip((scores.astype(np.float64) + 1.0) / 2.0, LEAST_SHARE, 1.0 - LEAST_SHARE)
-    if multilabel:
-        return shares
-    if shares.shape[1] == 1:
-        return np.hstack([1.0 - shares, shares])
-    # Where no output speaks for a class, the largest does.
-    none = (scores <= -1.0).all(axis=1)
-    shares[none, scores[none].argmax(axis=1)] = 1.0
-    return shares / shares.sum(axis=1, keepdims=True)
-
-
-def calibrated_probabilities(logits: np.ndarray, *, multilabel: bool = False) -> np.ndarray:
-    """Probabilities of classes by their logits, in the shape of `plain_probabilities`."""
-    if multilabel:
-        return expit(logits)
-    return softmax(logits, axis=1) if logits.shape[1] > 1 else expit(np.hstack([-logits, logits]))
 
 
 class SquareLossClassifier(LabelPredictions):

@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse
 
 from ... import arrays, kernels, streams
+from ...fitting.narrower_bandwidth import narrower, scores_of_centres
 from ...kernels import Kernel
 from ...models.centring import stay_sparse
 from ...spectrum.copies import join_copies
 from ...spectrum.kernel_ridge_choice import with_enough_rows
 from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
-from ..least_squares.automatic.narrower_bandwidth import narrower, scores_of_centres
 from .normal_equations import solve_by_features
 
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from ... import arrays, kernels, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
+from ...fitting.narrower_bandwidth import are_classes
 from ...fitting.parameter_checks import check_not_negative, check_whole, is_whole
 from ...kernels import Kernel
 from ...models.centring import refuse_wide
@@ -20,7 +21,6 @@ from ...spectrum import principal_components
 from ...utils.lazy_tables import LazyTable
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
-from ..least_squares.automatic.narrower_bandwidth import are_classes
 from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 TRANSFORMERS = LazyTable(

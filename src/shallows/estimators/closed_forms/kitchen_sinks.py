@@ -10,12 +10,12 @@ import scipy.optimize
 
 from ... import arrays, streams, training
 from ...errors import ShallowsError
+from ...fitting.choices import check_calibration, number_held_out
+from ...fitting.every_class import class_labels, with_every_class
+from ...fitting.judged_calibration import Model, calibrate_judged
 from ...fitting.parameter_checks import check_not_negative, check_positive, check_whole
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
-from ..least_squares.automatic.choices import check_calibration, number_held_out
-from ..least_squares.automatic.every_class import class_labels, with_every_class
-from ..least_squares.automatic.judged_calibration import Model, calibrate_judged
 from .feature_least_squares import BLOCK_NUMBERS, FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
 
 UNBOUNDED = "multiquadric"

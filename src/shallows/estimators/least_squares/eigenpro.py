@@ -12,8 +12,16 @@ import numpy as np
 
 from ... import arrays, kernels, spectrum
 from ...errors import ShallowsError
+from ...fitting.choices import Sample, choose_on_all_rows
 from ...fitting.machine import SMALL
 from ...fitting.parameter_checks import check_choice, is_whole
+from ...fitting.preconditioning import (
+    SMALL_FLOOR,
+    check_preconditioning,
+    plan_of_steps,
+    step_parameters,
+    subsample_size,
+)
 from ...gpu import gpu_checks
 from ...gram.split_products import split_kernel
 from ...kernels import Kernel
@@ -31,13 +39,6 @@ from ...spectrum.kernel_ridge_choice import AUTO
 from ...spectrum.randomised_rows import check_eigensystem
 from ..constructors import stores_parameters, with_parameters
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan, subsample_first
-from .preconditioning import (
-    SMALL_FLOOR,
-    check_preconditioning,
-    plan_of_steps,
-    step_parameters,
-    subsample_size,
-)
 
 PRECISIONS = ("full", "split")
 
@@ -173,8 +174,9 @@ class EigenProMethod:
     def _choose_on_all_rows(self, fit: EigenProFit) -> None:
         wanted = self.regularisation == AUTO or self._calibrates
         if wanted and 2 < fit.n <= SMALL and not self._centring.all_equal:
-            data = fit.points, fit.targets, fit.weights
-            fit.choices.choose_on_all(self, lambda x: kernels.matrix(fit.kernel, x), *data)
+            sample = Sample(fit.points, fit.targets, fit.weights)
+            matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
+            fit.choices = choose_on_all_rows(self._request(), fit.choices, matrix_of, sample)
 
     def _make_plan(self, fit: EigenProFit) -> Plan:
         n, points, weights, kernel, seed, budget = fit.n, fit.points, fit.weights, fit.kernel, fit.seed, fit.room

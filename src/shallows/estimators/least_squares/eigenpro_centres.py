@@ -15,8 +15,10 @@ import scipy.sparse
 from ... import arrays, gram, kernels, spectrum, streams
 from ...arrays import Array
 from ...errors import ShallowsError
+from ...fitting.choices import Sample, choose_on_all_rows
 from ...fitting.machine import SMALL
 from ...fitting.parameter_checks import MOST, check_choice, is_whole
+from ...fitting.preconditioning import SMALL_FLOOR, check_preconditioning
 from ...gram import fused, rectangular
 from ...gram.rectangular import KeptStrips
 from ...kernels import Kernel
@@ -31,7 +33,6 @@ from ..base import native
 from ..constructors import stores_parameters, with_parameters
 from ..rows_ahead import RowsAhead
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
-from .preconditioning import SMALL_FLOOR, check_preconditioning
 
 N_FRESH = 3000
 """Points beside the centres on which λ and β are measured, from which the step follows."""
@@ -312,8 +313,9 @@ class EigenProCentresMethod:
         n = fit.n
         wanted = self.regularisation == AUTO or self._calibrates
         if wanted and n == fit.n_centres and self._samples_centres and 2 < n <= SMALL and not self._centring.all_equal:
-            data = fit.points[:n, :], fit.targets, fit.weights
-            fit.choices.choose_on_all(self, lambda x: kernels.matrix(fit.kernel, x), *data)
+            sample = Sample(fit.points[:n, :], fit.targets, fit.weights)
+            matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
+            fit.choices = choose_on_all_rows(self._request(), fit.choices, matrix_of, sample)
 
     @staticmethod
     def _rows_to_keep(plan: Plan) -> int:

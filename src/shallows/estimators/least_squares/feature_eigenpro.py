@@ -13,8 +13,16 @@ from ... import arrays, kernels, spectrum, training
 from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...features import Blocks, Design
+from ...fitting.choices import Sample, choose_for_matrix, choose_on_all_rows, inner_products
 from ...fitting.machine import SMALL
 from ...fitting.parameter_checks import check_whole
+from ...fitting.preconditioning import (
+    SMALL_FLOOR,
+    check_preconditioning,
+    plan_of_steps,
+    step_parameters,
+    subsample_size,
+)
 from ...kernels import Kernel
 from ...models import precomputed
 from ...models.centring import Centring
@@ -25,9 +33,7 @@ from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeaturePr
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
 from ..constructors import stores_parameters, with_parameters
-from .automatic.choices import inner_products
 from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
-from .preconditioning import SMALL_FLOOR, check_preconditioning, plan_of_steps, step_parameters, subsample_size
 
 LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
 """With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
@@ -129,15 +135,16 @@ class FeatureEigenProMethod:
         fit.blocks = blocks = feature_maps.in_blocks(self.features, fit.kernel, fit.points[:, :-2], *sizes)
         if self._centring.all_equal or fit.n < 3:
             return
+        sample = Sample(fit.points, fit.targets, fit.weights)
         named = self.features if isinstance(self.features, str) else ""
         if not named.startswith(("fourier", "orthogonal", "nystrom")):
             # Their products are not the kernel's values, and λ is chosen with them.
             matrix_of = lambda x: inner_products(blocks, x, fit.points)  # noqa: E731
-            fit.choices.choose_regularisation(self, matrix_of, fit)
+            fit.choices = choose_for_matrix(self._request(), fit.choices, matrix_of, sample)
         else:
             matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
         if self._calibrates and fit.n <= SMALL:
-            fit.choices.choose_on_all(self, matrix_of, fit.points, fit.targets, fit.weights)
+            fit.choices = choose_on_all_rows(self._request(), fit.choices, matrix_of, sample)
 
     def _number_of_features(self, n: int) -> int:
         """How many features n rows are given, of maps that make any number without an eigensystem."""

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ... import arrays, gram, kernels, training
 from ...errors import ShallowsError
-from ...fitting import early_stopping, leave_one_out_choice
+from ...fitting import choices as automatic_choice
+from ...fitting import convergence_warning, early_stopping, leave_one_out_choice
+from ...fitting.calibration import Calibration
+from ...fitting.choices import Request, Sample, add_left_out_columns, held_out_spans
+from ...fitting.evaluation_cache import EvaluationCache
+from ...fitting.every_class import class_labels, with_every_class
+from ...fitting.judged_calibration import learn_calibration
 from ...fitting.machine import GROWTH, SMALL
+from ...fitting.narrower_bandwidth import are_classes
 from ...fitting.parameter_checks import check_positive, check_whole, is_whole
+from ...fitting.preconditioning import Plan
+from ...fitting.square_targets import SquareClassTargets
 from ...fitting.user_warnings import warn_user
 from ...kernels import Kernel
 from ...models import precomputed
 from ...models.centring import Centring, refuse_wide, stay_sparse
 from ...models.kernel_checks import check_scale, check_scores, chosen_kernel
 from ...models.scores import kernel_scores
-from ...solvers.least_squares.cycles import Cycle
 from ...solvers.least_squares.kernel_problem import KernelProblem
 from ...spectrum import Preconditioner, principal_components
 from ...spectrum.kernel_ridge_choice import is_automatic, number_of_rows
@@ -28,46 +36,12 @@ from ..base import reports_progress
 from ..fitting import Fit, FitSnapshot, TrainedEstimator
 from ..predictions import ValuePredictions
 from ..square_loss_classes import SquareLossClassifier
-from . import convergence_warning
-from .automatic import choices as automatic_choice
-from .automatic.choices import Choices, held_out_spans
-from .automatic.every_class import class_labels, with_every_class
-from .automatic.judged_calibration import learn_calibration
-from .evaluation_cache import EvaluationCache
 
 BLOCKS_BYTES = 2**28
 """Bytes that the blocks of kernel values of a prediction may take on a CPU."""
 
 BESIDE = 9 * 2**24
 """Bytes that a fit takes beside its arrays: blocks of the data, the choice of parameters, a small preconditioner."""
-
-
-@dataclass
-class Plan:
-    """The choices of a fit, made before any large array is.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    preconditioner : Preconditioner or None
-    batch_size : int
-    step_size : float
-    top_eigenvalue, largest_diagonal : float
-        λ and β of the preconditioned operator, see `Preconditioner.step_size`.
-    cycle : Cycle or None
-        Factors of the step from step to step, if the rule has any.
-    is_exact : bool
-        Whether the step is that of the rule "exact".
-    """
-
-    kernel: Kernel
-    preconditioner: Preconditioner | None
-    batch_size: int
-    step_size: float
-    top_eigenvalue: float
-    largest_diagonal: float
-    cycle: Cycle | None = None
-    is_exact: bool = False
 
 
 @dataclass
@@ -79,7 +53,9 @@ class LeastSquaresFit(Fit):
     given : Preconditioner or None
         That the user handed in.
     choices : Choices
-        Bandwidth, λ and what the calibration is learnt on.
+        Bandwidth and λ.
+    spans : list of slice
+        Rows, in the order of the fit, that the second, third, ... set of outputs goes without.
     plan : Plan
     gram
         The matrix that turns coefficients into training scores.
@@ -88,6 +64,7 @@ class LeastSquaresFit(Fit):
 
     given: Preconditioner | None = None
     choices: Any = None
+    spans: list[slice] = field(default_factory=list)
     plan: Any = None
     gram: Any = None
     evaluation_cache: EvaluationCache | None = None
@@ -143,6 +120,17 @@ class KernelLeastSquares(TrainedEstimator):
     def _choice_rows(self, fit: LeastSquaresFit) -> tuple[Any, Any, Any]:
         """Points in random order, with their targets and weights, that parameters can be chosen with."""
         return fit.points, fit.targets, fit.weights
+
+    def _request(self) -> Request:
+        """What is asked of the choice of bandwidth and λ."""
+        return Request(
+            self.kernel,
+            self.bandwidth,
+            getattr(self, "kernel_params", None),
+            getattr(self, "regularisation", None),
+            are_classes(self),
+            self._centring.all_equal,
+        )
 
     def _first_rows(self, fit: LeastSquaresFit, m: int) -> tuple[Any, Any, Any]:
         """The first m points of the fit, which are in random order, with their targets and weights."""
@@ -251,12 +239,17 @@ class KernelLeastSquares(TrainedEstimator):
 
     def _build(self, fit: LeastSquaresFit) -> None:
         fit.end_phase("preparation")
-        rows = self._choice_rows(fit)
-        fit.choices = choices = Choices.begin(self, fit, *rows)
-        choices.narrow(self, fit)
+        rows = Sample(*self._choice_rows(fit))
+        request = self._request()
+        is_given = fit.given is not None or not getattr(self, "_takes_kernel", True)
+        fit.choices = automatic_choice.choose_bandwidth(request, rows, fit.weight_unit, fit.seed, is_given=is_given)
+        sizes = fit.n, fit.inputs.shape[1], fit.room, self._n_units(fit)
+        fit.choices = automatic_choice.narrow_bandwidth(
+            request, fit.choices, lambda m: self._first_rows(fit, m), *sizes
+        )
         with arrays.one_blas_thread():
             fit.kernel = self._make_kernel(fit)
-            choices.of_kernel(self, fit.kernel, *rows)
+            fit.choices = automatic_choice.choose_for_kernel(request, fit.choices, fit.kernel, rows)
         fit.budget -= precomputed.held_bytes(fit.kernel)
         self._choose_on_all_rows(fit)
         fit.end_phase("selection")
@@ -267,8 +260,9 @@ class KernelLeastSquares(TrainedEstimator):
             plan.batch_size, plan.step_size = fit.n, 1.0 / (fit.n * plan.top_eigenvalue)
         fit.end_phase("eigensystem")
 
-        if self._calibrates and choices.path is None and fit.held_out is None:
-            fit.targets, fit.weights = choices.hold_out(fit.targets, fit.weights, self._rows_to_keep(plan))
+        if self._calibrates and fit.choices.path is None and fit.held_out is None:
+            fit.spans = held_out_spans(fit.n, self._rows_to_keep(plan), fit.n_outputs)
+            fit.targets, fit.weights = add_left_out_columns(fit.targets, fit.weights, fit.spans)
         elif fit.weights is not None:
             fit.weights = fit.weights[:, None]
         spent = self._n_arrays * fit.targets.nbytes + self._step_bytes(fit)
@@ -306,7 +300,7 @@ class KernelLeastSquares(TrainedEstimator):
         return LeastSquaresSnapshot(self, fit, state, epoch)
 
     def _keep_model(self, fit: LeastSquaresFit, run: training.Run) -> None:
-        calibration = learn_calibration(self, fit, run.state) if self._calibrates else None
+        calibration = self._learn_calibration(fit, run.state) if self._calibrates else None
         fit.end_phase("calibration")
         self._store_model(fit, run.state)
         self._calibration = calibration
@@ -466,6 +460,20 @@ class KernelLeastSquares(TrainedEstimator):
     def _rows_to_keep(plan: Plan) -> int:
         """The first rows in the order of the fit of which none can be held out of a second set of outputs."""
         return 0 if plan.preconditioner is None else plan.preconditioner.n_subsample
+
+    def _learn_calibration(self, fit: LeastSquaresFit, state: Any) -> Calibration | None:
+        return learn_calibration(
+            SquareClassTargets(self._binarizer, self._multilabel),
+            fit.data,
+            fit.codes,
+            fit.order,
+            lambda X, a: self._raw_predict(X, a, fit),
+            state.coefficients,
+            fit.held_out,
+            self._left_out_scores(fit, state),
+            fit.choices,
+            fit.spans,
+        )
 
     def _left_out_scores(self, fit: LeastSquaresFit, state: Any) -> tuple[np.ndarray, slice] | None:
         """Outputs at rows that their fit went without, in closed form, and which rows of the fit these are."""

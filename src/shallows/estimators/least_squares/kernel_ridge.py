@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ... import arrays, kernels, training
+from ...fitting.choices import Sample, choose_on_all_rows
 from ...fitting.machine import SMALL
 from ...fitting.parameter_checks import check_whole
 from ...fitting.user_warnings import warn_user
@@ -168,7 +169,7 @@ class _KernelRidge:
     def _make_solver(self, fit: KernelRidgeFit) -> Any:
         if self._centring.all_equal and fit.choices.regularisation == 0 and "batch_size" in fit.method.parameters:
             # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
-            fit.choices.regularisation = 1.0
+            fit.choices = replace(fit.choices, regularisation=1.0)
         precision = float(np.finfo(fit.dtype).eps)
         return fit.method.make(
             RidgeTask(
@@ -186,7 +187,9 @@ class _KernelRidge:
         n, points = fit.n, fit.points
         fit.method = fit.method or RIDGE_SOLVERS[self.solver].for_size(n, fit.room)
         if self._calibrates and 2 < n <= SMALL and not (fit.method.is_direct and different(points[:, :-2]) == n):
-            fit.choices.choose_on_all(self, lambda x: kernels.matrix(fit.kernel, x), points, fit.targets, fit.weights)
+            sample = Sample(points, fit.targets, fit.weights)
+            matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
+            fit.choices = choose_on_all_rows(self._request(), fit.choices, matrix_of, sample)
 
     def _left_out_scores(self, fit: KernelRidgeFit, state: Any) -> tuple[np.ndarray, slice] | None:
         inverse = getattr(state, "inverse_diagonal", None)

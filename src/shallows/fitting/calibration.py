@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 from scipy.special import expit, log_softmax
 
-from .... import arrays
+from .. import arrays
 
 SPREAD = 3.0
 """Variance of the Gaussian prior that keeps the matrix of several classes near a multiple of the identity."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...gram import Blocks
+from ..gram import Blocks
 
 
 @dataclass

@@ -4,18 +4,49 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import dataclass
 from typing import Any
 
-from ...errors import ShallowsError
-from ...fitting.machine import SMALL
-from ...fitting.parameter_checks import check_whole, is_number
-from ...solvers.least_squares import step_rules
-from .kernel_least_squares import Plan
+from ..errors import ShallowsError
+from ..kernels import Kernel
+from ..solvers.least_squares import step_rules
+from ..solvers.least_squares.cycles import Cycle
+from ..spectrum import Preconditioner
+from .machine import SMALL
+from .parameter_checks import check_whole, is_number
 
 SMALL_FLOOR = 5e-3
 """In a small problem, of which every batch holds all rows, eigendirections below this share of the largest eigenvalue
 are not preconditioned. They are approached in steps, and 20 epochs regularise them like a ridge of about
 SMALL_FLOOR λ₁ / 20. It is a share, so that neither the unit of the weights nor repeated rows matter."""
+
+
+@dataclass
+class Plan:
+    """The choices of a fit, made before any large array is.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    preconditioner : Preconditioner or None
+    batch_size : int
+    step_size : float
+    top_eigenvalue, largest_diagonal : float
+        λ and β of the preconditioned operator, see `Preconditioner.step_size`.
+    cycle : Cycle or None
+        Factors of the step from step to step, if the rule has any.
+    is_exact : bool
+        Whether the step is that of the rule "exact".
+    """
+
+    kernel: Kernel
+    preconditioner: Preconditioner | None
+    batch_size: int
+    step_size: float
+    top_eigenvalue: float
+    largest_diagonal: float
+    cycle: Cycle | None = None
+    is_exact: bool = False
 
 
 def check_preconditioning(estimator: Any) -> None:

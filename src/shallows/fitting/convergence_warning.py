@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import training
+from .. import training
 
 FAR = 0.5
 """A loss above this share of the zero function's is far from the training targets."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ....fitting.user_warnings import warn_user
-from ...square_loss_classes import LEAST_SHARE, calibrated_probabilities, plain_probabilities
 from .calibration import (
     BOUNDED,
     SCALED,
@@ -21,6 +19,11 @@ from .calibration import (
     row_weights,
     units_of,
 )
+from .choices import Choices
+from .early_stopping import HeldOut
+from .rows import TrainingSet
+from .square_targets import LEAST_SHARE, SquareClassTargets, calibrated_probabilities, plain_probabilities
+from .user_warnings import warn_user
 
 N_FOLDS = 5
 """Each fifth of the rows judges a calibration that was fitted to the others."""
@@ -158,46 +161,67 @@ def calibrate_judged(
     return _side_by_side(each)
 
 
-def learn_calibration(estimator: Any, fit: Any, state: Any) -> Calibration | None:
+def learn_calibration(
+    targets: SquareClassTargets,
+    rows: TrainingSet,
+    codes: np.ndarray,
+    order: np.ndarray,
+    outputs: Callable[[Any, Any], np.ndarray],
+    coefficients: Any,
+    held_out: HeldOut | None,
+    left_out: tuple[np.ndarray, slice] | None,
+    choices: Choices,
+    spans: Sequence[slice],
+) -> Calibration | None:
     """Learn it on the rows that early stopping held out, on all, or on those that further sets of outputs lack.
 
     Parameters
     ----------
-    estimator : LeastSquaresClassifier
-    fit : LeastSquaresFit
-        At the end of its training.
-    state
-        Of the solver.
+    targets : SquareClassTargets
+    rows : TrainingSet
+        That the function was fitted to, in the user's order.
+    codes : ndarray, shape (n, c)
+        Their targets as the function learned them.
+    order : ndarray of int, shape (n,)
+        Which of the rows stands at each place of the fit.
+    outputs : callable
+        ``outputs(X, a)`` of checked points and some columns of coefficients, in the units of the targets.
+    coefficients : array, shape (m, (1 + k) c)
+        Of the model's outputs, and after them of the further sets.
+    held_out : HeldOut or None
+    left_out : tuple of ndarray and slice, or None
+        Outputs at rows that their fit went without, in closed form, and which rows of the fit these are.
+    choices : Choices
+    spans : sequence of slice
+        Rows of the fit that each of the further sets of outputs went without.
 
     Returns
     -------
     Calibration or None
         None where there are too few rows, and where every calibration is worse than none.
     """
-    c, multilabel = fit.n_outputs, estimator._multilabel
-    (X, _, weights, *_), targets = fit.data, fit.codes
-    model = Model(lambda rows: estimator._raw_predict(X[rows], state.coefficients[:, :c], fit), targets)
-    shares = np.average(targets > 0, axis=0, weights=weights)
-    if fit.held_out is not None:
-        held = fit.held_out
-        scores, codes = estimator._raw_predict(held.X, state.coefficients[:, :c], fit), estimator._codes(held.y)
-        all_codes = np.concatenate([targets, codes])
-        return calibrate_judged(scores, codes, held.weights, shares, all_codes, model=model, multilabel=multilabel)
-    known, order = estimator._left_out_scores(fit, state), fit.order
-    if known is not None:
-        scores, rows = known[0], order[known[1]]
-    elif fit.choices.held_out:
-        parts = [order[rows] for rows in fit.choices.held_out]
-        sets = [state.coefficients[:, (k + 1) * c : (k + 2) * c] for k in range(len(parts))]
-        scores = [estimator._raw_predict(X[part], own, fit) for part, own in zip(parts, sets, strict=True)]
-        scores, rows = np.concatenate(scores), np.concatenate(parts)
+    c, multilabel, X, weights = codes.shape[1], targets.several, rows.X, rows.weights
+    own = coefficients[:, :c]
+    model = Model(lambda some: outputs(X[some], own), codes)
+    shares = np.average(codes > 0, axis=0, weights=weights)
+    if held_out is not None:
+        scores, aims = outputs(held_out.X, own), targets.aims(held_out.y)
+        all_codes = np.concatenate([codes, aims])
+        return calibrate_judged(scores, aims, held_out.weights, shares, all_codes, model=model, multilabel=multilabel)
+    if left_out is not None:
+        scores, chosen = left_out[0], order[left_out[1]]
+    elif spans:
+        parts = [order[span] for span in spans]
+        sets = [coefficients[:, (k + 1) * c : (k + 2) * c] for k in range(len(parts))]
+        scores = np.concatenate([outputs(X[part], a) for part, a in zip(parts, sets, strict=True)])
+        chosen = np.concatenate(parts)
     else:
         return None
-    by_closed_form = known is not None and fit.choices.path is not None
-    all_codes = targets[order][fit.choices.distinct_rows()] if by_closed_form else targets
-    given = scores, targets[rows], None if weights is None else weights[rows], shares, all_codes
+    by_closed_form = left_out is not None and choices.path is not None
+    all_codes = codes[order][choices.distinct_rows()] if by_closed_form else codes
+    given = scores, codes[chosen], None if weights is None else weights[chosen], shares, all_codes
     if by_closed_form:
-        mine, closed = estimator._raw_predict(X, state.coefficients[:, :c], fit)[order], fit.choices.fitted_scores()
+        mine, closed = outputs(X, own)[order], choices.fitted_scores()
         if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
             made = replace(_scale_of(*given[:4], multilabel=multilabel), units=units_of(mine, row_weights(*given[1:4])))
             reason = "the training ended far from the solution that the left-out outputs belong to"

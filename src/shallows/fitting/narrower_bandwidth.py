@@ -11,15 +11,15 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import is_classifier
 
-from .... import arrays, gram
-from ....arrays import Array
-from ....errors import ShallowsError
-from ....gram.rectangular import KeptStrips
-from ....kernels import Kernel
-from ....solvers.least_squares import nystrom_conjugate_gradients
-from ....solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
-from ....spectrum.copies import join_copies
-from ....spectrum.leave_one_out import RidgeChoice
+from .. import arrays, gram
+from ..arrays import Array
+from ..errors import ShallowsError
+from ..gram.rectangular import KeptStrips
+from ..kernels import Kernel
+from ..solvers.least_squares import nystrom_conjugate_gradients
+from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
+from ..spectrum.copies import join_copies
+from ..spectrum.leave_one_out import RidgeChoice
 from .calibration import MOST_CLASSES, calibrate
 
 SHARE, LEAST_ROWS, MOST_ROWS = 2, 1000, 30_000
