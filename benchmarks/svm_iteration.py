@@ -43,8 +43,8 @@ from shallows.solvers.linear_svm.rows import Rows, add, as_rows, combination, do
 from shallows.solvers.linear_svm.sarah import SARAH
 from shallows.solvers.linear_svm.visits import permutation
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
-from shallows.solvers.support_vectors.interior_point import InteriorPoint
-from shallows.solvers.support_vectors.primal_newton import KernelNewton
+from shallows.solvers.support_vectors.interior_point import InteriorPointStepper
+from shallows.solvers.support_vectors.primal_newton import KernelNewtonStepper
 
 MOST = 1.3
 BATCH = 256
@@ -193,7 +193,7 @@ def dense_kernel(squared: bool) -> DenseProblem:
 
 def newton_on_kernels() -> Iterator[tuple[str, Pair]]:
     """The first iteration of Newton's method on all of the points, which all miss their margins."""
-    problem, solver = dense_kernel(True), KernelNewton()
+    problem, solver = dense_kernel(True), KernelNewtonStepper()
     state = solver.init(problem)
     state.n_used = 1500
     held = state.remember()
@@ -215,7 +215,7 @@ def newton_on_kernels() -> Iterator[tuple[str, Pair]]:
 
 def interior_point() -> Iterator[tuple[str, Pair]]:
     """The second iteration of an interior point."""
-    problem, solver = dense_kernel(False), InteriorPoint()
+    problem, solver = dense_kernel(False), InteriorPointStepper()
     state = solver.init(problem)
     solver.step(problem, state, 1)
     held = state.remember()

@@ -14,7 +14,7 @@ from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
 from shallows import CoreVectorMachineClassifier, CoreVectorMachineRegressor, kernels
 from shallows.errors import ShallowsError
-from shallows.solvers.support_vectors.core_vectors import CoreProblem, CoreVectorMachine
+from shallows.solvers.support_vectors.core_vectors import CoreProblem, CoreVectorMachineStepper
 from shallows.training import OwnRows, Stopping, train
 
 
@@ -69,7 +69,7 @@ def test_no_point_is_outside_the_enlarged_ball_and_the_core_is_few_of_many():
     y = np.where(np.arange(4000) % 2, 1.0, -1.0)
     epsilon, C = 1e-4, 1e3
     problem = core_problem(x, y, C)
-    state = train(CoreVectorMachine(epsilon), problem, OwnRows(50), Stopping(10**6)).state
+    state = train(CoreVectorMachineStepper(epsilon), problem, OwnRows(50), Stopping(10**6)).state
     assert state.enclosed
     weights = np.zeros(4000)
     weights[state.core] = state.coefficients
@@ -81,7 +81,7 @@ def test_no_point_is_outside_the_enlarged_ball_and_the_core_is_few_of_many():
     assert len(state.core) < 400
     assert state.n_evaluations < 0.1 * 4000**2
     # Samples do not change what is enclosed, and spare most of the looking.
-    full = train(CoreVectorMachine(epsilon, None), problem, OwnRows(50), Stopping(10**6)).state
+    full = train(CoreVectorMachineStepper(epsilon, None), problem, OwnRows(50), Stopping(10**6)).state
     assert full.radius_squared == pytest.approx(radius_squared, rel=3 * epsilon)
     assert state.n_evaluations < 0.5 * full.n_evaluations
 
@@ -96,7 +96,7 @@ def core_problem(x, y, C, budget=0):
 def test_kept_kernel_values_change_nothing_but_how_many_are_made():
     x, y = two_classes(600)
     made, kept = (
-        train(CoreVectorMachine(1e-5), core_problem(x, y, 10.0, budget), OwnRows(50), Stopping(10**6)).state
+        train(CoreVectorMachineStepper(1e-5), core_problem(x, y, 10.0, budget), OwnRows(50), Stopping(10**6)).state
         for budget in (0, 10**8)
     )
     assert kept.n_kept == len(kept.core) and made.kept is None
@@ -120,7 +120,11 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path,
 
     def once(**options):
         return train(
-            CoreVectorMachine(1e-4), core_problem(x, y, 10.0, budget), OwnRows(10, n_batches=3), Stopping(99), **options
+            CoreVectorMachineStepper(1e-4),
+            core_problem(x, y, 10.0, budget),
+            OwnRows(10, n_batches=3),
+            Stopping(99),
+            **options,
         )
 
     whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
@@ -131,7 +135,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path,
 
 def test_a_state_that_takes_up_another_run_keeps_none_of_its_own_kernel_values():
     x, y = two_classes()
-    problem, solver = core_problem(x, y, 10.0, 10**8), CoreVectorMachine(1e-4)
+    problem, solver = core_problem(x, y, 10.0, 10**8), CoreVectorMachineStepper(1e-4)
     elsewhere = replace(problem, seed=1)
     state, other = (solver.step(one, solver.init(one), 30) for one in (problem, elsewhere))
     assert other.n_kept == 32 and not np.array_equal(other.core, state.core)

@@ -24,11 +24,11 @@ from shallows import (
 )
 from shallows.errors import ShallowsError
 from shallows.gram.row_slab import KernelRowSlab
-from shallows.solvers.support_vectors.decomposition import Decomposition, choose
+from shallows.solvers.support_vectors.decomposition import DecompositionStepper, choose
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.dual_problem import DualProblem
-from shallows.solvers.support_vectors.interior_point import InteriorPoint
-from shallows.solvers.support_vectors.primal_newton import KernelNewton
+from shallows.solvers.support_vectors.interior_point import InteriorPointStepper
+from shallows.solvers.support_vectors.primal_newton import KernelNewtonStepper
 from shallows.training import OwnRows, Stopping, train
 
 
@@ -98,7 +98,7 @@ def test_newtons_method_does_not_stall_where_the_kernel_is_nearly_singular():
     x, y = two_classes(700)
     problem = DenseProblem(naive_kernel("gaussian", 1.0, x, x), y, 3.0 * np.linspace(0.5, 2.0, 700), squared=True)
     for seed in (23, 47):
-        solver = KernelNewton(1e-9, seed)
+        solver = KernelNewtonStepper(1e-9, seed)
         state = solver.step(problem, solver.init(problem), 30)
         assert state.exhausted
 
@@ -135,7 +135,10 @@ def slab_of(x, capacity):
 def test_shrinking_the_cache_and_the_size_of_working_sets_change_the_way_and_not_the_end(size):
     x, y = two_classes(600)
     ends, fewest = [], 600
-    for solver, kept in ((Decomposition(1e-7, size, patience=10), 25), (Decomposition(1e-7, 10, shrinking=False), 600)):
+    for solver, kept in (
+        (DecompositionStepper(1e-7, size, patience=10), 25),
+        (DecompositionStepper(1e-7, 10, shrinking=False), 600),
+    ):
         problem = DualProblem.of_classes(slab_of(x, kept), y, np.full(600, 2.0))
         state = solver.init(problem)
         while not state.exhausted:
@@ -150,7 +153,7 @@ def test_shrinking_the_cache_and_the_size_of_working_sets_change_the_way_and_not
 
 def test_variables_that_come_back_begin_to_count_anew():
     x, y = two_classes()
-    problem, solver = DualProblem.of_classes(slab_of(x, 240), y, np.full(240, 2.0)), Decomposition(1e-5)
+    problem, solver = DualProblem.of_classes(slab_of(x, 240), y, np.full(240, 2.0)), DecompositionStepper(1e-5)
     state = solver.step(problem, solver.init(problem), 10**5)
     assert state.exhausted
     state.exhausted, state.active, state.settled[:] = False, np.arange(100), 7
@@ -164,7 +167,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
     x, y = two_classes()
     K = naive_kernel("gaussian", 1.0, x, x)
     for number, (solver, dense) in enumerate(
-        [(Decomposition(1e-5), None), (InteriorPoint(1e-6), False), (KernelNewton(), True)]
+        [(DecompositionStepper(1e-5), None), (InteriorPointStepper(1e-6), False), (KernelNewtonStepper(), True)]
     ):
 
         def once(solver=solver, dense=dense, **options):
@@ -181,7 +184,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
 def test_newton_s_systems_are_not_much_larger_than_the_number_of_support_vectors():
     x, y = two_classes(1200)
     problem = DenseProblem(naive_kernel("gaussian", 1.0, x, x), y, np.full(1200, 100.0), True)
-    solver = KernelNewton()
+    solver = KernelNewtonStepper()
     state = solver.step(problem, solver.init(problem), 1)
     assert state.largest_system == 500  # of the first part, all of whose examples miss their margins at zero
     state = solver.init(problem)
@@ -271,13 +274,13 @@ def test_a_working_set_has_an_even_number_of_variables(size):
     x, y = sample(12), np.resize([1.0, -1.0], 12)
     problem = DualProblem.of_classes(slab_of(x, 12), y, np.ones(12))
     with pytest.raises(ShallowsError, match=f"even number of at least 2 variables, got {size}"):
-        Decomposition(size=size).init(problem)
+        DecompositionStepper(size=size).init(problem)
 
 
 @pytest.mark.parametrize("squared", [False, True])
 def test_the_interior_point_method_starts_in_the_middle_with_a_multiplier_for_each_bound(squared):
     C = np.array([1.0, 4.0, 8.0])
-    state = InteriorPoint().init(DenseProblem(np.eye(3), np.array([1.0, -1.0, 1.0]), C, squared))
+    state = InteriorPointStepper().init(DenseProblem(np.eye(3), np.array([1.0, -1.0, 1.0]), C, squared))
     assert state.inner.tolist() == ([0.5, 1.0, 1.0] if squared else [0.5, 2.0, 4.0])
     assert state.low.tolist() == [1.0, 1.0, 1.0]
     assert state.high.tolist() == ([0.0] * 3 if squared else [1.0] * 3)  # a squared hinge has no upper bound

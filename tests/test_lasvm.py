@@ -14,7 +14,7 @@ from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
 from shallows import LASVMClassifier, kernels
 from shallows.errors import ShallowsError
-from shallows.solvers.support_vectors.lasvm import LASVM, ExampleProblem
+from shallows.solvers.support_vectors.lasvm import ExampleProblem, LASVMStepper
 from shallows.training import Batches, Stopping, train
 
 
@@ -77,7 +77,7 @@ def test_kernel_values_are_made_by_one_thread_of_blas(monkeypatch):
 
     monkeypatch.setattr(kernels, "values", watched)
     with threadpool_limits(2, user_api="blas"):
-        train(LASVM(), problem(x, y, 1.0), Batches(400, 64, 0), Stopping(1))
+        train(LASVMStepper(), problem(x, y, 1.0), Batches(400, 64, 0), Stopping(1))
     assert set(seen) == {1}
 
 
@@ -95,7 +95,7 @@ def test_the_intercept_is_libsvm_s_where_rounding_leaves_a_coefficient_just_with
 @pytest.mark.parametrize("size", [1, 64])
 def test_gradients_and_bounds_hold_after_every_batch_and_the_objective_never_falls(size):
     x, y = two_classes()
-    K, task, solver = naive_kernel("gaussian", 1.0, x, x), problem(x, y, 2.0), LASVM()
+    K, task, solver = naive_kernel("gaussian", 1.0, x, x), problem(x, y, 2.0), LASVMStepper()
     state, before = solver.init(task), 0.0
     for start in range(0, 400, size):
         state = solver.step(task, state, slice(start, min(400, start + size)))
@@ -114,7 +114,7 @@ def test_the_size_of_a_batch_changes_the_cost_and_not_where_it_ends():
     x, y = two_classes()
     states = []
     for size in (1, 50, 400):
-        solver, task = LASVM(1e-5), problem(x, y, 2.0)
+        solver, task = LASVMStepper(1e-5), problem(x, y, 2.0)
         state = solver.init(task)
         for start in [*range(0, 400, size)] * 3:
             state = solver.step(task, state, slice(start, start + size))
@@ -131,7 +131,7 @@ def test_examples_that_do_not_count_are_dropped_and_taken_in_once():
     side = np.where(np.arange(3000) % 2, 2.0, -2.0)
     x, y = sample(3000, 2) * 0.7 + side[:, None], np.sign(side)
     model = LASVMClassifier(bandwidth=2.0, C=10.0, random_state=0, max_epochs=2).fit(x, y)
-    state = model._states[0]
+    state = model._machines.states[0]
     assert len(state.at_hand) < 100
     assert len(np.unique(state.numbers[state.at_hand])) == len(state.at_hand)
     assert model.n_kernel_evaluations_ < 0.2 * 3000**2
@@ -175,7 +175,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
     x, y = two_classes()
 
     def once(**options):
-        return train(LASVM(), problem(x, y, 2.0), Batches(400, 50, 0), Stopping(2), **options)
+        return train(LASVMStepper(), problem(x, y, 2.0), Batches(400, 50, 0), Stopping(2), **options)
 
     whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)

@@ -19,7 +19,7 @@ from shallows import KernelSVMClassifier, kernels
 from shallows.errors import ShallowsError
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.solvers.support_vectors.dual_problem import DualProblem, DualState, intercept, objective
-from shallows.solvers.support_vectors.smo import SMO
+from shallows.solvers.support_vectors.smo import SMOStepper
 from shallows.training import OwnRows, Stopping, train
 
 
@@ -71,7 +71,7 @@ def test_the_product_of_a_slab_is_that_of_the_matrix_with_its_ridge():
 def test_rows_that_were_taken_out_come_back_once_near_the_end():
     x, y = two_classes()
     slab = KernelRowSlab(kernels.make("gaussian", 1.0), kernels.augmented(x), budget=10**8)
-    problem, solver = DualProblem.of_classes(slab, y, np.full(240, 2.0)), SMO(1e-3)
+    problem, solver = DualProblem.of_classes(slab, y, np.full(240, 2.0)), SMOStepper(1e-3)
     state = solver.step(problem, solver.init(problem), 10**5)
     assert state.exhausted
     for before, after in ((0, 1), (1, 1)):
@@ -100,10 +100,10 @@ def test_the_optimum_is_libsvm_s(C, shrinking):
 def test_shrinking_takes_rows_out_and_ends_at_the_same_optimum():
     x, y = two_classes(1500)
     problem = DualProblem.of_classes(slab_of(x, 1500), y, np.full(1500, 0.5))
-    state = SMO(1e-6).init(problem)
+    state = SMOStepper(1e-6).init(problem)
     state.until_shrinking, fewest = 50, 1500
     while not state.exhausted:
-        SMO(1e-6).step(problem, state, 50)
+        SMOStepper(1e-6).step(problem, state, 50)
         state.until_shrinking = min(state.until_shrinking, 50)
         fewest = min(fewest, len(state.active))
     assert fewest < 600
@@ -125,7 +125,7 @@ def test_what_is_kept_changes_the_cost_and_not_the_steps(capacity):
     for kept in (capacity, 240):
         rows = slab_of(x, kept)
         problem = DualProblem.of_classes(rows, y, np.full(240, 2.0))
-        runs.append((train(SMO(1e-5), problem, OwnRows(100), Stopping(10**6)).state, rows.n_made))
+        runs.append((train(SMOStepper(1e-5), problem, OwnRows(100), Stopping(10**6)).state, rows.n_made))
     (few, made_with_few), (many, made_with_many) = runs
     assert np.array_equal(few.coefficients, many.coefficients)
     assert made_with_many <= 240
@@ -177,7 +177,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
 
     def once(**options):
         problem = DualProblem.of_classes(slab_of(x, 30), y, np.full(240, 2.0))
-        return train(SMO(1e-4), problem, OwnRows(40, n_batches=3), Stopping(10**6), **options)
+        return train(SMOStepper(1e-4), problem, OwnRows(40, n_batches=3), Stopping(10**6), **options)
 
     whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
@@ -255,7 +255,7 @@ def test_a_matrix_a_kernel_and_a_saved_model_give_the_same(tmp_path):
 def test_the_objective_and_intercept_of_a_state_are_those_of_the_formulas():
     x, y = two_classes()
     problem = DualProblem.of_classes(slab_of(x, 240), y, np.full(240, 2.0))
-    state = train(SMO(1e-6), problem, OwnRows(100), Stopping(10**6)).state
+    state = train(SMOStepper(1e-6), problem, OwnRows(100), Stopping(10**6)).state
     beta, K = state.coefficients, naive_kernel("gaussian", 1.0, x, x)
     assert objective(problem, state) == pytest.approx(y @ beta - 0.5 * beta @ K @ beta, rel=1e-9)
     free = (np.abs(beta) > 0) & (np.abs(beta) < 2.0)
@@ -286,7 +286,7 @@ def test_variables_come_back_before_they_are_shrunk_again_only_once_the_gap_is_s
         state = DualState.start(problem)
         state.gradient[...] = 0.5 * gap * y
         state.active = np.arange(18)
-        SMO(1e-3)._shrink(problem, state)
+        SMOStepper(1e-3)._shrink(problem, state)
         assert state.n_reconstructions == n_reconstructions
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
+from ..fitting.units import unit_of_targets as unit_of_targets
 from .array_inputs import follows_input
 
 
@@ -25,27 +26,6 @@ def has_probabilities(model: Any) -> bool:
             "decision_function, or sklearn.calibration.CalibratedClassifierCV for probabilities."
         )
     return True
-
-
-USUAL = 1e100
-"""Targets between its reciprocal and it have squares that are numbers in float64."""
-
-
-def unit_of_targets(y: np.ndarray) -> np.ndarray:
-    """What targets are divided by so that their squares neither over- nor underflow: 1 for usual ones.
-
-    Parameters
-    ----------
-    y : ndarray of float64, shape (n, c)
-
-    Returns
-    -------
-    ndarray, shape (c,)
-        Powers of two, so that the division does not round.
-    """
-    largest = np.abs(y).max(axis=0)
-    usual = (largest == 0) | ((largest > 1.0 / USUAL) & (largest < USUAL))
-    return np.where(usual, 1.0, np.exp2(np.floor(np.log2(np.where(usual, 1.0, largest)))))
 
 
 class ValuePredictions(RegressorMixin, MultiOutputMixin):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, features, gram, kernels, streams, training
+from .. import arrays, features, gram, streams, training
 from ..arrays import Array
 from ..features import Blocks, Design
 from ..kernels import Kernel
@@ -16,10 +16,10 @@ from ..losses import Loss
 from ..models import precomputed
 from ..models.centring import Centring
 from ..models.functions import FeatureFunction, KernelSum
-from ..models.kernel_checks import check_scale
 from ..solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
 from . import column_scales, leave_one_out_choice
 from .batches_in_order import InOrderThenDrawn, InOrderThenShuffled
+from .kernel_points import place_points
 from .machine import Options
 from .phases import Phases
 from .rows import TrainingSet, split_rows
@@ -177,25 +177,6 @@ def learn_targets(
     if not of_classes:
         return ValueTargets.of(rows.y, rows.weights, loss)
     return ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept, class_weight=class_weight)
-
-
-def place_points(
-    X: Any, order: np.ndarray, kernel: Any, feature_map: Any, device: arrays.Device, dtype: np.dtype
-) -> tuple[Centring, Array]:
-    """The training points in the order of the fit on the device, centred if that changes no kernel value."""
-    named, kind = feature_map is None or isinstance(feature_map, str), kernels.kind(kernel)
-    linear = named and feature_map == "linear"
-    centring = Centring.of(
-        X,
-        centred=named and (kind.shift_invariant or linear),
-        without_constants=feature_map is None and kind.of_distance,
-        may_stay_sparse=kind.takes_sparse_points and (feature_map is None or features.takes_sparse_points(feature_map)),
-    )
-    points = centring.training_points(X, order, device, dtype)
-    if named:
-        origin_matters = not kind.shift_invariant and not linear
-        check_scale(points, dtype, may_vanish=centring.all_equal or origin_matters)
-    return centring, points
 
 
 def choose_kernel(

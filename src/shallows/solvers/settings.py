@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import ShallowsError, UnknownNameError
 from .solver_parameters import Parameter
 
-SHARED = frozenset({"batch_size", "max_epochs", "n_iter", "tol"})
+SHARED = frozenset({"batch_size", "max_epochs", "max_iterations", "n_iter", "tol"})
 """Fields that the estimators still have as parameters of their own."""
 
 

@@ -2,85 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import column_or_1d
 
-from ... import arrays, training
+from ... import training
 from ...fitting import leave_one_out_choice
+from ...fitting.core_vector_regression import fit_core_vector_regression
 from ...fitting.parameter_checks import check_positive, check_whole
-from ...solvers.support_vectors.core_vectors import CoreProblem, CoreState, CoreVectorMachine
-from ...spectrum.leave_one_out import RidgeChoice
+from ...solvers.support_vectors.core_vectors import CoreVectorMachine
 from ..array_inputs import follows_input
-from ..constructors import with_parameters
-from ..predictions import unit_of_targets
-from .dual_classifier import DualClassifier, Solution, TwoClasses
-from .dual_model import DualFit, DualModel
-
-LEAST_REGULARISATION = 1e-3
-"""The least λ of regression that "auto" takes. With smaller ones fits of clean values may take minutes."""
-
-LARGE_SHARE = 0.25
-"""Share of the margin of classes, or of the targets' deviation, that ε may leave open without a warning."""
-
-MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
-"""The mean size of a normal variable, in units of its deviation."""
+from ..base import Estimator
+from ..constructors import stores_parameters, with_parameters
+from .classifier import SupportVectorClassifier, check_kernel_and_limits, outputs
 
 
-class _CoreVectorMachine(DualModel):
-    """What both have: the parameters of the solver."""
-
-    # With wider kernels the ball takes many steps, and λ would have to be far below 10⁻³.
-    _widest = 1.0
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(self, "epsilon", "mu")
-        if hasattr(self, "regularisation"):
-            leave_one_out_choice.check_or_auto(self, "regularisation")
-        check_whole(self, "sample_size", "max_core_points", least=2, optional=True)
-
-    def _trained(
-        self,
-        fit: DualFit,
-        points: Any,
-        signs: np.ndarray,
-        linear: np.ndarray,
-        ridge: np.ndarray,
-        regularisation: float | None = None,
-    ) -> CoreState:
-        """The ball of a problem whose row i is the point i modulo their number."""
-        n, budget = points.shape[0], fit.budget
-        # The matrix of the core, and a larger one while it grows.
-        most = math.isqrt(budget // (2 * arrays.itemsize(points)))
-        most = max(2, min(most, len(signs), self.max_core_points or len(signs)))
-        row_of = np.arange(len(signs)) % n
-        problem = CoreProblem(fit.kernel, points, row_of, signs, linear, ridge, fit.seed, most, budget)
-        state = training.train(
-            CoreVectorMachine(float(self.epsilon), self.sample_size),
-            problem,
-            training.OwnRows(50, n_batches=1000),
-            training.Stopping(2**62),
-            observers=self._progress_observers(),
-        ).state
-        # Of classes the margin, of values λ: ε of R² leaves open so much of it.
-        unit = regularisation or -float(state.coefficients @ state.gradient)
-        uncertain = 0.5 * self.epsilon * state.radius_squared / unit
-        if not state.enclosed:
-            left = f"With {len(state.core)} core points and {state.n_steps:,} steps, all that the limits allow, a point"
-            left += f" is still outside the ball by {state.excess:.2g} of its radius squared"
-            self._warn(left, "take a larger epsilon or a smaller C, or allow more core points")
-        elif not 0.0 <= uncertain <= LARGE_SHARE:  # Rounding makes squares of lengths negative.
-            left = f"With epsilon={self.epsilon:g} values of the function are uncertain by {abs(uncertain):.2g}"
-            self._warn(left, "take a smaller epsilon")
-        return state
-
-
-class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
+class CoreVectorMachineClassifier(SupportVectorClassifier):
     """Support vector machine with the squared hinge by core vectors: it looks at samples of large data.
 
     For two classes it minimises ½ (‖f‖² + b²) + C Σ wᵢ ½ max(0, 1 − yᵢ(f(xᵢ) + b))². Its dual problem is that of the
@@ -154,35 +92,17 @@ class CoreVectorMachineClassifier(_CoreVectorMachine, DualClassifier):
     JMLR 6.
     """
 
-    __init__ = with_parameters(DualClassifier.__init__, epsilon=1e-6, sample_size=59, max_core_points=None)
+    __init__ = with_parameters(SupportVectorClassifier.__init__, epsilon=1e-6, sample_size=59, max_core_points=None)
 
-    def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
-        zero = np.zeros(len(two.signs))
-        state = self._trained(fit, points, two.signs, zero, 1.0 / (self.C * two.weights))
-        # The ball's centre is the function up to its margin ρ = λᵀK̃λ.
-        margin = -float(state.coefficients @ state.gradient)
-        coefficients = zero.copy()
-        coefficients[state.core] = two.signs[state.core] * state.coefficients / margin
-        return Solution(
-            coefficients,
-            float(coefficients.sum()),
-            0.5 / margin,
-            state.n_steps,
-            state.n_evaluations,
-            state.enclosed,
-        )
+    def _settings(self) -> CoreVectorMachine:
+        return core_settings(self)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_ball(self)
 
 
-@dataclass
-class CoreRegressionFit(DualFit):
-    """The fit of values, in units of their deviation about their mean."""
-
-    mean: float = 0.0
-    unit: float = 1.0
-    regularisation: float = 0.0
-
-
-class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
+class CoreVectorMachineRegressor(RegressorMixin, Estimator):
     """Regression by core vectors, with a tube about the function whose width is learnt.
 
     With targets in units of their standard deviation about their mean, it minimises
@@ -253,66 +173,73 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
     Networks 17.
     """
 
-    _context = CoreRegressionFit
     _y_is_numeric = True
 
-    __init__ = with_parameters(
-        DualModel.__init__, regularisation="auto", mu=0.02, epsilon=1e-6, sample_size=59, max_core_points=None
-    )
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str | None = "auto",
+        kernel_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+        regularisation: float | str = "auto",
+        mu: float = 0.02,
+        epsilon: float = 1e-6,
+        sample_size: int | None = 59,
+        max_core_points: int | None = None,
+    ): ...
 
-    def _weights_of(self, fit: CoreRegressionFit) -> np.ndarray:
-        weights = fit.data.weights
-        return np.ones(fit.n) if weights is None else weights / weights.mean()
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all of X, y.
 
-    def _targets_of(self, fit: CoreRegressionFit) -> np.ndarray:
-        y, weights = column_or_1d(fit.data.y, warn=True).astype(np.float64), self._weights_of(fit)
-        [unit] = unit_of_targets(y[:, None])
-        y = y / unit
-        mean = float(np.average(y, weights=weights))
-        spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights)))
-        spread = spread if spread > 0 else 1.0
-        fit.mean, fit.unit = float(mean * unit), float(spread * unit)
-        return ((y - mean) / spread)[:, None]
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses in any unit. Rows of weight zero are left out.
 
-    def _train(self, fit: CoreRegressionFit) -> CoreState:
-        automatic = leave_one_out_choice.is_automatic(self.regularisation)
-        reg = self._chosen_regularisation(fit.choice, fit.n) if automatic else float(self.regularisation)
-        fit.regularisation, state = reg, self._tube_about(fit, reg)
-        fit.end_phase("training")
-        return state
+        Returns
+        -------
+        self
 
-    def _tube_about(self, fit: CoreRegressionFit, regularisation: float) -> CoreState:
-        n, targets = fit.n, fit.codes[:, 0] * regularisation
-        signs = np.repeat([1.0, -1.0], n)
-        ridge = np.tile(self.mu * n * regularisation / fit.weights, 2)
-        return self._trained(fit, fit.points, signs, np.concatenate([targets, -targets]), ridge, regularisation)
-
-    def _keep_model(self, fit: CoreRegressionFit, state: CoreState) -> None:
-        signs, coefficients, unit = np.repeat([1.0, -1.0], fit.n), np.zeros(fit.n), fit.unit / fit.regularisation
-        np.add.at(coefficients, state.core % fit.n, unit * signs[state.core] * state.coefficients)
-        intercepts = np.array([fit.mean + coefficients.sum()])
-        self._keep(fit.kernel, fit.points, fit.data.rows, coefficients[:, None], intercepts)
-        # At the points whose coefficients are not zero the gradient is λ ε̄.
-        self.tube_ = max(0.0, unit * float(state.coefficients @ state.gradient))
-
-    def _describe(self, fit: CoreRegressionFit, state: CoreState) -> None:
-        super()._describe(fit, state)
-        self.effective_params_["regularisation"] = fit.regularisation
-
-    def _report(self, state: CoreState) -> dict[str, Any]:
-        self.n_iter_, self.n_kernel_evaluations_ = state.n_steps, state.n_evaluations
-        return {"n_core": len(state.core), "converged": state.enclosed}
-
-    def _chosen_regularisation(self, choice: RidgeChoice | None, n: int) -> float:
-        """λ of the tube's problem from that of kernel ridge regression, for targets of deviation one.
-
-        The coefficients of ridge regression are its residuals divided by its λ. Here their sizes sum up to 1/λ where
-        there is a tube, and to less where the residuals are smaller than μ on the mean.
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree.
+        ShallowsError
+            A parameter out of its range, or a kernel that is not positive semi-definite.
         """
-        if choice is None:
-            return LEAST_REGULARISATION
-        size = max(float(self.mu), MEAN_OF_NORMAL * math.sqrt(choice.error))
-        return max(LEAST_REGULARISATION, choice.regularisation / (n * size))
+        self._check_parameters()
+        found = fit_core_vector_regression(
+            self._validated_training_set(X, y, sample_weight),
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
+            regularisation=self.regularisation,
+            mu=self.mu,
+            solver=core_settings(self),
+            seed=self._seed(),
+            options=self._options(),
+            name=type(self).__name__,
+        )
+        self._model, self.tube_ = found.model, found.tube
+        self.support_, self.dual_coef_, self.intercept_ = found.support, found.coefficients, found.model.intercepts
+        self.bandwidth_ = found.model.function.kernel.bandwidth
+        self.n_iter_, self.n_kernel_evaluations_ = found.n_steps, found.n_evaluations
+        self.effective_params_, self.timings_ = found.report, found.seconds
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_kernel_and_limits(self)
+        check_ball(self)
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
@@ -326,4 +253,24 @@ class CoreVectorMachineRegressor(RegressorMixin, _CoreVectorMachine):
         -------
         ndarray, shape (n_samples,)
         """
-        return self._outputs(self._validated(X))[:, 0]
+        return outputs(self, self._validated(X))[:, 0]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+
+def check_ball(estimator: Any) -> None:
+    """Refuse parameters of the ball, or of the tube, that are out of their ranges."""
+    check_positive(estimator, "epsilon", "mu")
+    if hasattr(estimator, "regularisation"):
+        leave_one_out_choice.check_or_auto(estimator, "regularisation")
+    check_whole(estimator, "sample_size", "max_core_points", least=2, optional=True)
+
+
+def core_settings(estimator: Any) -> CoreVectorMachine:
+    """The settings of the solver."""
+    return CoreVectorMachine(
+        epsilon=estimator.epsilon,
+        sample_size=estimator.sample_size,
+        max_core_points=estimator.max_core_points,
+    )

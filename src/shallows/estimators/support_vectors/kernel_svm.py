@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-from ... import training
 from ...errors import ShallowsError
 from ...fitting.parameter_checks import check_choice
-from ...solvers.solver_parameters import complete
+from ...solvers import settings
 from ...solvers.support_vectors import SOLVERS
+from ...solvers.support_vectors.dual_settings import DualSettings
 from ..constructors import with_parameters
-from .dual_classifier import DualClassifier, Solution, TwoClasses
-from .dual_model import DualFit
+from .classifier import SupportVectorClassifier
 
 
-class KernelSVMClassifier(DualClassifier):
+class KernelSVMClassifier(SupportVectorClassifier):
     """Support vector machine with any kernel, solved to the end by a solver of choice.
 
     For two classes it minimises ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)), as LIBSVM, and scikit-learn's SVC, do for the hinge.
@@ -118,38 +114,20 @@ class KernelSVMClassifier(DualClassifier):
     True
     """
 
-    _compares_at_its_C = True
     __init__ = with_parameters(
-        DualClassifier.__init__, solver="smo", solver_params=None, loss="auto", tol=1e-3, max_iterations=None
+        SupportVectorClassifier.__init__, solver="smo", solver_params=None, loss="auto", tol=1e-3, max_iterations=None
     )
+
+    def _settings(self) -> DualSettings:
+        shared = {"tol": self.tol, "max_iterations": self.max_iterations}
+        return settings.make(SOLVERS, self.solver, self.solver_params, **shared)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        method = SOLVERS[self.solver]
-        complete(SOLVERS, self.solver, self.solver_params)
+        solver = self._settings()
         check_choice(self, loss=("auto", "hinge", "squared_hinge"))
-        if self.loss not in ("auto", *method.losses):
+        if self.loss not in ("auto", *solver.losses):
             raise ShallowsError(
                 f"solver={self.solver!r} takes the loss 'squared_hinge', which has a derivative everywhere, not "
                 f"{self.loss!r}."
             )
-
-    def _solve(self, fit: DualFit, points: Any, two: TwoClasses) -> Solution:
-        method, parameters = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
-        squared = (method.losses[0] if self.loss == "auto" else self.loss) == "squared_hinge"
-        given = two.signs, self.C * two.weights, squared, fit.budget
-        problem = method.problem(fit.kernel, points, *given, **parameters)
-        most = self.max_iterations or method.most_steps
-        most = most or self._most_steps(len(two.rows)) // parameters.get("working_set", 1)
-        n_steps = min(method.steps_of_a_call, most)
-        state = training.train(
-            method.make(float(self.tol), fit.seed, **parameters),
-            problem,
-            training.OwnRows(n_steps),
-            training.Stopping(math.ceil(most / n_steps)),
-            observers=self._progress_observers(),
-        ).state
-        b, objective = problem.ending(state)
-        if not state.exhausted:
-            self._warn_of_limit(most, method.steps, state.gap)
-        return Solution(state.coefficients, b, objective, state.n_steps, problem.n_evaluations, state.exhausted)

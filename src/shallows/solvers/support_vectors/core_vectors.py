@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import arrays, kernels, streams
 from ...arrays import Array
 from ...kernels import Kernel
+from .dual_settings import Solution, TwoClassSettings
 from .pair_steps import OPTIMAL, take_steps
 
 FULL_LOOKS_AFTER = 5  # so many samples in a row without a point outside the ball, and all points are looked at
 MOST_CALLS = 10_000  # times a thousand steps within a core, after which it is not enclosed anew any more
 SHARE_OF_EXCESS = 0.1
 """How exactly the core is enclosed while points outside are found easily, as a share of how far outside they are."""
+
+LARGE_SHARE = 0.25
+"""Share of the margin of classes, or of the targets' deviation, that ε may leave open without a warning."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,11 @@ class CoreState:
     kept: np.ndarray | None = field(default=None, repr=False)
     n_kept: int = 0
 
+    @property
+    def margin(self) -> float:
+        """ρ = λᵀK̃λ, the margin of classes."""
+        return -float(self.coefficients @ self.gradient)
+
     def monitored(self) -> tuple[float, float]:
         """R² of the core, which only grows, held against nothing."""
         return self.radius_squared, float("nan")
@@ -113,7 +122,7 @@ class CoreState:
 
 
 @dataclass(frozen=True)
-class CoreVectorMachine:
+class CoreVectorMachineStepper:
     """Add a point outside the ball of (1 + ε) times the radius to the core; enclose the core anew by steps on pairs.
 
     The point is the furthest of a sample. With 59 points it is, with 95 % probability, among the furthest 5 % of all.
@@ -307,3 +316,83 @@ def _measure(problem: CoreProblem, state: CoreState) -> None:
     """R² = η + 2tᵀλ − λᵀK̃λ."""
     t, a = problem.linear[state.core], state.coefficients
     state.radius_squared = problem.largest_norm + float(t @ a) + float(state.gradient @ a)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreVectorMachine(TwoClassSettings):
+    """The smallest ball that encloses the points, of core points that are added one at a time.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε. The smaller, the more core points and the nearer the exact solution.
+    sample_size : int, optional
+        Of the samples in which points outside are looked for. None looks at all points.
+    max_core_points : int, optional
+        The most core points. None takes what the memory allows.
+    """
+
+    epsilon: float = 1e-6
+    sample_size: int | None = 59
+    max_core_points: int | None = None
+
+    losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
+    steps_of_a_call: ClassVar[int] = 50
+    calls_of_an_epoch: ClassVar[int] = 1000
+    # With wider kernels the ball takes many steps, and λ would have to be far below 10⁻³.
+    widest_bandwidth: ClassVar[float] = 1.0
+    compares_at_C: ClassVar[bool] = False
+
+    def most_steps(self, n: int) -> int:  # noqa: D102
+        return 2**62  # The number of core points is what ends it.
+
+    def build_ball(
+        self,
+        kernel: Kernel,
+        points: Array,
+        signs: np.ndarray,
+        linear: np.ndarray,
+        ridge: np.ndarray,
+        budget: int,
+        seed: int,
+    ) -> CoreProblem:
+        """The problem of the ball, whose row i is the point i modulo their number."""
+        # The matrix of the core, and a larger one while it grows.
+        most = math.isqrt(budget // (2 * arrays.itemsize(points)))
+        most = max(2, min(most, len(signs), self.max_core_points or len(signs)))
+        row_of = np.arange(len(signs)) % points.shape[0]
+        return CoreProblem(kernel, points, row_of, signs, linear, ridge, seed, most, budget)
+
+    def build_problem(  # noqa: D102
+        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
+    ) -> CoreProblem:
+        return self.build_ball(kernel, points, signs, np.zeros(len(signs)), 1.0 / C, budget, seed)
+
+    def build(self, seed: int) -> CoreVectorMachineStepper:  # noqa: D102
+        return CoreVectorMachineStepper(float(self.epsilon), self.sample_size)
+
+    def solution(self, problem: CoreProblem, state: CoreState) -> Solution:
+        """The ball's center is the function up to its margin ρ = λᵀK̃λ."""
+        margin = state.margin
+        coefficients = np.zeros(len(problem.signs))
+        coefficients[state.core] = problem.signs[state.core] * state.coefficients / margin
+        b, objective = float(coefficients.sum()), 0.5 / margin
+        return Solution(coefficients, b, objective, state.n_steps, state.n_evaluations, state.enclosed)
+
+    def left_undone(self, state: CoreState, solution: Solution, most: int) -> tuple[str, str] | None:  # noqa: D102
+        return self.uncertain(state, state.margin)
+
+    def uncertain(self, state: CoreState, unit: float) -> tuple[str, str] | None:
+        """What is uncertain about the function, and what the user can do; None if it is exact enough.
+
+        The unit is the margin of classes, and λ of values: ε of R² leaves this share of it open.
+        """
+        share = 0.5 * self.epsilon * state.radius_squared / unit
+        if not state.enclosed:
+            left = f"With {len(state.core)} core points and {state.n_steps:,} steps, all that the limits allow, a point"
+            left += f" is still outside the ball by {state.excess:.2g} of its radius squared"
+            return left, "take a larger epsilon or a smaller C, or allow more core points"
+        if not 0.0 <= share <= LARGE_SHARE:  # Rounding makes squares of lengths negative.
+            left = f"With epsilon={self.epsilon:g} values of the function are uncertain by {abs(share):.2g}"
+            return left, "take a smaller epsilon"
+        return None

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import ShallowsError
+from ...kernels import Kernel
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
+from ..settings import setting
 from ..solver_parameters import Parameter, flag, size
 from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
-from .dual_solver import DualSolver
+from .dual_settings import DualSettings, most_pair_steps
 from .pair_steps import INDEFINITE, MISSING, OPTIMAL, SMALLEST_CURVATURE, SPENT
 
 MOST_PAIRS_PER_VARIABLE = 200  # pairs that are moved within a working set, for each of its variables, at most
@@ -176,7 +179,7 @@ class DecompositionState(DualState):
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class DecompositionStepper:
     """Maximise the dual objective over q variables at a time, the others held.
 
     With g = t − Kβ: the working set B are the variables of the steepest feasible direction with q entries of 1 or −1
@@ -267,14 +270,36 @@ def _is_even(value: Any) -> bool:
     return bool(whole and 2 <= value < 2**31 and value % 2 == 0)
 
 
-DECOMPOSITION_SOLVER = DualSolver(
-    lambda tolerance, seed, cache, shrinking, working_set: Decomposition(tolerance, int(working_set), bool(shrinking)),
-    DualProblem.of_points,
-    steps="working sets",
-    steps_of_a_call=1000,
-    parameters={
-        "cache": size("500MB"),
-        "shrinking": flag(True),
-        "working_set": Parameter(10, "an even whole number of at least 2", _is_even),
-    },
-)
+@dataclass(frozen=True, kw_only=True)
+class Decomposition(DualSettings):
+    """SVM-light's method: several dual variables at a time.
+
+    Parameters
+    ----------
+    cache : int or str, optional
+        Bytes of the rows of the kernel matrix that are kept at a time; the rows of a step are always kept.
+    shrinking : bool
+        Whether rows that stay at a bound are left out of the search for a while.
+    working_set : int
+        The dual variables of a step, an even number.
+    """
+
+    cache: int | str | None = setting(size("500MB"))
+    shrinking: bool = setting(flag(True))
+    working_set: int = setting(Parameter(10, "an even whole number of at least 2", _is_even))
+
+    steps: ClassVar[str] = "working sets"
+    steps_of_a_call: ClassVar[int] = 1000
+
+    def most_steps(self, n: int) -> int:  # noqa: D102
+        return self.max_iterations or most_pair_steps(None, n) // int(self.working_set)
+
+    def build_problem(  # noqa: D102
+        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
+    ) -> DualProblem:
+        return DualProblem.of_points(
+            kernel, points, signs, C, squared, budget, cache=self.cache, working_set=self.working_set
+        )
+
+    def build(self, seed: int) -> DecompositionStepper:  # noqa: D102
+        return DecompositionStepper(float(self.tol), int(self.working_set), bool(self.shrinking))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +11,10 @@ from ... import arrays, kernels
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ..array_state import ArrayState
+from .dual_settings import DualSettings
+
+MOST_ITERATIONS = 300
+"""The limit of iterations where the user names none. Ten to thirty are common."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,28 @@ class DenseState(ArrayState):
     def is_finite(self) -> bool:
         """Whether all coefficients are numbers."""
         return super().is_finite() and bool(np.isfinite(self.intercept))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenseSettings(DualSettings):
+    """Base of the settings of solvers that need the whole kernel matrix."""
+
+    steps: ClassVar[str] = "iterations"
+
+    def most_steps(self, n: int) -> int:  # noqa: D102
+        return self.max_iterations or MOST_ITERATIONS
+
+    def build_problem(  # noqa: D102
+        self,
+        kernel: Kernel,
+        points: arrays.Array,
+        signs: np.ndarray,
+        C: np.ndarray,
+        squared: bool,
+        budget: int,
+        seed: int,
+    ) -> DenseProblem:
+        return DenseProblem.of_points(kernel, points, signs, C, squared, budget)
 
 
 def dense_matrix(kernel: Kernel, points: arrays.Array) -> np.ndarray:

@@ -47,7 +47,6 @@ class DualProblem:
         *,
         cache: int | str | None,
         working_set: int = 1,
-        shrinking: bool = True,
     ) -> DualProblem:
         """The problem of two classes of augmented points, whose rows take at most ``cache`` bytes and half the budget.
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.linalg
 
-from .dense_problem import DenseProblem, DenseState, not_positive
-from .dual_solver import DualSolver
+from .dense_problem import DenseProblem, DenseSettings, DenseState, not_positive
 
 LONGEST = 0.995  # share of the step to the nearest bound that is taken
 AT_BOUND = (1e-3, 1e-4)
@@ -34,7 +33,7 @@ class InteriorPointState(DenseState):
 
 
 @dataclass(frozen=True)
-class InteriorPoint:
+class InteriorPointStepper:
     """Newton steps on the conditions of optimality of the dual problem, with a barrier that falls.
 
     With Q = yyᵀ ∘ K: minimise ½ αᵀQα − Σ αᵢ over 0 ≤ αᵢ ≤ Cᵢ and Σ yᵢαᵢ = 0; for the squared hinge 1/Cᵢ is added to
@@ -152,10 +151,9 @@ def longest(x: np.ndarray, change: np.ndarray) -> float:
     return min(1.0, float(np.min(x[falling] / -change[falling]))) if falling.any() else 1.0
 
 
-INTERIOR_POINT_SOLVER = DualSolver(
-    lambda tolerance, seed: InteriorPoint(tolerance),
-    DenseProblem.of_points,
-    steps="iterations",
-    steps_of_a_call=1,
-    most_steps=300,  # Ten to thirty are common.
-)
+@dataclass(frozen=True, kw_only=True)
+class InteriorPoint(DenseSettings):
+    """An interior-point method: about ten iterations, each with a Cholesky factor of the whole kernel matrix."""
+
+    def build(self, seed: int) -> InteriorPointStepper:  # noqa: D102
+        return InteriorPointStepper(float(self.tol))

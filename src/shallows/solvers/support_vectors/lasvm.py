@@ -12,6 +12,7 @@ from ...kernels import Kernel
 from ...utils.compilation import njit
 from ..array_state import ArrayState
 from ..pieces import steps_of_a_piece
+from ..settings import Settings
 from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
 
 MOST_WAITING = 1000  # examples of a class that wait at hand for some of the other class, at most
@@ -133,7 +134,7 @@ class LASVMState(ArrayState):
 
 
 @dataclass(frozen=True)
-class LASVM:
+class LASVMStepper:
     """Show each example to the machine once: a step with it, and a step with the pair that gains most of all at hand.
 
     PROCESS takes an example in with β = 0 and moves it with the one at hand whose gradient is furthest on the other
@@ -356,3 +357,29 @@ def _reprocess_all(most, tolerance, beta, gradient, lower, upper, active, n_acti
         if not moved:
             return n_active, n_steps, gap
     return n_active, most, gap
+
+
+@dataclass(frozen=True, kw_only=True)
+class LASVM(Settings):
+    """Examples one after the other, each with a step of its own and a step with the best pair of those at hand.
+
+    Parameters
+    ----------
+    max_epochs : int
+        Passes of a fit over the training data, each in a new order.
+    finish : bool
+        End a fit with steps on the examples at hand until ``tol`` holds for these.
+    tol : float
+        By how much the conditions of optimality may be violated, in units of the targets ±1.
+    max_iterations : int, optional
+        The most steps that end a fit, for two classes.
+    """
+
+    max_epochs: int = 1
+    finish: bool = True
+    tol: float = 1e-3
+    max_iterations: int | None = None
+
+    def build(self) -> LASVMStepper:
+        """The stepper."""
+        return LASVMStepper(float(self.tol))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -10,8 +11,7 @@ import scipy.linalg
 from ... import streams
 from ...errors import ShallowsError
 from ..line_search import minimum_along
-from .dense_problem import DenseProblem, DenseState, not_positive
-from .dual_solver import DualSolver
+from .dense_problem import DenseProblem, DenseSettings, DenseState, not_positive
 
 FIRST = 500  # examples of the first part
 
@@ -26,7 +26,7 @@ class PrimalNewtonState(DenseState):
 
 
 @dataclass(frozen=True)
-class KernelNewton:
+class KernelNewtonStepper:
     """β, b ← β, b + a d, where d leads to the minimum for the examples S with yᵢ(f(xᵢ) + b) < 1 as they are now.
 
     P(β, b) = ½ βᵀKβ + ½ Σ Cᵢ max(0, 1 − yᵢ(Kβ + b)ᵢ)² is piecewise quadratic and differentiable. With S held its
@@ -148,11 +148,11 @@ def _length(
     return minimum_along(derivatives, rounding=1e-12 * (abs(mixed) + abs(own)))
 
 
-NEWTON_SOLVER = DualSolver(
-    KernelNewton,
-    DenseProblem.of_points,
-    steps="iterations",
-    steps_of_a_call=1,
-    most_steps=300,
-    losses=("squared_hinge",),
-)
+@dataclass(frozen=True, kw_only=True)
+class KernelNewton(DenseSettings):
+    """Newton's method on the primal problem of the squared hinge."""
+
+    losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
+
+    def build(self, seed: int) -> KernelNewtonStepper:  # noqa: D102
+        return KernelNewtonStepper(float(self.tol), seed)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import ShallowsError
+from ...kernels import Kernel
 from ..pieces import steps_of_a_piece
+from ..settings import setting
 from ..solver_parameters import flag, size
 from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
-from .dual_solver import DualSolver
+from .dual_settings import DualSettings, most_pair_steps
 from .pair_steps import INDEFINITE, MISSING, OPTIMAL, take_steps
 
 SHRINKING_INTERVAL = 1000  # steps between two times at which rows are taken out, of LIBSVM
@@ -22,7 +26,7 @@ MOST_RECONSTRUCTIONS = 10
 
 
 @dataclass(frozen=True)
-class SMO:
+class SMOStepper:
     """β ← β + s (eᵢ − eⱼ) on the pair that gains most to second order, s the best within the bounds.
 
     With g = t − Kβ: i has the largest gᵢ of the βᵢ that may grow, j the largest (gᵢ − gⱼ)²/(Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ) of the βⱼ
@@ -104,10 +108,30 @@ class SMO:
         state.active = state.active[~settled]
 
 
-SMO_SOLVER = DualSolver(
-    lambda tolerance, seed, cache, shrinking: SMO(tolerance, bool(shrinking)),
-    DualProblem.of_points,
-    steps="steps",
-    steps_of_a_call=10_000,
-    parameters={"cache": size("500MB"), "shrinking": flag(True)},
-)
+@dataclass(frozen=True, kw_only=True)
+class SMO(DualSettings):
+    """Sequential minimal optimization: two dual variables at a time.
+
+    Parameters
+    ----------
+    cache : int or str, optional
+        Bytes of the rows of the kernel matrix that are kept at a time; the rows of a step are always kept.
+    shrinking : bool
+        Whether rows that stay at a bound are left out of the search for a while.
+    """
+
+    cache: int | str | None = setting(size("500MB"))
+    shrinking: bool = setting(flag(True))
+
+    steps_of_a_call: ClassVar[int] = 10_000
+
+    def most_steps(self, n: int) -> int:  # noqa: D102
+        return most_pair_steps(self.max_iterations, n)
+
+    def build_problem(  # noqa: D102
+        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
+    ) -> DualProblem:
+        return DualProblem.of_points(kernel, points, signs, C, squared, budget, cache=self.cache)
+
+    def build(self, seed: int) -> SMOStepper:  # noqa: D102
+        return SMOStepper(float(self.tol), bool(self.shrinking))

@@ -13,10 +13,10 @@ from shallows import arrays, kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.kernels import Kernel
-from shallows.solvers.support_vectors.decomposition import Decomposition
+from shallows.solvers.support_vectors.decomposition import DecompositionStepper
 from shallows.solvers.support_vectors.dual_problem import DualProblem, activate_all, intercept
-from shallows.solvers.support_vectors.lasvm import LASVM, ExampleProblem
-from shallows.solvers.support_vectors.smo import SMO
+from shallows.solvers.support_vectors.lasvm import ExampleProblem, LASVMStepper
+from shallows.solvers.support_vectors.smo import SMOStepper
 from shallows.utils.compilation import njit
 
 from ..results import AnalysisResult
@@ -111,9 +111,9 @@ def chosen_bandwidth(points: np.ndarray, y: np.ndarray, C: float, seed: int) -> 
         kernel = kernels.Gaussian(float(multiple * median))
         rows = KernelRowSlab(kernel, points[:fitted], budget=2**30)
         problem = DualProblem.of_classes(rows, y[:fitted], np.full(fitted, C))
-        state = SMO(1e-2).init(problem)
+        state = SMOStepper(1e-2).init(problem)
         while not state.exhausted:
-            SMO(1e-2).step(problem, state, 10_000)
+            SMOStepper(1e-2).step(problem, state, 10_000)
         values = kernels.values(kernel, points[fitted:n], points[:fitted])
         scores = values @ state.coefficients + intercept(problem, state)
         errors[multiple * median] = float(np.mean(np.where(scores > 0, 1.0, -1.0) != y[fitted:n]))
@@ -166,7 +166,7 @@ def _follow_dual(
 ) -> KernelRowSlab:
     rows, n = KernelRowSlab(kernel, points, budget=budget), len(y)
     problem = DualProblem.of_classes(rows, y, np.full(n, C))
-    solver = SMO() if name == "smo" else Decomposition()
+    solver = SMOStepper() if name == "smo" else DecompositionStepper()
     # A working set of ten variables is as much work as five pairs.
     n_steps = max(10, n // 50) if name == "smo" else max(2, n // 250)
     state = solver.init(problem)
@@ -184,7 +184,7 @@ def _follow_lasvm(
     name: str, kernel: Kernel, points: np.ndarray, y: np.ndarray, C: float, budget: int, seed: int, watch: Watch
 ) -> KernelRowSlab:
     """One pass over the examples and the steps that finish it."""
-    n, solver = len(y), LASVM()
+    n, solver = len(y), LASVMStepper()
     problem = ExampleProblem(kernel, points, y, np.full(n, C), np.arange(n))
     state = solver.init(problem)
 
@@ -215,7 +215,7 @@ def _optimum(without_intercept: bool, rows: KernelRowSlab, y: np.ndarray, C: flo
             before = exact.coefficients.copy()
         return exact.coefficients, 0.0
     problem = DualProblem.of_classes(rows, y, np.full(rows.n, C))
-    solver = SMO(1e-5)
+    solver = SMOStepper(1e-5)
     state = solver.init(problem)
     while not state.exhausted:
         solver.step(problem, state, 10_000)

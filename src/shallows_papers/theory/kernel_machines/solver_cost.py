@@ -10,7 +10,7 @@ import numpy as np
 from shallows import arrays, kernels
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.solvers.support_vectors.dual_problem import DualProblem
-from shallows.solvers.support_vectors.smo import SMO
+from shallows.solvers.support_vectors.smo import SMOStepper
 
 from ..results import AnalysisResult
 from ..timing import processor_seconds
@@ -42,7 +42,7 @@ def scaling(
     sizes = sorted({min(n, len(y)) for n in sizes})
     x = np.ascontiguousarray(x, dtype=np.float32)
     sigma = kernels.median_bandwidth(x, random_state) if bandwidth is None else bandwidth
-    kernel, solver = kernels.Gaussian(float(sigma)), SMO()
+    kernel, solver = kernels.Gaussian(float(sigma)), SMOStepper()
     found: dict[str, list[float]] = {name: [] for name in ("work", "kept", "few", "none", "time")}
     seconds = []
     with arrays.one_blas_thread():

@@ -1,0 +1,215 @@
+"""The fit of LASVM, and machines that go on with further examples: ½ ‖f‖² + C Σ wᵢ max(0, 1 − yᵢ(f(xᵢ) + b))."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, streams, training
+from ..kernels import Kernel
+from ..models.centring import Centring
+from ..models.kernel_machines import KernelMachines
+from ..solvers.support_vectors.dual_settings import most_pair_steps, violated
+from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
+from . import leave_one_out_choice
+from .batches_in_order import InOrderThenShuffled
+from .kernel_points import place_points
+from .kernel_svm import FittedMachines, warn_of_work_left
+from .label_checks import single_column
+from .machine import Options
+from .rows import TrainingSet
+from .snapshot import prediction_budget
+from .two_classes import Machines
+
+BATCH = 64
+"""Examples whose kernel values are computed together."""
+
+LARGE_GAP = 0.25
+"""Share of the primal objective by which one pass may leave the dual one below it without a warning; 0.02 is usual."""
+
+
+@dataclass(frozen=True)
+class OnlineMachines:
+    """Machines that take examples one after the other.
+
+    Attributes
+    ----------
+    targets : Machines
+    kernel : Kernel
+    centring : Centring
+        Learned from the first rows.
+    dtype : dtype
+        Of the kernel values.
+    states : list of LASVMState
+        Of each machine; steps change them in place.
+    seed : int
+    selection : dict
+        How the bandwidth was chosen.
+    """
+
+    targets: Machines
+    kernel: Kernel
+    centring: Centring
+    dtype: np.dtype
+    states: list[LASVMState]
+    seed: int
+    selection: dict[str, Any]
+
+    def copied(self) -> OnlineMachines:
+        """The same machines with states of their own."""
+        return replace(self, states=copy.deepcopy(self.states))
+
+
+def fit_lasvm(
+    rows: TrainingSet,
+    *,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Any,
+    C: float,
+    solver: LASVM,
+    multiclass: str,
+    class_weight: Any,
+    seed: int,
+    options: Options,
+    name: str,
+) -> tuple[FittedMachines, OnlineMachines]:
+    """Train on checked rows; the machines that are returned can go on with further examples."""
+    y = single_column(rows.y)
+    targets = Machines.of(y, multiclass, class_weight)
+    given = kernel, bandwidth, kernel_params, C, seed, options
+    machines = begin_machines(rows.X, y, rows.weights, targets, *given)
+    show(machines, rows.X, y, rows.weights, rows.rows, C, solver, solver.max_epochs, options.verbose, name)
+    most = most_pair_steps(solver.max_iterations, len(y))
+    for state in machines.states if solver.finish else []:
+        solver.build().finish(state, most)
+        if state.gap > solver.tol:
+            warn_of_work_left(violated(most, "steps", state.gap, solver.tol))
+    found = functions_of(machines, options.device)
+    device = arrays.resolve_device(options.device)
+    outputs = found.model.scores(rows.X, device, prediction_budget(options, device))
+    gap = relative_gap(found, outputs, y, rows.weights, C)
+    if gap > LARGE_GAP:
+        left = f"After max_epochs={solver.max_epochs} the dual objective is still {gap:.0%} below the primal one"
+        warn_of_work_left((f"{left}: rows that were dropped count after all", "take a larger max_epochs"))
+    return replace(found, report={**found.report, "relative_gap": gap}), machines
+
+
+def begin_machines(
+    X: Any,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    targets: Machines,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Any,
+    C: float,
+    seed: int,
+    options: Options,
+) -> OnlineMachines:
+    """Choose the kernel and the shift of the points by the first rows; the machines have no examples yet."""
+    arrays.memory_budget(options.memory)  # refused if it is no size
+    dtype, cpu = options.precision(len(y)), arrays.Device("cpu")
+    centring, points = place_points(X, np.arange(len(y)), kernel, None, cpu, dtype)
+    made, choice = leave_one_out_choice.choose_kernel_on(
+        points,
+        None,
+        kernel,
+        bandwidth,
+        kernel_params,
+        targets.ridge_codes(y),
+        weights,
+        seed,
+        all_equal=centring.all_equal,
+        regularises=False,
+        widest=np.inf,
+        regularisation=1.0 / C,
+    )
+    # Rows that come later may differ in a feature that is constant in these.
+    centring = replace(centring, varies=np.ones(X.shape[1], dtype=bool))
+    none = centring.training_points(X, np.arange(0), cpu, dtype)
+    states = [LASVMState.empty(none) for _ in range(targets.n_problems)]
+    return OnlineMachines(targets, made, centring, dtype, states, seed, leave_one_out_choice.report(choice))
+
+
+def show(
+    machines: OnlineMachines,
+    X: Any,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    numbers: np.ndarray,
+    C: float,
+    solver: LASVM,
+    n_epochs: int,
+    verbose: int,
+    name: str,
+) -> None:
+    """Show the examples to every machine: in new orders in so many epochs, or with 0 once in their own order.
+
+    ``numbers`` count all rows that the user gave; rows of weight zero are left out of X.
+    """
+    points = machines.centring.training_points(X, np.arange(len(y)), arrays.Device("cpu"), machines.dtype)
+    for state, two in zip(machines.states, machines.targets.problems(y, weights), strict=True):
+        m = len(two.rows)
+        for epoch in range(max(1, n_epochs) if m else 0):
+            order = streams.permutation(machines.seed, "order", epoch, m) if n_epochs else np.arange(m)
+            rows = two.rows[order]
+            examples = points[rows], two.signs[order], C * two.weights[order], numbers[rows]
+            training.train(
+                solver.build(),
+                ExampleProblem(machines.kernel, *examples),
+                InOrderThenShuffled(m, BATCH, 0),
+                training.Stopping(1),
+                observers=[training.Progress(name)] if verbose else [],
+                state=state,
+            )
+
+
+def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
+    """The functions of the support vectors of all machines as they are now."""
+    states, targets = machines.states, machines.targets
+    held = [np.flatnonzero(state.coefficients) for state in states]
+    numbers = [state.numbers[slots] for state, slots in zip(states, held, strict=True)]
+    rows, places = np.unique(np.concatenate(numbers), return_index=True)
+    points = np.concatenate([state.points[slots] for state, slots in zip(states, held, strict=True)])
+    coefficients = np.zeros((len(rows), len(states)))
+    for column, (state, slots, of) in enumerate(zip(states, held, numbers, strict=True)):
+        coefficients[np.searchsorted(rows, of), column] = state.coefficients[slots]
+    intercepts = np.array([state.intercept for state in states])
+    given = machines.kernel, machines.centring, points[places], coefficients, intercepts
+    model, support = KernelMachines.of(*given)
+    n_steps = sum(state.n_steps for state in states)
+    report = {
+        "kernel": machines.kernel.name,
+        "bandwidth": machines.kernel.bandwidth,
+        "n_support": len(support),
+        "n_problems": len(states),
+        "n_steps": n_steps,
+        "gap": max(state.gap for state in states),
+        "precision": machines.dtype.name,
+        "device": str(arrays.resolve_device(device)),
+        "seed": machines.seed,
+        **machines.selection,
+    }
+    objectives = np.array([state.objective for state in states])
+    n_evaluations = sum(state.n_evaluations for state in states)
+    held_coefficients = coefficients[support]
+    return FittedMachines(
+        model, targets, rows[support], held_coefficients, objectives, n_steps, n_evaluations, report, {}
+    )
+
+
+def relative_gap(
+    found: FittedMachines, outputs: np.ndarray, y: np.ndarray, weights: np.ndarray | None, C: float
+) -> float:
+    """The largest share by which a dual objective is below the primal one over all training rows."""
+    gaps = []
+    for k, two in enumerate(found.targets.problems(y, weights)):
+        missed = np.maximum(0.0, 1.0 - two.signs * outputs[two.rows, k])
+        # ½ ‖f‖² is Σ αᵢ less the dual objective.
+        norm = np.abs(found.coefficients[:, k]).sum() - found.objectives[k]
+        gaps.append(1.0 - found.objectives[k] / (norm + C * float(two.weights @ missed)))
+    return float(max(gaps))
