@@ -16,7 +16,7 @@ SHARED = {
     *("__init__", "base", "checkpoints", "convergence", "eigenpro", "fastfood", "feature_eigenpro", "fitting"),
     *("hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "pegasos", "precomputed"),
     *("predictions", "problem", "regularised_risk", "rows", "semi_random", "snapshot", "source", "targets"),
-    *("tensor_sketch", "warm_start"),
+    *("kernel_svm", "tensor_sketch", "warm_start"),
 }
 
 
