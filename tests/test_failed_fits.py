@@ -76,13 +76,14 @@ def fail(model, how, X, y):
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y, observers=[Interrupt()])
     else:
-        # Where none looks on, Ctrl-C comes after a closed form's features were made, or before a function is kept.
+        # Without observers, Ctrl-C comes after a closed form's features were made, or when a training starts.
         module = sys.modules[type(model).fit.__module__]
         places = [
             (module, "minimise_in_box"),
             (module, "LinearSVC"),
             (type(model), "_blocks_of_rows"),
             (type(model), "_keep"),
+            (training, "train"),
         ]
         interrupted = mock.patch.object(*next(one for one in places if hasattr(*one)), side_effect=KeyboardInterrupt)
         with interrupted, pytest.raises(KeyboardInterrupt):
