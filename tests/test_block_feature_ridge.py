@@ -18,8 +18,8 @@ from shallows import (
     streams,
 )
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.estimators.closed_forms.feature_blocks import MadeColumns
-from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
+from shallows.fitting.feature_columns import MadeColumns
+from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescentStepper, FeatureBlockProblem
 from shallows.training import OwnRows, Stopping, train
 
 OPTIONS = {"n_features": 60, "bandwidth": 1.5}
@@ -62,7 +62,7 @@ def test_points_that_are_all_the_same_have_the_mean_as_prediction_and_no_warning
 def test_a_step_is_the_minimum_over_its_block_and_the_end_is_that_over_all(most_factors):
     Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
     problem = FeatureBlockProblem(Given(Z, 10), y, 2.0, most_factors)
-    solver = FeatureBlockDescent(1e-10)
+    solver = FeatureBlockDescentStepper(1e-10)
     state, n_changed = solver.init(problem), 0
     while not state.exhausted:
         before = state.coefficients.copy()
@@ -78,7 +78,7 @@ def test_a_step_is_the_minimum_over_its_block_and_the_end_is_that_over_all(most_
     assert n_changed >= 6
     assert len(problem.factors) == most_factors
     np.testing.assert_allclose(state.coefficients, np.linalg.solve(Z.T @ Z + 2.0 * np.eye(25), Z.T @ y), atol=1e-8)
-    solver = FeatureBlockDescent(1e-2)
+    solver = FeatureBlockDescentStepper(1e-2)
     sooner = solver.step(problem, solver.init(problem), 1000)
     assert sooner.exhausted and sooner.n_steps < state.n_steps and 1e-10 < sooner.gap <= 1e-2
 
@@ -91,7 +91,7 @@ def test_each_pass_takes_every_block_once_in_an_order_of_its_own():
             taken.append(k)
             return super().strips(k)
 
-    problem, solver = FeatureBlockProblem(Watched(Z, 5), y, 2.0), FeatureBlockDescent(1e-10, seed=4)
+    problem, solver = FeatureBlockProblem(Watched(Z, 5), y, 2.0), FeatureBlockDescentStepper(1e-10, seed=4)
     solver.step(problem, solver.init(problem), 15)
     # Each block is gone through for its step, and for the residual after it.
     orders = [streams.permutation(4, "order of blocks", turn, 5).tolist() for turn in range(3)]
@@ -100,7 +100,7 @@ def test_each_pass_takes_every_block_once_in_an_order_of_its_own():
 
 def test_the_gap_is_the_share_that_is_left_of_the_gradient_of_zero():
     Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
-    problem, solver = FeatureBlockProblem(Given(Z, 25), y, 2.0, 1), FeatureBlockDescent(1e-10)
+    problem, solver = FeatureBlockProblem(Given(Z, 25), y, 2.0, 1), FeatureBlockDescentStepper(1e-10)
     state = solver.step(problem, solver.init(problem), 1)  # one block: its pass began at zero
     assert state.gap == pytest.approx(1.0, rel=1e-12)
     assert solver.step(problem, state, 1).gap < 1e-10
@@ -111,7 +111,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
 
     def once(**options):
         problem = FeatureBlockProblem(Given(Z, 10), y, 2.0)
-        return train(FeatureBlockDescent(1e-6), problem, OwnRows(1, n_batches=3), Stopping(100), **options)
+        return train(FeatureBlockDescentStepper(1e-6), problem, OwnRows(1, n_batches=3), Stopping(100), **options)
 
     whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
     assert whole.state.exhausted

@@ -17,8 +17,9 @@ from shallows import (
     kernels,
 )
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.estimators.closed_forms import feature_ridge, normal_equations
+from shallows.estimators.closed_forms import feature_ridge
 from shallows.features.hidden_units import ACTIVATIONS
+from shallows.solvers.least_squares import normal_equations
 
 WEIGHTS = "the rows' median distance and means, which the features start from, are not weighted"
 

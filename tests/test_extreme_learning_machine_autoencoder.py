@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import sample
 from shallows import ExtremeLearningMachineAutoencoder, FeatureRidgeClassifier
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.estimators.closed_forms.l1_penalty import solve_with_l1
 from shallows.features.given_units import GivenUnits, orthogonal_units
+from shallows.solvers.least_squares.l1_penalty import solve_with_l1
 
 
 def sigmoid(z):

@@ -81,6 +81,7 @@ def fail(model, how, X, y):
         places = [
             (module, "minimise_in_box"),
             (module, "LinearSVC"),
+            (sys.modules.get(f"shallows.fitting.{module.__name__.rpartition('.')[2]}"), "blocks_of_rows"),
             (type(model), "_blocks_of_rows"),
             (type(model), "_keep"),
             (training, "train"),

@@ -6,7 +6,7 @@ import scipy.sparse
 
 import shallows
 from shallows.errors import ShallowsError
-from shallows.estimators.closed_forms.feature_choice import choose_on_features
+from shallows.fitting.feature_choice import choose_on_features
 
 FIXED = {  # as they were before they chose
     "FeatureRidge": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
@@ -48,7 +48,7 @@ def left_out_error(x, y, weights, width, ridge):
 def test_the_error_of_the_choice_is_that_of_fits_without_each_point(weighted):
     x, y = sine(60)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 60) if weighted else None
-    choice = choose_on_features(features_of, x, y[:, None], weights, 0, searches=True, ridge=None)
+    choice = choose_on_features(features_of(None), x, y[:, None], weights, 0, searches=True, ridge=None)
     weights = np.ones(60) if weights is None else weights
     found = left_out_error(x, y, weights, choice.bandwidth, choice.regularisation)
     assert choice.error == pytest.approx(found, rel=1e-6)

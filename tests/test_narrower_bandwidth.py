@@ -17,8 +17,7 @@ from shallows import (
     FeatureRidgeRegressor,
     kernels,
 )
-from shallows.estimators.closed_forms import feature_choice
-from shallows.fitting import choices, narrower_bandwidth
+from shallows.fitting import choices, feature_choice, narrower_bandwidth
 from shallows.fitting.narrower_bandwidth import narrower, scores_of_centres
 from shallows.spectrum.leave_one_out import choose_ridge
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from ..errors import ShallowsError
 from . import class_weights
 from .label_checks import check_two_classes
+from .units import unit_of_targets
 
 LEAST_SHARE = 1e-6
 """No finite sample makes a class impossible or certain."""
@@ -168,6 +169,13 @@ class SquareValueTargets:
         if not np.isfinite(spread).all():
             raise ShallowsError("The targets are too large: their mean or their range overflows. Divide y by a number.")
         return cls(one_column, intercept, np.where(spread > 0, spread, 1.0))
+
+    @classmethod
+    def about_mean(cls, y: np.ndarray, weights: np.ndarray | None) -> SquareValueTargets:
+        """Learn the plain means of training values, and a power of two as the unit of very large or small ones."""
+        one_column, y = y.ndim == 1, y.astype(np.float64).reshape(len(y), -1)
+        unit = unit_of_targets(y)
+        return cls(one_column, np.average(y / unit, axis=0, weights=weights) * unit, unit)
 
     def aims(self, y: np.ndarray) -> np.ndarray:
         """Values that the outputs of a function are compared with, float64, shape (n, c)."""

@@ -11,9 +11,13 @@ from .. import arrays
 from ..arrays import Array, Device
 from ..features import Blocks
 from ..kernels import Kernel
+from ..spectrum.principal_components import Components
 from . import precomputed
 from .centring import Centring
 from .scores import feature_scores, kernel_scores
+
+BLOCK_NUMBERS = 2**24
+"""Numbers of features that are made at a time."""
 
 
 @dataclass(frozen=True)
@@ -77,3 +81,32 @@ class FeatureFunction:
         """The function on the host."""
         host = self.blocks.to(Device("cpu"))
         return replace(self, blocks=host, coefficients=arrays.to_numpy(self.coefficients)), None
+
+
+@dataclass(frozen=True)
+class TransformedFunction:
+    """f(x) = h(x)ᵀA with the features h of a fitted transformer.
+
+    Attributes
+    ----------
+    transformer : FeatureMapTransformer
+    coefficients : ndarray, shape (c, D)
+        Aᵀ.
+    components : Components or None
+        Principal components that h is a function of in place of the inputs.
+    """
+
+    transformer: Any
+    coefficients: np.ndarray
+    components: Components | None = None
+
+    def scores(self, X: Any, device: Any) -> np.ndarray:
+        """F at checked points, float64, shape (m, c); the features are made on this device."""
+        if "device" in self.transformer.get_params(deep=False):
+            self.transformer.set_params(device=device)  # A model may be moved after its fit.
+        X = X if self.components is None else self.components(X)
+        out = np.empty((X.shape[0], len(self.coefficients)))
+        width = 1024 if self.transformer._blocks.is_sparse else self.coefficients.shape[1]
+        for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // width)):
+            out[rows] = self.transformer.transform(X[rows]) @ self.coefficients.T
+        return out

@@ -14,10 +14,10 @@ from ...features.given_units import GivenUnits, orthogonal_units
 from ...features.hidden_units import OF_PRODUCTS
 from ...fitting.parameter_checks import check_choice, check_positive, check_whole
 from ...kernels import Kernel
+from ...solvers.least_squares.l1_penalty import solve_with_l1
+from ...solvers.least_squares.normal_equations import solve_by_features, solve_by_rows, sums_of_features
 from ..constructors import stores_parameters
 from ..feature_maps.base import STRIP_BYTES, FeatureMapTransformer
-from .l1_penalty import solve_with_l1
-from .normal_equations import solve_by_features, solve_by_rows, sums_of_features
 
 
 class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):

@@ -19,6 +19,7 @@ from ...fitting.parameter_checks import check_choice, check_whole, is_whole
 from ...kernels import Kernel
 from ...models.centring import refuse_wide
 from ...models.kernel_checks import check_scale
+from ...solvers.least_squares.normal_equations import sums_of_features
 from ...spectrum import marginal_likelihood
 from ..array_inputs import follows_input
 from ..constructors import stores_parameters
@@ -26,7 +27,6 @@ from ..feature_maps.fourier_features import FourierFeatures
 from ..feature_maps.nystroem_features import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo_features import QuasiMonteCarloFeatures
 from .feature_least_squares import FeatureLeastSquaresRegressor
-from .normal_equations import sums_of_features
 
 MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}
 """The transformers by the names of their maps."""

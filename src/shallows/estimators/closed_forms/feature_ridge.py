@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from ... import arrays, kernels, training
+from ... import kernels, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
-from ...fitting.narrower_bandwidth import are_classes
-from ...fitting.parameter_checks import check_not_negative, check_whole, is_whole
+from ...fitting.feature_ridge import fit_feature_ridge
+from ...fitting.parameter_checks import check_not_negative, check_whole
 from ...kernels import Kernel
-from ...models.centring import refuse_wide
-from ...solvers.solver_parameters import complete
-from ...spectrum import principal_components
+from ...solvers import settings
+from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.lazy_tables import LazyTable
+from ..base import Estimator
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
-from .feature_least_squares import FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
+from ..predictions import ValuePredictions
+from ..square_loss_classes import SquareLossLabels
+from .fitted_attributes import store
 
 TRANSFORMERS = LazyTable(
     "feature map",
@@ -41,30 +42,17 @@ TRANSFORMERS = LazyTable(
 )
 """The transformers by the names of their maps."""
 
-
-SOLVERS = LazyTable(
-    "solver",
-    "shallows.estimators.closed_forms",
-    {
-        "direct": ".feature_least_squares:DIRECT",
-        "block_coordinate_descent": ".feature_blocks:BLOCKS",
-    },
-)
-"""How ridge regression on features is solved, by name."""
-
-
 GROWING = ("fourier", "quasi_monte_carlo")
 """Maps of which more rows are given more features, where their number is left open."""
 
 RANDOM = (*GROWING, "fastfood")
 """Maps whose features are drawn and do not depend on the points."""
 
-FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
-"""So many features times √n, and the most: beyond 62,500 rows the time of a fit grows like n."""
 
+class FeatureRidge(Estimator):
+    """Base of the two estimators: parameters and fit of ridge regression on features, for classes and for values."""
 
-class _FeatureRidge:
-    """Parameters and fit of ridge regression on features, for classes and for values."""
+    _sums_losses = True  # λ stands beside the sum of the squared errors.
 
     @stores_parameters
     def __init__(
@@ -110,15 +98,36 @@ class _FeatureRidge:
             A parameter out of its range; with "block_coordinate_descent" features whose rows are sparse, or that are
             made all at once and for which there is no room.
         """
-        return self._fit(X, y, sample_weight, observers)
+        self._check_parameters()
+        rows, seed, given = self._validated_training_set(X, y, sample_weight), self._seed(), self.features_params or {}
+        has_kernel = self._is_named() and "kernel" in TRANSFORMERS[self.features]().get_params()
+        found = fit_feature_ridge(
+            rows,
+            of_classes=not self._y_is_numeric,
+            transformer=self._make_transformer(seed),
+            kernel=given.get("kernel", "gaussian") if has_kernel else None,
+            bandwidth=given.get("bandwidth"),
+            kernel_params=given.get("kernel_params"),
+            searches=self._searches(),
+            grows=self._is_named() and self.features in GROWING and "n_features" not in given,
+            of_landmarks=self._is_named() and self.features not in RANDOM,
+            n_components=self.n_components,
+            regularisation=self._ridge(),
+            solver=self._settings(),
+            fit_intercept=getattr(self, "fit_intercept", True),
+            class_weight=getattr(self, "class_weight", None),
+            seed=seed,
+            options=self._options(),
+            observers=observers,
+            name=type(self).__name__,
+        )
+        store(self, found)
+        return self
 
-    def _solve(
-        self, X: Any, targets: np.ndarray, root: np.ndarray | None, ridge: float, observers: Sequence
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        method, parameters = SOLVERS[self.solver], complete(SOLVERS, self.solver, self.solver_params)
-        if method.solve is None:
-            return super()._solve(X, targets, root, ridge, observers, **parameters)
-        return method.solve(self, X, targets, root, ridge, observers, **parameters)
+    def _settings(self) -> Any:
+        """The settings of the solver."""
+        shared = {name: getattr(self, name) for name in ("tol", "max_iterations") if getattr(self, name) is not None}
+        return settings.make(FEATURE_RIDGE_SOLVERS, self.solver, self.solver_params, **shared)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -127,7 +136,7 @@ class _FeatureRidge:
         if self.tol is not None:
             check_not_negative(self, "tol")
         check_whole(self, "max_iterations", optional=True)
-        complete(SOLVERS, self.solver, self.solver_params)
+        self._settings()
         if isinstance(self.features, str):
             TRANSFORMERS[self.features]
         if not isinstance(self.features, (str, FeatureMapTransformer)):
@@ -135,68 +144,43 @@ class _FeatureRidge:
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
             )
 
-    def _make_transformer(self, seed: int, bandwidth: float | None = None) -> FeatureMapTransformer:
-        made = TRANSFORMERS[self.features]() if isinstance(self.features, str) else clone(self.features)
+    def _is_named(self) -> bool:
+        return isinstance(self.features, str)
+
+    def _make_transformer(self, seed: int) -> FeatureMapTransformer:
+        """The unfitted transformer of points to features."""
+        made = TRANSFORMERS[self.features]() if self._is_named() else clone(self.features)
         known = made.get_params()
         options = {"random_state": seed, "device": self.device, "memory": self.memory, "dtype": self.dtype}
-        given = dict(self.features_params or {})
-        if self._searches():
-            given["bandwidth"] = bandwidth
-        return made.set_params(**{name: value for name, value in options.items() if name in known}, **given)
+        given = {name: value for name, value in options.items() if name in known}
+        return made.set_params(**given, **(self.features_params or {}))
 
     def _has_common_bandwidth(self) -> bool:
-        return self._make_transformer(0)._has_common_bandwidth()
+        made = self._make_transformer(0)
+        return (made.set_params(bandwidth=None) if self._searches() else made)._has_common_bandwidth()
 
     def _searches(self) -> bool:
-        if not isinstance(self.features, str):
+        """Whether the bandwidth is left to the training data."""
+        if not self._is_named():
             return False
         given, known = self.features_params or {}, TRANSFORMERS[self.features]().get_params()
         kind = kernels.kind(given.get("kernel", known.get("kernel", "gaussian")))
         named = not isinstance(kind, Kernel) and kind.takes_bandwidth
         return "bandwidth" in known and named and leave_one_out_choice.is_automatic(given.get("bandwidth", "auto"))
 
-    def _components_of(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> Any:
-        if is_whole(self.n_components):
-            refuse_wide(X)
-        given, budget = self.features_params or {}, self._working_budget(arrays.Device("cpu"))
-        named = isinstance(self.features, str) and "kernel" in TRANSFORMERS[self.features]().get_params()
-        kernel = given.get("kernel", "gaussian") if named else None
-        if named:
-            of_kernel = kernel, given.get("bandwidth"), given.get("kernel_params")
-            leave_one_out_choice.warn_of_all_inputs(self.n_components, *of_kernel, X, budget)
-        kernel = kernel if self._searches() else None
-        of_data = X, targets, weights, self._seed(), budget
-        return principal_components.components_for(self.n_components, kernel, given.get("kernel_params"), *of_data)
-
-    def _narrowing(self, X: Any) -> dict[str, Any]:
-        made = self._for_rows(self._make_transformer(self._seed()), X.shape[0]).get_params()
-        if not self._searches() or "n_features" not in made or "kernel" not in made:
-            return {}
-        name, _, parameters = kernels.translated(made["kernel"], None, made.get("kernel_params"))
-        of_points = self.features not in RANDOM
-        return {
-            "kernel_of": (lambda width: kernels.make(name, width, **parameters)) if of_points else None,
-            "n_features": made["n_features"],
-            "budget": self._working_budget(arrays.Device("cpu")),
-            "of_classes": are_classes(self),
-        }
-
-    def _for_rows(self, transformer: Any, n: int) -> Any:
-        wanted = isinstance(self.features, str) and self.features in GROWING
-        if not wanted or "n_features" in (self.features_params or {}):
-            return transformer
-        least = transformer.get_params()["n_features"]
-        return transformer.set_params(n_features=max(least, min(MOST_FEATURES, int(FEATURES_PER_ROOT * math.sqrt(n)))))
-
-    def _limits(self) -> tuple[float, int]:
-        method = SOLVERS[self.solver]
-        return float(method.tol if self.tol is None else self.tol), int(self.max_iterations or method.max_iterations)
-
     def _ridge(self) -> float | None:
+        """λ; None where it is left to the training data."""
         return None if leave_one_out_choice.is_automatic(self.regularisation) else float(self.regularisation)
 
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Outputs in the units of the targets, float64, shape (m, c), for checked X."""
+        return self._targets.unscale(self._model.scores(X, self.device))
 
-class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+
+class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
     """Classification by least squares with a ridge, on explicit features and ±1 targets.
 
     Ridge regression on explicit features, solved to the end. With random Fourier features or random binning it
@@ -296,10 +280,10 @@ class FeatureRidgeClassifier(_FeatureRidge, FeatureLeastSquaresClassifier):
     True
     """
 
-    __init__ = with_parameters(_FeatureRidge.__init__, fit_intercept=True, class_weight=None)
+    __init__ = with_parameters(FeatureRidge.__init__, fit_intercept=True, class_weight=None)
 
 
-class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
+class FeatureRidgeRegressor(ValuePredictions, FeatureRidge):
     """Regression by least squares with a ridge, on explicit features and about the mean of the targets.
 
     Ridge regression on explicit features, solved to the end. With random Fourier features or random binning it
@@ -378,3 +362,6 @@ class FeatureRidgeRegressor(_FeatureRidge, FeatureLeastSquaresRegressor):
     arXiv:1602.05310. On hidden units: G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for
     regression and multiclass classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
     """
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self._targets.decode(scores)

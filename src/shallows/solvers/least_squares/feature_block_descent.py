@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.linalg
 
 from ... import streams
 from ..array_state import ArrayState
+from ..settings import Settings, setting
+from ..solver_parameters import count
+
+BLOCK_SIZE = 2048
+"""Features of a block where the user names no number."""
 
 
 class Columns(Protocol):
@@ -51,7 +56,7 @@ class FeatureBlockState(ArrayState):
 
 
 @dataclass(frozen=True)
-class FeatureBlockDescent:
+class FeatureBlockDescentStepper:
     """w_b ← (Z_bᵀZ_b + λI)⁻¹ Z_bᵀ(y − Σ_{c ≠ b} Z_c w_c) for a block b of the columns after the other.
 
     That is the minimum over w_b with all others held. A pass takes every block once, in another order each time.
@@ -133,3 +138,30 @@ def _factor(products: np.ndarray, regularisation: float) -> Any:
                 raise
             # What is added beside λ shortens the steps and does not move their end.
             extra = max(10.0 * extra, rounding)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureBlockDescent(Settings):
+    """Ridge regression on features, block after block: D features need systems of b unknowns in place of one of D.
+
+    Parameters
+    ----------
+    block_size : int, optional
+        b, the features of a block; None takes 2,048. Where features are made anew, a block is at least one that the
+        map makes at a time.
+    tol : float
+        It ends after a pass in which the gradients of the blocks were this share of those of zero.
+    max_iterations : int
+        The most passes over all blocks.
+    """
+
+    block_size: int | None = setting(count())
+    tol: float = 1e-4
+    max_iterations: int = 100
+
+    sparse: ClassVar[bool] = False
+    """Whether it takes features whose rows are sparse."""
+
+    def build(self, seed: int) -> FeatureBlockDescentStepper:
+        """The stepper; the seed decides the orders of the blocks."""
+        return FeatureBlockDescentStepper(float(self.tol), seed)

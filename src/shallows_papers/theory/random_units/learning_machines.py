@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from shallows import arrays, streams
-from shallows.estimators.closed_forms.normal_equations import solve_by_features, solve_by_rows
 from shallows.features.hidden_units import stacked
+from shallows.solvers.least_squares.normal_equations import solve_by_features, solve_by_rows
 
 from ..results import AnalysisResult
 from ..samples import sample

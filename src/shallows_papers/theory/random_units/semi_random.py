@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from shallows import arrays, kernels, streams
-from shallows.estimators.closed_forms.normal_equations import solve_by_features, solve_by_rows
 from shallows.features.hidden_units import HiddenUnits
 from shallows.features.semi_random import SemiRandomFeatures
+from shallows.solvers.least_squares.normal_equations import solve_by_features, solve_by_rows
 
 from ..results import AnalysisResult, curves_of
 

@@ -8,7 +8,8 @@ of as many as there are rows. Sparse features, which may be very many, go throug
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -16,6 +17,8 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from ... import arrays
+from ..settings import Settings, setting
+from ..solver_parameters import choice
 
 DIRECT_ROWS = 6000
 """Rows up to which sparse features lead to the dense system of the rows."""
@@ -26,6 +29,34 @@ rows as that allows; where these are fewer than the second number, products are 
 
 FORMS = ("auto", "features", "rows")
 """Which of the two systems is solved; "auto" takes the smaller one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direct(Settings):
+    """Ridge regression on features by the smaller of its two systems; sparse features may need conjugate gradients.
+
+    Parameters
+    ----------
+    form : {"auto", "features", "rows"}
+        Which of the systems is solved for dense features; "auto" takes the smaller one.
+    tol : float
+        Conjugate gradients stop when the residual is this share of the right side.
+    max_iterations : int
+        The most iterations of conjugate gradients.
+    """
+
+    form: str = setting(choice(*FORMS))
+    tol: float = 1e-6
+    max_iterations: int = 1000
+
+    sparse: ClassVar[bool] = True
+    """Whether it takes features whose rows are sparse."""
+
+    def form_for(self, n: int, width: int) -> str:
+        """The system that is solved for n rows of so many dense features."""
+        if self.form != "auto":
+            return self.form
+        return "rows" if n < width else "features"
 
 
 def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: float) -> np.ndarray:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from ... import arrays, kernels, streams
-from ...fitting.narrower_bandwidth import narrower, scores_of_centres
-from ...kernels import Kernel
-from ...models.centring import stay_sparse
-from ...spectrum.copies import join_copies
-from ...spectrum.kernel_ridge_choice import with_enough_rows
-from ...spectrum.leave_one_out import RidgeChoice, choose_ridge
-from .normal_equations import solve_by_features
+from .. import arrays, kernels, streams
+from ..models.centring import stay_sparse
+from ..solvers.least_squares.normal_equations import solve_by_features
+from ..spectrum.copies import join_copies
+from ..spectrum.kernel_ridge_choice import with_enough_rows
+from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
+from .narrower_bandwidth import narrower, scores_of_centres
+
+
+def with_bandwidth(transformer: Any, bandwidth: float | None) -> Any:
+    """An unfitted copy of a transformer with another bandwidth; None leaves it to the transformer's own rule."""
+    return copy.copy(transformer).set_params(bandwidth=bandwidth)
 
 
 def choose_on_features(
-    make: Callable[[float | None], Any],
+    transformer: Any,
     X: Any,
     targets: np.ndarray,
     weights: np.ndarray | None,
@@ -29,10 +33,10 @@ def choose_on_features(
     *,
     searches: bool,
     ridge: float | None,
-    kernel_of: Callable[[float], Kernel] | None = None,
     n_features: int = 0,
-    budget: int = 0,
+    of_landmarks: bool = False,
     of_classes: bool = False,
+    budget: int = 0,
 ) -> RidgeChoice | None:
     """The bandwidth and λ of ridge regression on features with the smallest leave-one-out error on some training rows.
 
@@ -41,8 +45,8 @@ def choose_on_features(
 
     Parameters
     ----------
-    make : callable
-        Returns an unfitted transformer with a given bandwidth; for None with the bandwidth that its own rule finds.
+    transformer : FeatureMapTransformer
+        Unfitted.
     X : array or CSR matrix, shape (n, d)
     targets : ndarray, shape (n, c)
         As they are fitted.
@@ -53,14 +57,14 @@ def choose_on_features(
         Whether the bandwidth is to be chosen, where the features have one.
     ridge : float, optional
         λ, where it is given.
-    kernel_of : callable, optional
-        The kernel of a bandwidth, where the features are those of Nyström's method or others that centres stand for.
     n_features : int
         How many features of a kernel the model has; a narrower bandwidth is then looked for as in `narrower`. Or 0.
+    of_landmarks : bool
+        Whether the features are kernel values with points, for which centers stand in that search.
+    of_classes : bool
+        Whether targets are codes of classes.
     budget : int
         Bytes for that.
-    of_classes : bool
-        Whether targets are codes of classes, for that.
 
     Returns
     -------
@@ -72,6 +76,9 @@ def choose_on_features(
         return None
     n = X.shape[0]
     order = streams.permutation(seed, "rows to choose with", 0, n)
+
+    def made(width: float | None) -> Any:
+        return with_bandwidth(transformer, width) if searches else copy.copy(transformer)
 
     def first_rows(m: int) -> tuple[arrays.Array, np.ndarray, np.ndarray | None]:
         rows = order[:m]
@@ -89,10 +96,10 @@ def choose_on_features(
         points = points.rows if arrays.is_sparse(points) else points
 
         def matrix_of(width: float | None) -> np.ndarray:
-            H = make(width).fit(points).transform(points).astype(np.float64)
+            H = made(width).fit(points).transform(points).astype(np.float64)
             return (H @ H.T).toarray() if scipy.sparse.issparse(H) else H @ H.T
 
-        median = make(None).fit(points).effective_params_.get("bandwidth") if searches else None
+        median = made(None).fit(points).effective_params_.get("bandwidth") if searches else None
         choice = choose_ridge(matrix_of, joined.targets, median=median, regularisation=ridge, weights=joined.weights)
         return choice if median is not None else replace(choice, bandwidth=None, bandwidths={})
 
@@ -102,15 +109,19 @@ def choose_on_features(
         return kernels.augmented(points if arrays.is_sparse(points) else points - points.mean(axis=0)), *of_rows
 
     choice = with_enough_rows(n, chosen)
-    if choice is None or choice.bandwidth is None or not n_features:
+    known = transformer.get_params()
+    if choice is None or choice.bandwidth is None or not n_features or "kernel" not in known:
         return choice
-    centres, sizes = kernel_of is not None, (*X.shape, budget, n_features)
-    scores_of = functools.partial(*((scores_of_centres, kernel_of) if centres else (_scores_of_features, make)))
-    return narrower(choice, scores_of, augmented, *sizes, of_classes=of_classes, falls_on=centres)
+    scores_of: Any = functools.partial(_scores_of_features, transformer)
+    if of_landmarks:
+        name, _, parameters = kernels.translated(known["kernel"], None, known.get("kernel_params"))
+        scores_of = functools.partial(scores_of_centres, lambda width: kernels.make(name, width, **parameters))
+    sizes = *X.shape, budget, n_features
+    return narrower(choice, scores_of, augmented, *sizes, of_classes=of_classes, falls_on=of_landmarks)
 
 
 def _scores_of_features(
-    make: Callable[[float | None], Any],
+    transformer: Any,
     bandwidth: float,
     points: np.ndarray,
     targets: np.ndarray,
@@ -121,6 +132,6 @@ def _scores_of_features(
     """Outputs at the last points of ridge regression on features, fitted to the targets of the first ones."""
     n, points = len(targets), points[:, :-2].astype(np.float32)
     points = points.rows if arrays.is_sparse(points) else points
-    features = make(bandwidth).set_params(n_features=n_features).fit(points).transform(points)
+    features = with_bandwidth(transformer, bandwidth).set_params(n_features=n_features).fit(points).transform(points)
     root = 1.0 if weights is None else np.sqrt(weights).astype(np.float32)
     return features[n:] @ solve_by_features(iter([(root * features[:n], root * targets)]), ridge)

@@ -1,21 +1,14 @@
-"""Ridge regression on explicit features by block coordinate descent, which holds one block of columns at a time."""
+"""The features of a fitted transformer in blocks of columns, for solvers that take one block at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ... import arrays, training
-from ...errors import ShallowsError
-from ...fitting.user_warnings import warn_user
-from ...solvers.least_squares.feature_block_descent import FeatureBlockDescent, FeatureBlockProblem
-from ...solvers.solver_parameters import count
-from .feature_least_squares import FeatureSolver
-
-BLOCK_SIZE = 2048
-"""Features of a block where the user names no number."""
+from .. import arrays
+from ..errors import ShallowsError
 
 STRIP_NUMBERS = 2**22
 """Numbers of features of a strip."""
@@ -73,50 +66,3 @@ class MadeColumns:
             for _, x, _ in one._centring.new_points(self._X[rows], device, one._dtype):
                 parts.append(np.hstack([arrays.to_numpy(blocks.block(x, b)) for b in self._parts[k]]))
         return np.vstack(parts)
-
-
-def solve_by_blocks(
-    model: Any,
-    X: Any,
-    targets: np.ndarray,
-    root: np.ndarray | None,
-    ridge: float,
-    observers: Sequence[training.Observer],
-    block_size: int | None,
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Coefficients of a fitted transformer's features, shape (n_features, c), and what to tell of them.
-
-    Raises
-    ------
-    ShallowsError
-        Features whose rows are sparse, or that are made all at once and for which there is no room.
-    """
-    if model.transformer_._blocks.is_sparse:
-        raise ShallowsError("Block coordinate descent takes features with dense rows: take solver='direct' for these.")
-    budget = model._working_budget(arrays.Device("cpu"))
-    columns = MadeColumns(model.transformer_, X, root, block_size or BLOCK_SIZE, budget)
-    widest = max(span.stop - span.start for span in columns.spans)
-    problem = FeatureBlockProblem(
-        columns,
-        targets if root is None else root[:, None] * targets,
-        ridge,
-        most_factors=budget // 4 // (8 * widest * widest),
-    )
-    tol, max_iterations = model._limits()
-    run = training.train(
-        FeatureBlockDescent(tol, model._seed()),
-        problem,
-        training.OwnRows(1, n_batches=len(columns.spans)),
-        training.Stopping(max_iterations),
-        observers=[*model._progress_observers(), *observers],
-    )
-    model.n_iter_ = max(run.epoch, 1)
-    if not run.state.exhausted:
-        warn_user(
-            f"After max_iterations={max_iterations} the gradient is {run.state.gap:.1e} of that of zero, above "
-            f"tol={tol:g}; more iterations, larger blocks (block_size) or a larger regularisation would help.",
-        )
-    return run.state.coefficients, {"n_blocks": len(columns.spans), "relative_gradient": run.state.gap}
-
-
-BLOCKS = FeatureSolver(1e-4, 100, solve_by_blocks, {"block_size": count()})

@@ -1,0 +1,226 @@
+"""The fit of ridge regression on the features of any transformer."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .. import arrays, training
+from ..errors import ShallowsError
+from ..models.centring import refuse_wide
+from ..models.functions import TransformedFunction
+from ..solvers.least_squares import normal_equations
+from ..solvers.least_squares.feature_block_descent import BLOCK_SIZE, FeatureBlockDescent, FeatureBlockProblem
+from ..solvers.least_squares.normal_equations import Direct
+from ..spectrum import principal_components
+from ..spectrum.principal_components import Components
+from . import leave_one_out_choice
+from .feature_choice import choose_on_features, with_bandwidth
+from .feature_columns import MadeColumns
+from .feature_rows import FittedOnFeatures, blocks_of_rows, check_room_of_system
+from .machine import Options
+from .parameter_checks import is_whole
+from .phases import Phases
+from .rows import TrainingSet
+from .square_targets import SquareClassTargets, SquareValueTargets
+from .user_warnings import warn_user
+
+FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
+"""So many features times √n, and the most: beyond 62,500 rows the time of a fit grows like n."""
+
+
+def fit_feature_ridge(
+    rows: TrainingSet,
+    *,
+    of_classes: bool,
+    transformer: Any,
+    kernel: Any,
+    bandwidth: Any,
+    kernel_params: Mapping[str, Any] | None,
+    searches: bool,
+    grows: bool,
+    of_landmarks: bool,
+    n_components: int | str | None,
+    regularisation: float | None,
+    solver: Direct | FeatureBlockDescent,
+    fit_intercept: bool,
+    class_weight: Any,
+    seed: int,
+    options: Options,
+    observers: Sequence[training.Observer],
+    name: str,
+) -> FittedOnFeatures:
+    """Fit to checked rows.
+
+    Parameters
+    ----------
+    transformer : FeatureMapTransformer
+        Unfitted, with the seed.
+    kernel, bandwidth, kernel_params
+        As the user gave them; None where the transformer has no kernel, or is the user's own.
+    searches : bool
+        Whether the bandwidth is left to the training data.
+    grows : bool
+        Whether the number of features is left to the number of rows.
+    of_landmarks : bool
+        Whether the features are kernel values with points.
+    regularisation : float, optional
+        λ; None leaves it to the training data.
+    """
+    phases, budget = Phases(), options.budget(arrays.Device("cpu"))
+    if of_classes:
+        targets: Any = SquareClassTargets.of(
+            rows.y, rows.weights, class_weight=class_weight, fit_intercept=fit_intercept
+        )
+    else:
+        targets = SquareValueTargets.about_mean(rows.y, rows.weights)
+    codes = targets.encode(rows.y)
+    components = choose_components(
+        n_components, rows, codes, kernel, bandwidth, kernel_params, seed, budget, searches=searches
+    )
+    X = rows.X if components is None else components(rows.X)
+    grown = with_more_features(transformer, len(rows.rows)) if grows else transformer
+    choice = choose_on_features(
+        transformer,
+        X,
+        codes,
+        rows.weights,
+        seed,
+        searches=searches,
+        ridge=regularisation,
+        n_features=grown.get_params().get("n_features", 0) if searches else 0,
+        of_landmarks=of_landmarks,
+        of_classes=of_classes and not targets.several,
+        budget=budget,
+    )
+    transformer = (with_bandwidth(grown, choice and choice.bandwidth) if searches else grown).fit(X)
+    phases.end("features")
+
+    ridge, root = regularisation or (1.0 if choice is None else choice.regularisation), None
+    if rows.weights is not None:
+        largest = float(rows.weights.max())
+        ridge, root = ridge / largest, np.sqrt(rows.weights / largest)
+    if isinstance(solver, Direct):
+        coefficients, n_iter, told = solve_directly(solver, transformer, X, codes, root, ridge, options)
+    else:
+        watching = [*([training.Progress(name)] if options.verbose else []), *observers]
+        coefficients, n_iter, told = solve_in_blocks(
+            solver, transformer, X, codes, root, ridge, seed, options, watching
+        )
+    check_finite(coefficients)
+    phases.end("training")
+    report = {
+        **transformer.effective_params_,
+        "n_components": None if components is None else components.directions.shape[1],
+        "ridge": ridge,
+        **told,
+        **leave_one_out_choice.report(choice),
+    }
+    model = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T), components)
+    return FittedOnFeatures(model, targets, n_iter, report, phases.seconds)
+
+
+def choose_components(
+    wanted: int | str | None,
+    rows: TrainingSet,
+    codes: np.ndarray,
+    kernel: Any,
+    bandwidth: Any,
+    kernel_params: Mapping[str, Any] | None,
+    seed: int,
+    budget: int,
+    *,
+    searches: bool,
+) -> Components | None:
+    """Principal components to take in place of the inputs."""
+    if is_whole(wanted):
+        refuse_wide(rows.X)
+    if kernel is not None:
+        leave_one_out_choice.warn_of_all_inputs(wanted, kernel, bandwidth, kernel_params, rows.X, budget)
+    return principal_components.components_for(
+        wanted, kernel if searches else None, kernel_params, rows.X, codes, rows.weights, seed, budget
+    )
+
+
+def with_more_features(transformer: Any, n: int) -> Any:
+    """An unfitted copy of a transformer with as many features as n rows are worth, at least its own number."""
+    least = transformer.get_params()["n_features"]
+    wanted = max(least, min(MOST_FEATURES, int(FEATURES_PER_ROOT * math.sqrt(n))))
+    return copy.copy(transformer).set_params(n_features=wanted)
+
+
+def solve_directly(
+    solver: Direct,
+    transformer: Any,
+    X: Any,
+    codes: np.ndarray,
+    root: np.ndarray | None,
+    ridge: float,
+    options: Options,
+) -> tuple[np.ndarray, int, dict[str, Any]]:
+    """The coefficients of a fitted transformer's features, shape (D, c), the iterations, and what to tell of them.
+
+    ``root``: square roots of the weights, of which the largest is one.
+    """
+    n, width = X.shape[0], transformer._n_features_out
+    if transformer._blocks.is_sparse:
+        H = transformer.transform(X)
+        H = H if root is None else scipy.sparse.diags_array(root) @ H
+        T = codes if root is None else root[:, None] * codes
+        coefficients, n_iter = normal_equations.solve_sparse(H, T, ridge, float(solver.tol), int(solver.max_iterations))
+        return coefficients, n_iter, {"form": "rows" if n <= normal_equations.DIRECT_ROWS else "conjugate gradients"}
+    form = solver.form_for(n, width)
+    check_room_of_system(width if form == "features" else n, form, options.budget(arrays.Device("cpu")))
+    blocks = blocks_of_rows(transformer, X, codes, root)
+    if form == "features":
+        return normal_equations.solve_by_features(blocks, ridge), 1, {"form": form}
+    H, T = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return normal_equations.solve_by_rows(H, T, ridge), 1, {"form": form}
+
+
+def solve_in_blocks(
+    solver: FeatureBlockDescent,
+    transformer: Any,
+    X: Any,
+    codes: np.ndarray,
+    root: np.ndarray | None,
+    ridge: float,
+    seed: int,
+    options: Options,
+    observers: Sequence[training.Observer],
+) -> tuple[np.ndarray, int, dict[str, Any]]:
+    """The same with one block of columns of the features at a time.
+
+    Raises
+    ------
+    ShallowsError
+        Features whose rows are sparse, or that are made all at once and for which there is no room.
+    """
+    if transformer._blocks.is_sparse:
+        raise ShallowsError("Block coordinate descent takes features with dense rows: take solver='direct' for these.")
+    budget = options.budget(arrays.Device("cpu"))
+    columns = MadeColumns(transformer, X, root, solver.block_size or BLOCK_SIZE, budget)
+    widest = max(span.stop - span.start for span in columns.spans)
+    most_factors = budget // 4 // (8 * widest * widest)
+    problem = FeatureBlockProblem(columns, codes if root is None else root[:, None] * codes, ridge, most_factors)
+    n_blocks, most = len(columns.spans), int(solver.max_iterations)
+    batches, stopping = training.OwnRows(1, n_batches=n_blocks), training.Stopping(most)
+    run = training.train(solver.build(seed), problem, batches, stopping, observers=observers)
+    if not run.state.exhausted:
+        warn_user(
+            f"After max_iterations={most} the gradient is {run.state.gap:.1e} of that of zero, above "
+            f"tol={float(solver.tol):g}; more iterations, larger blocks (block_size) or a larger regularisation would "
+            "help.",
+        )
+    return run.state.coefficients, max(run.epoch, 1), {"n_blocks": n_blocks, "relative_gradient": run.state.gap}
+
+
+def check_finite(coefficients: np.ndarray) -> None:
+    """Refuse coefficients that are not numbers."""
+    if not np.isfinite(coefficients).all():
+        raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")
