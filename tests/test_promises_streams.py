@@ -43,7 +43,7 @@ def set_first_rows(monkeypatch, n):
 def short_beginnings(monkeypatch):
     """So few rows, and features of the first solution, are enough to begin with."""
     set_first_rows(monkeypatch, 80)
-    for name in ("estimators.components.two_view_estimator", "fitting.component_plan"):
+    for name in ("fitting.two_views", "fitting.component_plan"):
         monkeypatch.setattr(f"shallows.{name}.START_WIDTH", 128)
     monkeypatch.setattr("shallows.estimators.streaming.first_rows.OTHER_CLASSES", 10)
 

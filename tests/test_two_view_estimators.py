@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from component_example import sine_squared
 from shallows import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression
 from shallows.errors import ShallowsError
-from shallows.solvers.components.kernel_cca import DoublyStochasticCCA
+from shallows.solvers.components.kernel_cca import DoublyStochasticCCAStepper
 from shallows.training import Curve
 
 PAIRS = [DoublyStochasticKernelSVD, DoublyStochasticKernelCCA]
@@ -83,15 +83,14 @@ def test_the_printed_rule_of_kernel_cca_goes_the_same_way_more_slowly():
 
 
 @pytest.mark.parametrize("Estimator", [DoublyStochasticKernelCCA, KernelSlicedInverseRegression])
-def test_the_printed_rule_is_algorithm_4_without_a_guard(Estimator, monkeypatch):
+def test_the_printed_rule_is_algorithm_4_without_a_guard(Estimator):
     # That the steps of this solver are those of the algorithm is shown in test_two_view_solvers.
     x, y = two_views(500)
     options = {"method": "printed", "ridge": 0.0, "step_size": 3.0, "decrease": 0.001, "n_iter": 4, "block_size": 8}
-    plan, plans = Estimator._plan, []
-    monkeypatch.setattr(Estimator, "_plan", lambda *given: plans.append(plan(*given)) or plans[-1])
-    brief(Estimator, **options, max_features=16).fit(x, y)
-    solver, _ = plans[0]
-    assert solver == DoublyStochasticCCA(3.0, 0.001, 0.0, newton=False, guarded=False, max_blocks=2, seed=0)
+    model = brief(Estimator, **options, max_features=16).fit(x, y)
+    assert model._solver == DoublyStochasticCCAStepper(
+        3.0, 0.001, 0.0, newton=False, guarded=False, max_blocks=2, seed=0
+    )
     with pytest.raises(ShallowsError, match=r"no value of method 'plain'. Did you mean 'printed'"):
         brief(Estimator, method="plain").fit(x, y)
 

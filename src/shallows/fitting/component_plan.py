@@ -12,19 +12,20 @@ from .. import arrays, kernels, streams, training
 from ..errors import DivergenceError
 from ..features.fourier import FourierFeatures
 from ..models.centring import Centring
-from ..models.kernel_checks import check_scale
+from ..models.kernel_checks import check_precision, check_scale
+from .machine import Options
 
 SAMPLE = 2000
 """Points that the start is computed from, and the bandwidth from a thousand of them."""
+
+LEAST_MEMORY = 2**26
+"""Bytes that the smallest fit takes."""
 
 MOMENT_ROWS = 20_000
 """Training points from which the moments of the fitted functions are computed after the last step."""
 
 START_WIDTH = 2048
 """Most columns of the features that the start is computed in."""
-
-FIRST_STEP = 0.5
-"""η₁ of the scaled rules: half of a step that would replace the functions altogether."""
 
 MOST_FREQUENCIES = 16384
 """Budget of random frequencies where the user sets none."""
@@ -42,6 +43,34 @@ class View:
         """Points as the features take them, shape (len(rows), d)."""
         found = self.centring.training_points(X, rows, device, dtype)[:, :-2]
         return found if device.kind == "cpu" else arrays.contiguous(found)
+
+
+@dataclass(frozen=True)
+class FittedComponents:
+    """What a fit of components over streamed random features leaves.
+
+    Attributes
+    ----------
+    views : tuple of View
+        One for each view of the examples.
+    stepper, problem, state
+        With which a stream goes on; the problem has no training set.
+    batch_size : int
+    run : Run
+    report : dict
+        What was chosen where a parameter left it open.
+    seconds : dict
+        Of each phase.
+    """
+
+    views: tuple[View, ...]
+    stepper: Any
+    problem: Any
+    state: Any
+    batch_size: int
+    run: training.Run
+    report: dict[str, Any]
+    seconds: dict[str, float]
 
 
 def view_of(
@@ -78,6 +107,69 @@ def view_of(
     F = block_size or min(default_block_size(n, d, orthogonal), max_features or MOST_FREQUENCIES)
     features = FourierFeatures(made, d, F, seed, orthogonal=orthogonal, cache_bytes=cache_bytes)
     return View(centring, features, sample)
+
+
+def precision(options: Options) -> np.dtype:
+    """The dtype of a fit; sines and cosines of float32 are many times faster."""
+    return np.dtype("float32" if options.dtype == "auto" else options.dtype)
+
+
+def look_at(
+    arrays_of_views: tuple[Any, ...],
+    kernels_of_views: tuple[tuple[Any, float | None, Any], ...],
+    *,
+    block_size: int | None,
+    max_features: int | None,
+    orthogonal: bool | None,
+    seed: int,
+    dtype: np.dtype,
+    budget: int,
+) -> tuple[View, ...]:
+    """Look at the data of all views, and check that they can be told apart in a precision and that a block has room.
+
+    ``kernels_of_views`` has kernel, bandwidth and further parameters for each.
+    """
+    n, n_views, views = arrays_of_views[0].shape[0], len(arrays_of_views), []
+    for place, (X, choice) in enumerate(zip(arrays_of_views, kernels_of_views, strict=True)):
+        view = view_of(
+            X,
+            *choice,
+            block_size=block_size,
+            max_features=max_features,
+            n=n,
+            orthogonal=orthogonal,
+            # Views have streams of their own, since they need not share dimension or kernel.
+            seed=seed + place,
+            cache_bytes=working_room(arrays_of_views, dtype, budget) // (2 * n_views),
+        )
+        views.append(view)
+    for view in views:
+        check_precision(view.sample, dtype)
+        width, n_rows = view.features.width, len(view.sample)
+        arrays.check_room(
+            f"A block of {view.features.block_size:,} frequencies takes",
+            # The start is computed from features of the sample, with two views in their covariances too.
+            8 * width * (n_rows + view.sample.shape[1] + (6 * width if n_views > 1 else 0)),
+            budget,
+            "Take a smaller block_size, or give more memory.",
+        )
+    return tuple(views)
+
+
+def working_room(arrays_of_views: tuple[Any, ...], dtype: np.dtype, budget: int) -> int:
+    """Bytes of a budget that the points leave for features and frequencies."""
+    held = arrays_of_views[0].shape[0] * sum(X.shape[1] for X in arrays_of_views) * dtype.itemsize
+    return max(2**24, (budget - held) // 2)
+
+
+def bytes_of_a_step(arrays_of_views: tuple[Any, ...], dtype: np.dtype, budget: int, device: arrays.Device) -> int:
+    """Bytes for features and frequencies in the course of a step."""
+    return min(working_room(arrays_of_views, dtype, budget) // 4, 2**28 if device.kind == "cpu" else 2**32)
+
+
+def most_blocks(max_features: int | None, n: int, block_size: int) -> int:
+    """The budget of blocks."""
+    return max(1, (max_features or default_max_features(n)) // block_size)
 
 
 def default_block_size(n: int, d: int, orthogonal: bool) -> int:
@@ -132,18 +224,16 @@ def check_finite(state: Any, step_size: float | None) -> None:
         )
 
 
-def steps_of(estimator: Any, eigenvalues: np.ndarray, *, scaled: bool) -> tuple[float, float]:
-    """η₁ and ρ of a rule whose steps are divided by the eigenvalues or not, where the user sets none.
-
-    ρ is such that steps tend to c/t, with c twice the inverse of the relative gap 1 − λ_{k+1}/λ_k. With c = 1/gap the
-    error falls as fast as 1/t allows, and below half of that not as 1/t at all; twice as much costs a third and is safe
-    where the gap is overestimated.
-    """
-    k = estimator.n_components
-    step = estimator.step_size or FIRST_STEP / (1.0 if scaled else float(eigenvalues[0]))
-    if estimator.decrease is not None:
-        return float(step), float(estimator.decrease)
-    smallest = float(eigenvalues[k - 1])
-    gap = 1.0 if len(eigenvalues) <= k else 1.0 - float(eigenvalues[k]) / smallest
-    # In units of one over λ_k, in which the scaled rule steps.
-    return float(step), step * (1.0 if scaled else smallest) / min(50.0, max(3.0, 2.0 / max(gap, 1e-6)))
+def report_of(view: View, stepper: Any, batch_size: int) -> dict[str, Any]:
+    """What was chosen for the first view and for the steps."""
+    features = view.features
+    return {
+        "kernel": features.kernel.name,
+        "bandwidth": features.kernel.bandwidth,
+        "block_size": features.block_size,
+        "batch_size": batch_size,
+        "orthogonal": features.orthogonal,
+        "step_size": stepper.step_size,
+        "decrease": stepper.decrease,
+        "max_blocks": stepper.max_blocks,
+    }

@@ -20,16 +20,13 @@ from ..solvers.feature_components.problem import (
     FeaturePCAState,
     sample_components,
 )
-from .component_plan import MOMENT_ROWS, check_finite, even_batch_size, stopping
+from .component_plan import LEAST_MEMORY, MOMENT_ROWS, check_finite, even_batch_size, stopping
 from .machine import Options
 from .phases import Phases
 from .snapshot import ComponentSnapshot
 
 SAMPLE = 2000
 """Rows whose components a training starts from."""
-
-LEAST_MEMORY = 2**26
-"""Bytes that the smallest fit takes."""
 
 
 @dataclass(frozen=True)

@@ -129,3 +129,27 @@ class ComponentSnapshot:
     def coefficient_norm(self) -> float:
         """‖α‖₂ over all features and components."""
         return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
+
+    @property
+    def n_random_features(self) -> int | None:
+        """Frequencies in use, in a view; None where features do not grow."""
+        return getattr(self.model, "n_random_features", None)
+
+
+class TwoViewSnapshot(ComponentSnapshot):
+    """Functions of two views at a state of their solver.
+
+    Attributes
+    ----------
+    coding
+        How the second view becomes numbers, see `shallows.fitting.second_view`.
+    """
+
+    def __init__(self, model: Any, coding: Any, state: Any, epoch: int, device: arrays.Device):
+        super().__init__(model, state, epoch, device)
+        self.coding = coding
+
+    def transform(self, X: Any, Y: Any = None) -> Any:
+        """Values of the functions of the first view, shape (m, k), or of both."""
+        first = super().transform(X)
+        return first if Y is None else (first, self.model.transform_second(self.coding.encode(Y), self._device))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array, Device
 from ..features import Blocks
+from ..features.fourier import FourierFeatures
 from .centring import Centring
 
 
@@ -58,6 +59,102 @@ class FeatureComponents:
             for rows, x, _ in self.centring.new_points(X, device, W.dtype):
                 out[rows] = arrays.to_numpy(blocks.dot(x, on_device)) - shift
         return out
+
+
+@dataclass(frozen=True)
+class ExpansionComponents:
+    """h(x) = (g(x) − μ)T, components of one view over blocks of streamed random features.
+
+    Attributes
+    ----------
+    features : FourierFeatures
+    centring : Centring
+        What is subtracted from points.
+    expansion : GrowingExpansion
+        g, k functions; it may be part of a training at work.
+    mean : ndarray, shape (k,), or None
+        μ; None if functions are not centred.
+    turn : ndarray, shape (k, k)
+        T.
+    budget : int
+        Bytes of features and frequencies at a time.
+    """
+
+    features: FourierFeatures
+    centring: Centring
+    expansion: Any
+    mean: np.ndarray | None
+    turn: np.ndarray
+    budget: int
+
+    @property
+    def dtype(self) -> np.dtype:
+        """That of the coefficients and values."""
+        return np.dtype(self.expansion.buffer.dtype)
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Of the features, turned to the components; shape (n_blocks, width, k)."""
+        return arrays.to_numpy(self.expansion.coefficients) @ self.turn.astype(self.dtype)
+
+    @property
+    def n_random_features(self) -> int:
+        """Frequencies in use."""
+        return self.expansion.n_blocks * self.features.block_size
+
+    def signs(self) -> np.ndarray:
+        """The signs by which the largest coefficient of each component is positive, shape (k,)."""
+        with self.expansion.device.active():
+            coefficients = self.expansion.coefficients
+            return signs_of_columns(coefficients @ arrays.like(self.turn, coefficients, coefficients.dtype))
+
+    def times(self, signs: np.ndarray) -> ExpansionComponents:
+        """The components with other signs."""
+        return replace(self, turn=self.turn * signs)
+
+    def transform(self, X: Any, device: Device) -> np.ndarray:
+        """H at checked points, shape (m, k); the coefficients must be on the device."""
+        values = np.empty((X.shape[0], self.turn.shape[0]), dtype=self.dtype)
+        with device.active():
+            for rows, x, _ in self.centring.new_points(X, device, self.dtype):
+                values[rows] = arrays.to_numpy(self.expansion.evaluate(self.features, x, self.budget))
+        if self.mean is not None:
+            values = values - self.mean.astype(self.dtype)
+        return values @ self.turn.astype(self.dtype)
+
+
+@dataclass(frozen=True)
+class TwoViewComponents:
+    """Pairs of functions of two views of the same examples.
+
+    Attributes
+    ----------
+    first, second : ExpansionComponents
+    strengths : ndarray, shape (k,)
+        Singular values or correlations of the pairs.
+    """
+
+    first: ExpansionComponents
+    second: ExpansionComponents
+    strengths: np.ndarray
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Of the functions of the first view."""
+        return self.first.coefficients
+
+    @property
+    def n_random_features(self) -> int:
+        """Frequencies in use, in a view."""
+        return self.first.n_random_features
+
+    def transform(self, X: Any, device: Device) -> np.ndarray:
+        """Values of the functions of the first view, shape (m, k)."""
+        return self.first.transform(X, device)
+
+    def transform_second(self, Y: Any, device: Device) -> np.ndarray:
+        """Values of the functions of the second view, shape (m, k), for points as it is coded."""
+        return self.second.transform(Y, device)
 
 
 def signs_of_columns(columns: Array) -> np.ndarray:

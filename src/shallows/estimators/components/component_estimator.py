@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,38 +10,25 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, kernels, training
-from ...fitting import component_plan
-from ...fitting.component_plan import View
+from ...fitting.component_plan import FittedComponents
 from ...fitting.parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
-from ...fitting.rows import TrainingSet
-from ...models.component_functions import signs_of_columns
-from ...models.kernel_checks import check_precision, check_scores
+from ...models.kernel_checks import check_scores
 from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
 from ..array_inputs import follows_input
 from ..constructors import stores_parameters
-from ..snapshot import ComponentSnapshot
 from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
 from ..streaming.stream_batches import Batch, batches_of, is_array
-from ..streaming.streamed_fit import StreamableFit, StreamedFit
+from ..streaming.streamed_fit import StreamedFit
 
 SLICE = 2048
 """Rows of the slices that the arrays of a stream are first cut into."""
-
-
-@dataclasses.dataclass
-class ComponentFit(StreamableFit):
-    """The fit of components; ``data`` has the points of the first of the ``views``."""
-
-    views: Batch = ()
 
 
 class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamedFit):
     """Base of the estimators of components: their common parameters and the work."""
 
     _takes_targets = False
-    _least_memory = 2**26
-    _views: tuple[View, ...]
 
     @stores_parameters
     def __init__(
@@ -73,24 +59,20 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         """Check the arrays of the views; ``first`` is False for further data of a model, ``least`` are its rows."""
         raise NotImplementedError
 
-    def _coded_views(self, *views: Any, first: bool) -> Batch:
-        """Checked views as numbers; ``first`` where the coding follows from them."""
-        return views
-
-    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
-        """Choose solver and problem from `_views`, and set ``batch_size_`` and ``effective_params_``."""
+    def _learn(
+        self,
+        views: Batch,
+        seed: int,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> training.Run:
+        """Fit the model to checked views."""
         raise NotImplementedError
 
-    def _on_points(self, problem: Any, points: list[Any]) -> Any:
-        """The problem on a set of points, one array a view."""
-        return dataclasses.replace(problem, points=points[0])
-
-    def _functions(self, state: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
-        """Expansion, means and the matrix (k, k) that turns it into the functions asked for, of each view."""
+    def _model_at(self, state: Any) -> Any:
+        """The functions at a state of the solver, see `shallows.models.component_functions`."""
         raise NotImplementedError
-
-    def _set_model_attributes(self, state: Any) -> None:
-        """Set what the estimator shows of a state."""
 
     # -------------------------------------------------------------------------------- what users call
 
@@ -201,15 +183,19 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         -------
         ndarray, shape (n_samples, n_components)
         """
-        return self._project_new(X)[0]
+        X, device = self._validated(X), arrays.resolve_device(self.device)
+        state = self._state_on(device)
+        values = self._model_at(state).transform(X, device)
+        if state.is_finite():
+            check_scores(values, X)
+        return values
 
     @property
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the features of the first view, shape (n_blocks, width, n_components)."""
         if not hasattr(self, "_state"):
             raise AttributeError("dual_coef_ is there after fit.")
-        expansion, _, turn = self._oriented_functions(self._state)[0]
-        return arrays.to_numpy(expansion.coefficients) @ turn.astype(self._dtype)
+        return self._model_at(self._state).coefficients
 
     # ------------------------------------------------------------------------------------- the fit
 
@@ -230,111 +216,19 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
         check_not_negative(self, "decrease", "ridge")
 
-    def _initialise(self, fit: ComponentFit) -> None:
-        """Choose centring, kernels, features and solver from the training data."""
-        views, n, seed, budget, device = fit.views, fit.n, fit.seed, fit.budget, fit.device
-        self._dtype = fit.dtype
-        held = n * sum(X.shape[1] for X in views) * self._dtype.itemsize
-        room = max(2**24, (budget - held) // 2)
-        self._views = tuple(
-            component_plan.view_of(
-                X,
-                *choice,
-                block_size=self.block_size or self._default_block_size(views),
-                max_features=self.max_features,
-                n=n,
-                orthogonal=self.orthogonal,
-                # Views have streams of their own, since they need not share dimension or kernel.
-                seed=seed + place,
-                cache_bytes=room // (2 * len(views)),
-            )
-            for place, (X, choice) in enumerate(zip(views, self._view_kernels(), strict=True))
-        )
-        for view in self._views:
-            check_precision(view.sample, self._dtype)
-            width, n_rows = view.features.width, len(view.sample)
-            arrays.check_room(
-                f"A block of {view.features.block_size:,} frequencies takes",
-                # The start is computed from features of the sample, with two views in their covariances too.
-                8 * width * (n_rows + view.sample.shape[1] + (6 * width if len(views) > 1 else 0)),
-                budget,
-                "Take a smaller block_size, or give more memory.",
-            )
-        at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
-        features = self._views[0].features
-        self.block_size_ = features.block_size
-        self.bandwidth_, self._seed_ = features.kernel.bandwidth, seed
-        self._solver, self._problem = self._plan(n, seed, at_once, device)
-        self.effective_params_ |= {
-            "kernel": features.kernel.name,
-            "bandwidth": self.bandwidth_,
-            "block_size": self.block_size_,
-            "batch_size": self.batch_size_,
-            "orthogonal": features.orthogonal,
-            "step_size": self._solver.step_size,
-            "decrease": self._solver.decrease,
-            "max_blocks": self._solver.max_blocks,
-            **fit.report(),
-        }
+    def _step_parameters(self) -> dict[str, Any]:
+        """What settings of solvers are told of the steps."""
+        names = ("step_size", "decrease", "batch_size", "n_iter", "max_epochs")
+        return {name: getattr(self, name) for name in names}
 
-    def _forget_start(self) -> None:
-        """Drop what a training begins with, and the points that it was computed from."""
-        names = {one.name for one in dataclasses.fields(self._problem)} & {"start", "start_moment", "second_start"}
-        self._problem = dataclasses.replace(self._problem, **dict.fromkeys(names))
-        self._views = tuple(dataclasses.replace(view, sample=None) for view in self._views)
-
-    def _default_block_size(self, views: tuple[Any, ...]) -> int | None:
-        """The frequencies of a block where the user sets none; None is the plan's."""
-        return None
-
-    def _batch_size(self, n: int, default: int) -> int:
-        """The rows of a step on n rows."""
-        return component_plan.even_batch_size(n, self.batch_size, default)
-
-    def _max_blocks(self, n: int) -> int:
-        """The budget of blocks."""
-        return max(1, (self.max_features or component_plan.default_max_features(n)) // self.block_size_)
-
-    def _learn(
-        self,
-        views: Batch,
-        seed: int,
-        max_seconds: float | None,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> training.Run:
-        """Fit the model to checked views."""
-        fit = self._fit_of(views, seed, max_seconds=max_seconds, observers=observers, checkpoint=checkpoint)
-        return self._run(fit)  # type: ignore[return-value]
-
-    def _fit_of(self, views: Batch, seed: int, **options: Any) -> ComponentFit:
-        data = TrainingSet(views[0], None, None, np.arange(views[0].shape[0]))
-        return ComponentFit(data, seed, self._fit_device(), views=views, **options)
-
-    def _targets_of(self, fit: ComponentFit) -> None:
-        return None
-
-    def _precision(self, fit: ComponentFit) -> str:
-        return "float32"
-
-    def _prepare(self, fit: ComponentFit) -> None:
-        fit.views = self._coded_views(*fit.views, first=True)
-        self._initialise(fit)
-        fit.order = self._order_of(fit)
-        points = [
-            view.points(X, fit.order, fit.device, fit.dtype) for view, X in zip(self._views, fit.views, strict=True)
-        ]
-        fit.points, fit.problem, fit.solver = points[0], self._on_points(self._problem, points), self._solver
-
-    def _build(self, fit: ComponentFit) -> None:
-        fit.end_phase("preparation")
-
-    def _default_steps(self, n: int, n_batches: int) -> int:
-        return max(200, 3 * n_batches)
-
-    def _keep_model(self, fit: ComponentFit, run: training.Run) -> None:
-        super()._keep_model(fit, run)
-        self._forget_start()
+    def _store(self, found: FittedComponents, seed: int, chosen: dict[str, Any]) -> None:
+        """Set the fitted attributes."""
+        features = found.views[0].features
+        self._views, self._dtype, self._seed_ = found.views, np.dtype(found.report["precision"]), seed
+        self._solver, self._problem, self._state = found.stepper, found.problem, found.state
+        self.batch_size_, self.block_size_ = found.batch_size, features.block_size
+        self.bandwidth_, self.effective_params_ = features.kernel.bandwidth, chosen | found.report
+        self._set_fitted_attributes(found.run, found.seconds, found.run.seconds + found.seconds["evaluation"])
 
     # ---------------------------------------------------------------------------------------- streams
 
@@ -355,20 +249,14 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         return self._learn_stream(source, n_iter, max_seconds, observers, checkpoint, last_good)
 
     def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
-        batch = self._validated_views(*batch, first=first, least=1)
-        if hasattr(self, "_state"):
-            self._coded_views(*batch, first=False)
-        return batch
+        return self._validated_views(*batch, first=first, least=1)
 
     def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
         return self._learn(rows, seed, max_seconds)
 
     def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
         numbers = np.arange(rows[0].shape[0])
-        points = [
-            view.points(X, numbers, device, self._dtype)
-            for view, X in zip(self._views, self._coded_views(*rows, first=False), strict=True)
-        ]
+        points = [view.points(X, numbers, device, self._dtype) for view, X in zip(self._views, rows, strict=True)]
         return Examples(points[0], second_view=points[1] if len(points) > 1 else None)
 
     def _rows_of_step(self) -> int:
@@ -377,60 +265,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
     def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
         super()._set_fitted_attributes(run, timings, spent)
         self.n_revisits_ = run.state.n_revisits
-        self._set_model_attributes(run.state)
-
-    # ---------------------------------------------------------------------------------- the functions
-
-    def _values(self, X: Any, place: int, expansion: Any, device: arrays.Device) -> np.ndarray:
-        """Values of an expansion on checked points of a view, shape (m, k)."""
-        view = self._views[place]
-        out = np.empty((X.shape[0], expansion.buffer.shape[2]), dtype=self._dtype)
-        with device.active():
-            for rows, x, _ in view.centring.new_points(X, device, self._dtype):
-                out[rows] = arrays.to_numpy(expansion.evaluate(view.features, x, self._problem.budget))
-        return out
-
-    def _oriented_functions(self, state: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
-        """`_functions`, with the signs by which the largest coefficient of the first view's functions is positive.
-
-        The signs of eigenvectors are arbitrary, and differ between data types and between versions of LAPACK.
-        """
-        functions = self._functions(state)
-        expansion, _, turn = functions[0]
-        with expansion.device.active():
-            coefficients = expansion.coefficients
-            signs = signs_of_columns(coefficients @ arrays.like(turn, coefficients, coefficients.dtype))
-        return [(expansion, mean, turn * signs) for expansion, mean, turn in functions]
-
-    def _project(self, views: Sequence[Any], state: Any, device: arrays.Device) -> list[np.ndarray]:
-        """Values of the functions of the first view, or of each, at checked points."""
-        found = []
-        for place, (X, (expansion, mean, turn)) in enumerate(zip(views, self._oriented_functions(state), strict=False)):
-            values = self._values(X, place, expansion, device)
-            if self._problem.centred:
-                values = values - mean.astype(self._dtype)
-            found.append(values @ turn.astype(self._dtype))
-        return found
-
-    def _project_new(self, X: Any, Y: Any = None) -> list[np.ndarray]:
-        """Values of the functions of the first view, or of both, for new points."""
-        views = [self._validated(X)]
-        if Y is not None:
-            views.append(self._second_view(Y))
-            if len(views[1]) != views[0].shape[0]:
-                raise ValueError(
-                    f"The two views have {views[0].shape[0]} and {len(views[1])} rows; each row is one example."
-                )
-        device = arrays.resolve_device(self.device)
-        state = self._state_on(device)
-        found = self._project(views, state, device)
-        if state.is_finite():
-            for values, view in zip(found, views, strict=True):
-                check_scores(values, view)
-        return found
-
-    def _make_snapshot(self, state: Any, epoch: int) -> ExpansionSnapshot:
-        return ExpansionSnapshot(self, state, epoch)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -442,18 +276,3 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
     def _n_features_out(self) -> int:
         check_is_fitted(self)
         return self._problem.n_components
-
-
-class ExpansionSnapshot(ComponentSnapshot):
-    """A model of components in the middle of its training."""
-
-    @property
-    def n_random_features(self) -> int:
-        """Frequencies in use, in a view."""
-        return self.state.n_blocks * self.estimator.block_size_
-
-    def transform(self, X: Any, Y: Any = None) -> Any:
-        """Values of the functions of the first view, shape (m, k), or of both."""
-        views = (np.asarray(X),) if Y is None else (np.asarray(X), self.estimator._second_view(Y))
-        found = self.estimator._project(views, self.state, self.state.device)
-        return found[0] if Y is None else tuple(found)

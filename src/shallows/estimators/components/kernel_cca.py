@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ... import arrays
-from ...fitting import component_plan
+from ... import training
 from ...fitting.parameter_checks import check_choice
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
-from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 
@@ -27,40 +23,15 @@ class CanonicalEstimator(TwoViewEstimator):
         super()._check_parameters()
         check_choice(self, method=METHODS)
 
-    def _default_block_size(self, views: tuple[Any, ...]) -> int:
-        # With five examples for every column of a block in a batch, its covariance can be inverted.
-        return max(8, min(512, self.max_features or 512, (self.batch_size or views[0].shape[0]) // 10))
+    def _settings(self) -> DoublyStochasticCCA:
+        return DoublyStochasticCCA(method=self.method, ridge=self.ridge, **self._step_parameters())
 
-    def _start_ridge(self) -> float:
-        # Of few points in one block's features, covariances are not to be inverted as they are.
-        return max(self.ridge, 1e-3)
+    def _chosen(self) -> dict[str, Any]:
+        return {"method": self.method, "ridge": float(self.ridge)}
 
-    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
-        max_blocks = self._max_blocks(n)
-        start = self._start(max_blocks)
-        step = self.step_size or component_plan.FIRST_STEP
-        self.batch_size_ = self._batch_size(n, max(10 * self.block_size_, 20 * self.n_components))
-        self.effective_params_ = {
-            "method": self.method,
-            "ridge": float(self.ridge),
-            "start_values": start.values[: self.n_components].tolist(),
-        }
-        solver = DoublyStochasticCCA(
-            float(step),
-            float(self.decrease),
-            float(self.ridge),
-            self.method == "newton",
-            self.method != "printed",
-            max_blocks,
-            seed,
-        )
-        return solver, self._started_problem(start, budget, device)
-
-    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return canonical_turns(state)
-
-    def _set_model_attributes(self, state: TwoViewState) -> None:
-        self.correlations_ = self._turns(state)[2]
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        super()._set_fitted_attributes(run, timings, spent)
+        self.correlations_ = self._solver.turns(run.state)[2]
 
 
 class DoublyStochasticKernelCCA(CanonicalEstimator):
@@ -152,17 +123,3 @@ class DoublyStochasticKernelCCA(CanonicalEstimator):
     __init__ = with_parameters(
         CanonicalEstimator.__init__, second_kernel=None, second_bandwidth=None, second_kernel_params=None, center=True
     )
-
-
-def whitening(matrix: np.ndarray) -> np.ndarray:
-    """M^(−1/2) of a positive semi-definite matrix; directions in which it vanishes stay zero."""
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    kept = values > 1e-10 * values[-1]
-    return (vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)) @ vectors.T
-
-
-def canonical_turns(state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What turns the functions of a state into uncorrelated ones of unit variance, and their correlations."""
-    white = [whitening(one) for one in (state.first_moment, state.second_moment)]
-    left, values, right = np.linalg.svd(white[0] @ state.cross_moment @ white[1])
-    return white[0] @ left, white[1] @ right.T, np.clip(values, 0.0, 1.0)

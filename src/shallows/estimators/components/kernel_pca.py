@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ... import arrays
-from ...fitting import component_plan
-from ...fitting.component_plan import MOMENT_ROWS
+from ... import training
+from ...fitting.kernel_components import components_at, fit_kernel_components
 from ...fitting.parameter_checks import check_choice
-from ...solvers.components.component_state import ComponentProblem, ComponentState
-from ...solvers.components.moments import second_moment
+from ...fitting.snapshot import ComponentSnapshot
+from ...models.component_functions import ExpansionComponents
+from ...solvers.components.component_state import ComponentState
 from ...solvers.components.oja import DoublyStochasticOja
-from ...solvers.components.warm_start import random_feature_components
 from ..base import native
 from ..constructors import with_parameters
-from .component_estimator import ComponentEstimator, ComponentFit
+from ..streaming.stream_batches import Batch
+from .component_estimator import ComponentEstimator
 
 METHODS = ("subspace", "individual")
 SCALINGS = ("eigenvalues", None)
@@ -121,55 +121,44 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
         return (validate_data(self, native(X), reset=first, **options),)
 
-    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
-        [view], k = self._views, self.n_components
-        max_blocks = self._max_blocks(n)
-        start = random_feature_components(
-            view.features,
-            view.sample,
-            k,
-            n_blocks=max(1, min(max_blocks, component_plan.START_WIDTH // view.features.width)),
-            centred=self.center,
+    def _settings(self) -> DoublyStochasticOja:
+        """The settings of the solver."""
+        return DoublyStochasticOja(method=self.method, scaling=self.scaling, **self._step_parameters())
+
+    def _learn(
+        self,
+        views: Batch,
+        seed: int,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> training.Run:
+        """Fit the model to checked points."""
+        found = fit_kernel_components(
+            views[0],
+            kernel=self._view_kernels()[0],
+            n_components=self.n_components,
+            centred=bool(self.center),
+            block_size=self.block_size,
+            max_features=self.max_features,
+            orthogonal=self.orthogonal,
+            solver=self._settings(),
             seed=seed,
+            options=self._options(),
+            max_seconds=max_seconds,
+            observers=observers,
+            checkpoint=checkpoint,
+            name=type(self).__name__,
         )
-        scaled, values = self.scaling is not None, start.eigenvalues
-        step, decrease = component_plan.steps_of(self, values, scaled=scaled)
-        self.batch_size_ = self._batch_size(n, component_plan.default_batch_size(n, values, start.variance, k))
-        self.effective_params_ = {
-            "method": self.method,
-            "scaling": self.scaling,
-            "start_eigenvalues": values[:k].tolist(),
-            "start_blocks": start.coefficients.shape[0],
-        }
-        solver = DoublyStochasticOja(
-            float(step), float(decrease), scaled, self.method == "individual", max_blocks, seed
-        )
-        coefficients = arrays.to_device(np.ascontiguousarray(start.coefficients), device, self._dtype)
-        moment = np.diag(values[:k])
-        return solver, ComponentProblem(
-            view.features, k, coefficients, moment, centred=bool(self.center), budget=budget
-        )
+        self._store(found, seed, {"method": self.method, "scaling": self.scaling})
+        return found.run
 
-    def _finish_fit(self, fit: ComponentFit, state: ComponentState) -> None:
-        """Moments over the training points, where the steps had those of their batches."""
-        problem = fit.problem
-        x = problem.points[: min(MOMENT_ROWS, problem.points.shape[0]), :]
-        H = state.values(dataclasses.replace(problem, points=None), x)
-        mean = arrays.namespace(H).mean(H, axis=0)
-        state.mean = arrays.to_numpy(mean).astype(np.float64)
-        state.moment = second_moment(H - mean if problem.centred else H)
+    def _model_at(self, state: ComponentState) -> ExpansionComponents:
+        return components_at(self._views[0], self._solver, self._problem, state)
 
-    def _turn(self, state: ComponentState) -> np.ndarray:
-        """The matrix that turns the functions of a state into components, shape (k, k)."""
-        if self._solver.individual:
-            return np.eye(self._problem.n_components)
-        return np.linalg.eigh(state.moment)[1][:, ::-1]
+    def _make_snapshot(self, state: ComponentState, epoch: int) -> ComponentSnapshot:
+        return ComponentSnapshot(self._model_at(state), state, epoch, state.device)
 
-    def _functions(self, state: ComponentState) -> list[tuple[Any, np.ndarray, np.ndarray]]:
-        return [(state, state.mean, self._turn(state))]
-
-    def _set_model_attributes(self, state: ComponentState) -> None:
-        if self._solver.individual:
-            self.eigenvalues_ = np.diag(state.moment).copy()
-        else:
-            self.eigenvalues_ = np.clip(np.linalg.eigvalsh(state.moment)[::-1], 0.0, None)
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        super()._set_fitted_attributes(run, timings, spent)
+        self.eigenvalues_ = self._solver.eigenvalues(run.state)

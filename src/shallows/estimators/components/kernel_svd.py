@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
-from ... import arrays
-from ...fitting import component_plan
+from ... import training
 from ...fitting.parameter_checks import check_choice
 from ...solvers.components.kernel_svd import DoublyStochasticSVD
-from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 
@@ -114,20 +109,12 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         super()._check_parameters()
         check_choice(self, scaling=("singular values", None), center=(True, False))
 
-    def _plan(self, n: int, seed: int, budget: int, device: arrays.Device) -> tuple[Any, Any]:
-        k, max_blocks = self.n_components, self._max_blocks(n)
-        start = self._start(max_blocks)
-        scaled, values = self.scaling is not None, start.values
-        step, decrease = component_plan.steps_of(self, values, scaled=scaled)
-        self.batch_size_ = self._batch_size(n, max(1024, 20 * k))
-        self.effective_params_ = {"scaling": self.scaling, "start_values": values[:k].tolist()}
-        solver = DoublyStochasticSVD(float(step), float(decrease), scaled, max_blocks=max_blocks, seed=seed)
-        return solver, self._started_problem(start, budget, device)
+    def _settings(self) -> DoublyStochasticSVD:
+        return DoublyStochasticSVD(scaling=self.scaling, **self._step_parameters())
 
-    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        # FᵀF = GᵀG = ½ I at the fixed points, so that singular functions are √2 times as large.
-        left, values, right = np.linalg.svd(state.cross_moment)
-        return math.sqrt(2.0) * left, math.sqrt(2.0) * right.T, 2.0 * values
+    def _chosen(self) -> dict[str, Any]:
+        return {"scaling": self.scaling}
 
-    def _set_model_attributes(self, state: TwoViewState) -> None:
-        self.singular_values_ = self._turns(state)[2]
+    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
+        super()._set_fitted_attributes(run, timings, spent)
+        self.singular_values_ = self._solver.turns(run.state)[2]

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
+from ...fitting import second_view
+from ...fitting.component_plan import FittedComponents
 from ...fitting.label_checks import refuse_missing_labels
 from ...fitting.parameter_checks import check_median_bandwidth, width
 from ..array_inputs import on_host
@@ -136,37 +138,27 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
         )
         return X, np.asarray(y)
 
-    def _coded_views(self, X: Any, y: np.ndarray, *, first: bool) -> tuple[Any, ...]:
-        if first:
-            self._learn_targets(y)
-        return X, self._second_view(y)
-
-    def _learn_targets(self, y: np.ndarray) -> None:
-        """Decide whether y holds labels (words, whole numbers) or values, and how they are coded."""
-        vars(self).pop("classes_", None)
-        if y.dtype.kind != "f":
-            if y.ndim > 1 and y.shape[1] > 1:
+    def _coding_of(self, Y: np.ndarray) -> second_view.Labels | second_view.Values:
+        """Labels where y holds words or whole numbers, else values."""
+        if Y.dtype.kind != "f":
+            if Y.ndim > 1 and Y.shape[1] > 1:
                 raise ValueError("Labels have one column; several columns of targets are values, of a float type.")
-            self.classes_ = np.unique(y.ravel())
-            self._target_scale = np.ones(len(self.classes_))
-            return
-        y = y.reshape(len(y), -1).astype(np.float64)
-        unit = unit_of_targets(y)
-        scale = (y / unit).std(axis=0) * unit
-        self._target_scale = np.where(scale > 0, scale, 1.0)
+            return second_view.Labels(np.unique(Y.ravel()))
+        Y = Y.reshape(len(Y), -1).astype(np.float64)
+        unit = unit_of_targets(Y)
+        scale = (Y / unit).std(axis=0) * unit
+        return second_view.Values(np.where(scale > 0, scale, 1.0))
 
-    def _second_view(self, Y: Any, *, first: bool = False) -> np.ndarray:
-        if hasattr(self, "classes_"):
-            y = np.asarray(Y).ravel()
-            unknown = np.setdiff1d(y, self.classes_)
-            if len(unknown):
-                raise ValueError(f"y holds the label {str(unknown[0])!r}, which is none of {self.classes_.tolist()}.")
-            return (y[:, None] == self.classes_).astype(np.float64)
-        Y = check_array(native(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
-        Y = Y.reshape(len(Y), -1)
-        if Y.shape[1] != len(self._target_scale):
-            raise ValueError(f"y has {Y.shape[1]} columns, and the model was begun with {len(self._target_scale)}.")
-        return Y / self._target_scale
+    def _second_view(self, Y: Any) -> np.ndarray:
+        if isinstance(self._coding, second_view.Labels):
+            return np.asarray(Y)
+        return check_array(native(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
+
+    def _store(self, found: FittedComponents, seed: int, chosen: dict[str, Any]) -> None:
+        super()._store(found, seed, chosen)
+        vars(self).pop("classes_", None)
+        if isinstance(self._coding, second_view.Labels):
+            self.classes_ = self._coding.classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

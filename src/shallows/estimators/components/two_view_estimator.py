@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from ... import arrays
-from ...fitting.component_plan import MOMENT_ROWS
+from ... import arrays, training
+from ...fitting import second_view
 from ...fitting.parameter_checks import width
-from ...solvers.components.two_view_state import (
-    TwoViewProblem,
-    TwoViewStart,
-    TwoViewState,
-    moments,
-    random_feature_pairs,
-)
+from ...fitting.snapshot import TwoViewSnapshot
+from ...fitting.two_views import fit_two_views, two_views_at
+from ...models.component_functions import TwoViewComponents
+from ...models.kernel_checks import check_scores
+from ...solvers.components.two_view_state import TwoViewSettings, TwoViewState
+from ...solvers.examples import Examples
 from ...utils.plain_numbers import numeric_targets
 from ..base import native
-from .component_estimator import ComponentEstimator, ComponentFit
-
-START_WIDTH = 1024
-"""Most columns of the features that the start is computed in, in either view."""
-
-START_POINTS = 2000
+from ..streaming.stream_batches import Batch
+from .component_estimator import ComponentEstimator
 
 FLOATS = [np.float64, np.float32]
 
@@ -37,13 +32,23 @@ class TwoViewEstimator(ComponentEstimator):
 
     # ------------------------------------------------------------------- what a subclass must define
 
-    def _turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What turns the functions of either view into those that are asked for, (k, k) each, and their strengths."""
+    def _settings(self) -> TwoViewSettings:
+        """The settings of the solver."""
         raise NotImplementedError
 
-    def _start_ridge(self) -> float | None:
-        """The ridge of the start, None for none."""
-        return None
+    def _chosen(self) -> dict[str, Any]:
+        """Entries of ``effective_params_`` that name the rule of the steps."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------- what a subclass may define anew
+
+    def _coding_of(self, Y: np.ndarray) -> Any:
+        """How a second view is coded, learned from checked training rows; see `shallows.fitting.second_view`."""
+        return second_view.Columns(Y.shape[1])
+
+    def _second_view(self, Y: Any) -> np.ndarray:
+        """The second view as an array of floats with a row for each example."""
+        return check_array(numeric_targets(native(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Values of the functions of the first view, or of both.
@@ -60,7 +65,19 @@ class TwoViewEstimator(ComponentEstimator):
         -------
         ndarray, shape (n_samples, n_components), or two of them if both views are given
         """
-        return super().transform(X) if y is None else tuple(self._project_new(X, y))
+        if y is None:
+            return super().transform(X)
+        X, Y = self._validated(X), self._coding.encode(self._second_view(y))
+        if len(Y) != X.shape[0]:
+            raise ValueError(f"The two views have {X.shape[0]} and {len(Y)} rows; each row is one example.")
+        device = arrays.resolve_device(self.device)
+        state = self._state_on(device)
+        model = self._model_at(state)
+        found = model.transform(X, device), model.transform_second(Y, device)
+        if state.is_finite():
+            check_scores(found[0], X)
+            check_scores(found[1], Y)
+        return found
 
     # ------------------------------------------------------------------------------------ the parts of a fit
 
@@ -88,60 +105,58 @@ class TwoViewEstimator(ComponentEstimator):
             ensure_min_samples=least if self.center else 1,
             reset=first,
         )
-        return X, self._second_view(Y, first=first)
-
-    def _second_view(self, Y: Any, *, first: bool = False) -> np.ndarray:
-        """The second view as an array of floats with a row an example."""
-        Y = check_array(numeric_targets(native(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
-        Y = Y.reshape(len(Y), -1)
+        Y = self._second_view(Y)
         if first:
-            self._n_second_features = Y.shape[1]
-        if Y.shape[1] != self._n_second_features:
-            raise ValueError(
-                f"The second view has {Y.shape[1]} features, and the model was begun with {self._n_second_features}."
-            )
-        return Y
+            self._coding = self._coding_of(Y.reshape(len(Y), -1))
+        return X, self._coding.encode(Y)
 
-    def _on_points(self, problem: TwoViewProblem, points: list[Any]) -> TwoViewProblem:
-        return dataclasses.replace(problem, points=points[0], second_view=points[1])
-
-    def _start(self, max_blocks: int) -> TwoViewStart:
-        """The solution in the features of the first blocks, on the points that were looked at first."""
-        first, second = self._views
-        widest = max(first.features.width, second.features.width)
-        return random_feature_pairs(
-            (first.features, second.features),
-            first.sample[:START_POINTS],
-            second.sample[:START_POINTS],
-            self.n_components,
-            n_blocks=max(1, min(max_blocks, START_WIDTH // widest)),
+    def _learn(
+        self,
+        views: Batch,
+        seed: int,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> training.Run:
+        """Fit the model to checked views."""
+        X, Y = views
+        coding = self._coding_of(Y)
+        found = fit_two_views(
+            X,
+            coding.encode(Y),
+            coding=coding,
+            kernels=tuple(self._view_kernels()),
+            n_components=self.n_components,
             centred=bool(self.center),
-            ridge=self._start_ridge(),
+            block_size=self.block_size,
+            max_features=self.max_features,
+            orthogonal=self.orthogonal,
+            solver=self._settings(),
+            seed=seed,
+            options=self._options(),
+            max_seconds=max_seconds,
+            observers=observers,
+            checkpoint=checkpoint,
+            name=type(self).__name__,
         )
+        self._coding = coding
+        self._store(found, seed, self._chosen())
+        return found.run
 
-    def _started_problem(self, start: TwoViewStart, budget: int, device: arrays.Device) -> TwoViewProblem:
-        starts = [
-            arrays.to_device(np.ascontiguousarray(one), device, self._dtype) for one in (start.first, start.second)
-        ]
-        return TwoViewProblem(
-            *(view.features for view in self._views),
-            self.n_components,
-            *starts,
-            centred=bool(self.center),
-            budget=budget,
-        )
+    def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
+        batch = super()._checked_batch(batch, first=first)
+        if hasattr(self, "_state"):
+            self._coding.encode(self._second_view(batch[1]))
+        return batch
 
-    def _finish_fit(self, fit: ComponentFit, state: TwoViewState) -> None:
-        """Moments over the training points, where the steps had those of their batches."""
-        problem = fit.problem
-        n = min(MOMENT_ROWS, problem.points.shape[0])
-        _, _, found = moments(*state.values(problem, problem.take(slice(0, n))), problem.centred)
-        for name, value in found.items():
-            setattr(state, name, value)
+    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
+        return super()._examples((rows[0], self._coding.encode(self._second_view(rows[1]))), device)
 
-    def _functions(self, state: TwoViewState) -> list[tuple[Any, np.ndarray, np.ndarray]]:
-        first, second, _ = self._turns(state)
-        return [(state.first, state.first_mean, first), (state.second, state.second_mean, second)]
+    def _model_at(self, state: TwoViewState) -> TwoViewComponents:
+        return two_views_at(self._views, self._solver, self._problem, state)
+
+    def _make_snapshot(self, state: TwoViewState, epoch: int) -> TwoViewSnapshot:
+        return TwoViewSnapshot(self._model_at(state), self._coding, state, epoch, state.device)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,14 +12,15 @@ from ...arrays import Array
 from ...features import block_sums
 from ..examples import Examples
 from .moments import absolute, absolute_inverse, next_block, positive_part
-from .two_view_state import TwoViewProblem, TwoViewState, ViewExpansion
+from .step_settings import FIRST_STEP
+from .two_view_state import TwoViewProblem, TwoViewSettings, TwoViewState, ViewExpansion
 
 LEAST_CORRELATION = 0.25
 """Correlations below this are taken for it before they are divided by, so that noise is not enlarged without bound."""
 
 
 @dataclass(frozen=True)
-class DoublyStochasticCCA:
+class DoublyStochasticCCAStepper:
     r"""Stochastic gradients for the top k pairs of canonical functions u = F(x), v = G(y) of two views.
 
     With W = E[uvᵀ + vuᵀ], the plain rule (Xie et al. 2015, Algorithm 4, with the mean of a batch for W) adds to one
@@ -103,3 +104,56 @@ class DoublyStochasticCCA:
         if block < part.n_blocks:
             R = R - part.block_coefficients(block) * (B * damping)
         return arrays.contiguous(arrays.solve_damped(C, R, B * damping))
+
+    def turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What turns the functions of a state into uncorrelated ones of unit variance, and their correlations."""
+        white = [whitening(one) for one in (state.first_moment, state.second_moment)]
+        left, values, right = np.linalg.svd(white[0] @ state.cross_moment @ white[1])
+        return white[0] @ left, white[1] @ right.T, np.clip(values, 0.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoublyStochasticCCA(TwoViewSettings):
+    """Stochastic gradients for canonical functions.
+
+    Parameters
+    ----------
+    method : {"newton", "gradient", "printed"}
+        The rule of the steps: that of a regression in a block's features, the plain rule made safe, or as printed.
+    ridge : float
+        ρ, in units of k(x, x) = 1.
+    """
+
+    decrease: float = 0.02
+    method: str = "newton"
+    ridge: float = 1e-4
+
+    @property
+    def start_ridge(self) -> float:
+        """The ridge of `random_feature_pairs`."""
+        # Of few points in one block's features, covariances are not to be inverted as they are.
+        return max(self.ridge, 1e-3)
+
+    def default_block_size(self, n: int, max_features: int | None) -> int:
+        """Frequencies of a block for n rows."""
+        # With five examples for every column of a block in a batch, its covariance can be inverted.
+        return max(8, min(512, max_features or 512, (self.batch_size or n) // 10))
+
+    def default_batch_size(self, n_components: int, block_size: int) -> int:
+        """Rows of a step."""
+        return max(10 * block_size, 20 * n_components)
+
+    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> DoublyStochasticCCAStepper:
+        """The stepper."""
+        newton, guarded = self.method == "newton", self.method != "printed"
+        step = float(self.step_size or FIRST_STEP)
+        return DoublyStochasticCCAStepper(
+            step, float(self.decrease), float(self.ridge), newton, guarded, max_blocks, seed
+        )
+
+
+def whitening(matrix: np.ndarray) -> np.ndarray:
+    """M^(−1/2) of a positive semi-definite matrix; directions in which it vanishes stay zero."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    kept = values > 1e-10 * values[-1]
+    return (vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)) @ vectors.T

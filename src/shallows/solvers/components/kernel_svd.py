@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +11,14 @@ from ... import arrays
 from ...features import block_sums
 from ..examples import Examples
 from .moments import absolute_inverse, next_block, positive_part, safe_step
-from .two_view_state import TwoViewProblem, TwoViewState
+from .two_view_state import TwoViewProblem, TwoViewSettings, TwoViewState
 
 LEAST_COUPLING = 1e-3
 """Share of the largest coupling below which one is taken for that share, before the coupling is inverted."""
 
 
 @dataclass(frozen=True)
-class DoublyStochasticSVD:
+class DoublyStochasticSVDStepper:
     r"""Oja's rule for the top k pairs of singular functions of A = E[k(x, ·) ⊗ k'(y, ·)], over joint examples (x, y).
 
     With u = F(x), v = G(y) and W = E[uvᵀ + vuᵀ], a step of B examples and one block of F features in each view sets
@@ -81,3 +82,32 @@ class DoublyStochasticSVD:
         state.n_steps += 1
         state.last_step = eta
         return state
+
+    def turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What turns the functions of either view into singular functions, (k, k) each, and the singular values."""
+        # FᵀF = GᵀG = ½ I at the fixed points, so that singular functions are √2 times as large.
+        left, values, right = np.linalg.svd(state.cross_moment)
+        return math.sqrt(2.0) * left, math.sqrt(2.0) * right.T, 2.0 * values
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoublyStochasticSVD(TwoViewSettings):
+    """Oja's rule for two views.
+
+    Parameters
+    ----------
+    scaling : {"singular values", None}
+        Whether steps are divided by the singular values.
+    """
+
+    scaling: str | None = "singular values"
+
+    def default_batch_size(self, n_components: int, block_size: int) -> int:
+        """Rows of a step."""
+        return max(1024, 20 * n_components)
+
+    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> DoublyStochasticSVDStepper:
+        """The stepper, by the singular values of the functions that it starts from."""
+        scaled = self.scaling is not None
+        step, decrease = self.steps(values, n_components, scaled=scaled)
+        return DoublyStochasticSVDStepper(step, decrease, scaled, max_blocks=max_blocks, seed=seed)

@@ -11,10 +11,11 @@ from ...features import block_sums
 from ..examples import Examples
 from .component_state import ComponentProblem, ComponentState
 from .moments import absolute_inverse, floored, next_block, safe_step, second_moment
+from .step_settings import ComponentSettings
 
 
 @dataclass(frozen=True)
-class DoublyStochasticOja:
+class DoublyStochasticOjaStepper:
     r"""Oja's rule for the top k eigenfunctions of a kernel's covariance operator, with no orthogonalisation.
 
     A step takes B examples, the values H = g(X) of the k functions on them (less their means, if the problem is
@@ -83,3 +84,37 @@ class DoublyStochasticOja:
             return C, np.eye(len(C))
         S = np.diag(1.0 / floored(np.diag(running))) if self.individual else absolute_inverse(running)
         return C @ S, S
+
+    def turn(self, state: ComponentState) -> np.ndarray:
+        """The matrix that turns the functions of a state into components, shape (k, k)."""
+        return np.eye(len(state.moment)) if self.individual else np.linalg.eigh(state.moment)[1][:, ::-1]
+
+    def eigenvalues(self, state: ComponentState) -> np.ndarray:
+        """Those of the components of a state, descending unless functions are ``individual``."""
+        if self.individual:
+            return np.diag(state.moment).copy()
+        return np.clip(np.linalg.eigvalsh(state.moment)[::-1], 0.0, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoublyStochasticOja(ComponentSettings):
+    """Oja's rule over streamed random features.
+
+    Parameters
+    ----------
+    method : {"subspace", "individual"}
+        Whether functions span the top of the covariance operator, or each tends to an eigenfunction.
+    scaling : {"eigenvalues", None}
+        Whether steps are divided by the eigenvalues.
+    """
+
+    method: str = "subspace"
+    scaling: str | None = "eigenvalues"
+
+    def build(
+        self, eigenvalues: np.ndarray, n_components: int, max_blocks: int, seed: int
+    ) -> DoublyStochasticOjaStepper:
+        """The stepper, by the eigenvalues of the functions that it starts from."""
+        scaled = self.scaling is not None
+        step, decrease = self.steps(eigenvalues, n_components, scaled=scaled)
+        return DoublyStochasticOjaStepper(step, decrease, scaled, self.method == "individual", max_blocks, seed)

@@ -1,4 +1,4 @@
-"""Problem and state of component analysis across two views: k functions of each, over blocks of random features."""
+"""Problem, state and settings of component analysis across two views: k functions of each, over random features."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ...features.fourier import FourierFeatures
 from ..examples import Examples, ExampleSet
 from ..expansions.growing_expansion import GrowingExpansion
 from .moments import second_moment, share_of_batch
+from .step_settings import ComponentSettings
 from .warm_start import RESOLUTION, buffer_of
 
 MOST_OF_A_BATCH = 0.5
@@ -223,3 +224,25 @@ def random_feature_pairs(
         vectors = np.linalg.solve(factor.T, vectors) / math.sqrt(2.0 * n_blocks * f.block_size)
         found.append(arrays.contiguous(arrays.like(vectors.reshape(n_blocks, -1, k), x, x.dtype)))
     return TwoViewStart(*found, values[: k + 1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoViewSettings(ComponentSettings):
+    """What can be set of every solver of two views; a solver adds its own fields and what it chooses by itself."""
+
+    @property
+    def start_ridge(self) -> float | None:
+        """The ridge of `random_feature_pairs`, None for none."""
+        return None
+
+    def default_block_size(self, n: int, max_features: int | None) -> int | None:
+        """Frequencies of a block for n rows; None leaves it to what one view would take."""
+        return None
+
+    def default_batch_size(self, n_components: int, block_size: int) -> int:
+        """Rows of a step."""
+        raise NotImplementedError
+
+    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> Any:
+        """The stepper, by the values of a `TwoViewStart`."""
+        raise NotImplementedError

@@ -11,7 +11,7 @@ from shallows import kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.features.fourier import FourierFeatures
 from shallows.solvers.components.component_state import ComponentProblem
-from shallows.solvers.components.oja import DoublyStochasticOja
+from shallows.solvers.components.oja import DoublyStochasticOjaStepper
 from shallows.solvers.components.warm_start import random_feature_components
 from shallows.solvers.examples import Examples
 
@@ -55,7 +55,7 @@ def kept_bytes(
             problem = ComponentProblem(
                 features, n_components, start.coefficients, np.diag(start.eigenvalues[:n_components])
             )
-            solver = DoublyStochasticOja(0.5, max_blocks=D // block_size)
+            solver = DoublyStochasticOjaStepper(0.5, max_blocks=D // block_size)
             state = solver.init(problem)
 
             def step() -> None:
