@@ -13,7 +13,8 @@ import shallows
 from engine_example import sample
 from shallows import FeatureGaussianProcessRegressor, kernels
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.estimators.closed_forms import feature_least_squares
+from shallows.fitting import feature_rows
+from shallows.models import functions
 from shallows.spectrum import marginal_likelihood
 
 GIVEN = {"bandwidth": 1.3, "signal_variance": 2.0, "noise_variance": 0.03, "random_state": 0}
@@ -173,7 +174,8 @@ def test_draws_have_the_mean_and_the_covariance_of_the_posterior():
 def test_float32_and_blocks_of_rows_change_rounding_only(monkeypatch):
     X, y = problem()
     whole = FeatureGaussianProcessRegressor(n_features=60, **GIVEN).fit(X, y)
-    monkeypatch.setattr(feature_least_squares, "BLOCK_NUMBERS", 60 * 7)
+    for module in (feature_rows, functions):
+        monkeypatch.setattr(module, "BLOCK_NUMBERS", 60 * 7)
     cut = FeatureGaussianProcessRegressor(n_features=60, **GIVEN).fit(X, y)
     single = FeatureGaussianProcessRegressor(n_features=60, dtype="float32", **GIVEN).fit(X, y)
     for mine, its, narrow in zip(*(one.predict(NEW, return_std=True) for one in (whole, cut, single)), strict=True):

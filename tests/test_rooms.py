@@ -14,6 +14,7 @@ PACKAGES = ("shallows", "shallows_papers")
 #: Names of modules in several rooms: of an algorithm its solver, estimator and study, or the same part of each room.
 SHARED = {
     *("__init__", "base", "checkpoints", "convergence", "eigenpro", "fastfood", "feature_eigenpro", "feature_ridge"),
+    "feature_gaussian_process",
     *("fitting", "hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "pegasos", "precomputed"),
     *("predictions", "problem", "regularised_risk", "rows", "semi_random", "snapshot", "source", "targets"),
     *("kernel_svm", "tensor_sketch", "warm_start"),

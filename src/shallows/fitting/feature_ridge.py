@@ -22,7 +22,7 @@ from ..spectrum.principal_components import Components
 from . import leave_one_out_choice
 from .feature_choice import choose_on_features, with_bandwidth
 from .feature_columns import MadeColumns
-from .feature_rows import FittedOnFeatures, blocks_of_rows, check_room_of_system
+from .feature_rows import FittedOnFeatures, blocks_of_rows, check_finite, check_room_of_system
 from .machine import Options
 from .parameter_checks import is_whole
 from .phases import Phases
@@ -218,9 +218,3 @@ def solve_in_blocks(
             "help.",
         )
     return run.state.coefficients, max(run.epoch, 1), {"n_blocks": n_blocks, "relative_gradient": run.state.gap}
-
-
-def check_finite(coefficients: np.ndarray) -> None:
-    """Refuse coefficients that are not numbers."""
-    if not np.isfinite(coefficients).all():
-        raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
+from ..errors import ShallowsError
 from ..models.functions import BLOCK_NUMBERS, TransformedFunction
 from .square_targets import SquareTargets
 
@@ -53,3 +54,9 @@ def check_room_of_system(size: int, of: str, budget: int) -> None:
         budget,
         "Take fewer features, or give more memory.",
     )
+
+
+def check_finite(coefficients: np.ndarray) -> None:
+    """Refuse coefficients that are not numbers."""
+    if not np.isfinite(coefficients).all():
+        raise ShallowsError("The coefficients are not finite: features or targets are too large. Scale X and y.")

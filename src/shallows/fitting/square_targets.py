@@ -171,10 +171,10 @@ class SquareValueTargets:
         return cls(one_column, intercept, np.where(spread > 0, spread, 1.0))
 
     @classmethod
-    def about_mean(cls, y: np.ndarray, weights: np.ndarray | None) -> SquareValueTargets:
+    def about_mean(cls, y: np.ndarray, weights: np.ndarray | None, *, scaled: bool = True) -> SquareValueTargets:
         """Learn the plain means of training values, and a power of two as the unit of very large or small ones."""
         one_column, y = y.ndim == 1, y.astype(np.float64).reshape(len(y), -1)
-        unit = unit_of_targets(y)
+        unit = unit_of_targets(y) if scaled else np.ones(y.shape[1])
         return cls(one_column, np.average(y / unit, axis=0, weights=weights) * unit, unit)
 
     def aims(self, y: np.ndarray) -> np.ndarray:

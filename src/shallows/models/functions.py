@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,11 +103,21 @@ class TransformedFunction:
 
     def scores(self, X: Any, device: Any) -> np.ndarray:
         """F at checked points, float64, shape (m, c); the features are made on this device."""
-        if "device" in self.transformer.get_params(deep=False):
-            self.transformer.set_params(device=device)  # A model may be moved after its fit.
-        X = X if self.components is None else self.components(X)
         out = np.empty((X.shape[0], len(self.coefficients)))
         width = 1024 if self.transformer._blocks.is_sparse else self.coefficients.shape[1]
+        X = self._inputs(X, device)
         for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // width)):
             out[rows] = self.transformer.transform(X[rows]) @ self.coefficients.T
         return out
+
+    def features(self, X: Any, device: Any) -> Iterator[np.ndarray]:
+        """Dense features of blocks of checked points."""
+        X = self._inputs(X, device)
+        for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // self.coefficients.shape[1])):
+            yield self.transformer.transform(X[rows])
+
+    def _inputs(self, X: Any, device: Any) -> Any:
+        """What h is a function of; a model may be moved to another device after its fit."""
+        if "device" in self.transformer.get_params(deep=False):
+            self.transformer.set_params(device=device)
+        return X if self.components is None else self.components(X)

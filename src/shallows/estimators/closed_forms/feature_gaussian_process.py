@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
-import scipy.sparse
 from sklearn.utils import check_random_state
 
-from ... import arrays, kernels, streams
+from ... import arrays, kernels, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
+from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
 from ...fitting.parameter_checks import check_choice, check_whole, is_whole
-from ...kernels import Kernel
-from ...models.centring import refuse_wide
-from ...models.kernel_checks import check_scale
-from ...solvers.least_squares.normal_equations import sums_of_features
-from ...spectrum import marginal_likelihood
 from ..array_inputs import follows_input
+from ..base import Estimator
 from ..constructors import stores_parameters
 from ..feature_maps.fourier_features import FourierFeatures
 from ..feature_maps.nystroem_features import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo_features import QuasiMonteCarloFeatures
-from .feature_least_squares import FeatureLeastSquaresRegressor
+from ..predictions import ValuePredictions
 
 MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}
 """The transformers by the names of their maps."""
 
-ROWS_TO_CHOOSE_WITH = 1000
-"""Rows of the exact marginal likelihood. A bandwidth takes an eigendecomposition, a third of a second for so many."""
 
-
-MOST_LEFT, MOST_TIMES = 10.0, 1000.0
-"""The noise is chosen anew with all rows where it is at least so many times what the features leave of the kernel's
-variance; by so much at most."""
-
-
-class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
+class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
     """Gaussian process regression on explicit features: means and variances, in closed form and one pass over the data.
 
     Targets are their mean plus f(x) plus noise. With features h(x), f(x) is βᵀh(x) with normal coefficients β, plus a
@@ -151,119 +136,60 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
                 f"{self.kernel!r} is none. Kernels that are: {kernels.names_that_define('frequencies')}."
             )
 
-    # --------------------------------------------------------------------------------------- the fit
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the features and then the coefficients.
 
-    def _unit_of_targets(self, y: np.ndarray) -> np.ndarray:
-        return np.ones(y.shape[1])  # The variances are in the units of the targets.
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of the squared errors.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, observers: Sequence = ()) -> Self:
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, or no table of numbers.
+        ShallowsError
+            A parameter out of its range.
+        """
+        self._check_parameters()
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        same = {name: getattr(self, name) for name in ("kernel_params", "n_features", "device", "memory", "dtype")}
+        given = (None if isinstance(one, str) else float(one) for one in (self.signal_variance, self.noise_variance))
         try:
-            return super()._fit(X, y, sample_weight, observers)
+            found = fit_feature_gaussian_process(
+                rows,
+                transformer=MAPS[self.features](self.kernel, random_state=seed, **same),
+                kernel=self.kernel,
+                bandwidth=self.bandwidth,
+                kernel_params=self.kernel_params,
+                variances=Variances(*given),
+                seed=seed,
+                options=self._options(),
+            )
         except (np.linalg.LinAlgError, OverflowError) as error:
             raise ShallowsError(
                 "The covariance of the targets cannot be computed in float64, because the noise variances of the rows "
                 "are too small or too different. A weight divides the noise variance of its row: use sample weights "
                 "nearer to 1 and to each other, or give a larger noise_variance."
             ) from error
+        self._store(found)
+        return self
 
-    def _fit_transformer(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> tuple[float, dict[str, Any]]:
-        seed = self._seed()
-        choice, width = self._choice(X, targets, weights, seed)
-        self._ratio = choice.ratio
-        same = {name: getattr(self, name) for name in ("kernel_params", "n_features", "device", "memory", "dtype")}
-        self.transformer_ = MAPS[self.features](self.kernel, bandwidth=width, random_state=seed, **same).fit(X)
-        self.bandwidth_ = self.transformer_.bandwidth_
-        rows = min(X.shape[0], ROWS_TO_CHOOSE_WITH)
-        told = {"chosen_by": "marginal likelihood", "rows": rows, "log_likelihood": float(choice.log_likelihood)}
-        return choice.ratio, {"selection": told}
-
-    def _choice(
-        self, X: Any, targets: np.ndarray, weights: np.ndarray | None, seed: int
-    ) -> tuple[marginal_likelihood.MarginalChoice, float | None]:
-        """The choice on some rows, and the bandwidth of the features; None is that of the kernel, or any."""
-        refuse_wide(X)
-        rows = streams.permutation(seed, "rows to choose with", 0, X.shape[0])[:ROWS_TO_CHOOSE_WITH]
-        points = X[rows].toarray() if scipy.sparse.issparse(X) else np.asarray(X[rows])
-        with np.errstate(over="ignore", invalid="ignore"):
-            points = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
-            augmented, finite = kernels.augmented(points), np.isfinite(np.vdot(targets, targets))
-        check_scale(augmented, points.dtype, may_vanish=True)
-        if not finite:
-            raise ShallowsError("The targets are too large: their squares leave the numbers of float64. Scale y.")
-        given = None if isinstance(self.bandwidth, str) else self.bandwidth
-        name, width, parameters = kernels.translated(self.kernel, given, self.kernel_params)
-        median, all_equal = None, not points.any()
-        if width is None and not isinstance(name, Kernel) and not all_equal:
-            median = kernels.median_bandwidth(points, seed)
-            width = given = median
-        searches = median is not None and leave_one_out_choice.is_automatic(self.bandwidth)
-
-        def matrix_of(searched: float | None) -> np.ndarray:
-            if all_equal:
-                return np.ones((len(points), len(points)))
-            made = name if isinstance(name, Kernel) else kernels.make(name, searched or width, **parameters)
-            return np.asarray(kernels.matrix(made, augmented))
-
-        options = {"median": median if searches else None, "weights": None if weights is None else weights[rows]}
-        choice = marginal_likelihood.choose(matrix_of, targets[rows], **options, **self._given())
-        return choice, choice.bandwidth if searches else given
-
-    def _given(self) -> dict[str, float | None]:
-        values = {"signal": self.signal_variance, "noise": self.noise_variance}
-        return {name: None if isinstance(value, str) else float(value) for name, value in values.items()}
-
-    def _solve(
-        self, X: Any, targets: np.ndarray, root: np.ndarray | None, ridge: float, observers: Sequence
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        # In units of s: βᵀh(x) has the prior β ~ N(0, I), and a row the variance `variances` beside it.
-        n, width = X.shape[0], self.transformer_._n_features_out
-        self._check_memory(width, "features")
-        noise = np.full(n, ridge) if root is None else ridge / root**2
-        squares, logarithms, share = np.zeros(targets.shape[1]), 0.0, 0.0
-
-        def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            nonlocal squares, logarithms, share
-            for H, T in self._blocks_of_rows(X, np.column_stack([targets, noise]), None, width):
-                left, beside = _left_of_the_kernel(H), T[:, -1]
-                share += float(np.sum(left / beside)) / n
-                factor = 1.0 / np.sqrt(left + beside)[:, None]
-                T = factor * T[:, :-1]
-                squares, logarithms = squares + (T * T).sum(axis=0), logarithms - 2.0 * float(np.log(factor).sum())
-                yield (factor * H).astype(H.dtype, copy=False), T
-
-        gram, moments = sums_of_features(blocks(), 1.0)
-
-        def posterior(times: float) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-            """Log-likelihood, factor of A, L⁻¹HᵀV⁻¹y and s with the variances multiplied."""
-            matrix = gram / times
-            matrix[np.diag_indices(width)] += 1.0
-            factor = scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True)
-            solved = scipy.linalg.solve_triangular(factor, moments / times, lower=True)
-            rest = np.maximum(squares / times - (solved**2).sum(axis=0), 0.0)
-            determinant = 2.0 * float(np.log(np.diag(factor)).sum()) + logarithms + n * math.log(times)
-            s = marginal_likelihood.signal_variances(rest, n, self._ratio * times, **self._given())
-            return marginal_likelihood.log_likelihood(rest, determinant, n, s), factor, solved, s
-
-        # Where the features leave next to nothing of the kernel, the variances of the rows are their noise.
-        times, least = 1.0, max(MOST_LEFT * share, 1.0 / MOST_TIMES)
-        if least < 1.0 and None in self._given().values():
-            bounds = {
-                "bounds": (math.log(least), math.log(MOST_TIMES)),
-                "method": "bounded",
-                "options": {"xatol": 0.05},
-            }
-            found = scipy.optimize.minimize_scalar(lambda t: -posterior(math.exp(t))[0], **bounds)
-            times = math.exp(found.x)
-        self.log_marginal_likelihood_value_, self._factor, solved, self.signal_variance_ = posterior(times)
-        self._ratio *= times
-        self.noise_variance_ = self._ratio * self.signal_variance_
-        coefficients = scipy.linalg.solve_triangular(self._factor, solved, lower=True, trans="T")
-        return coefficients, {"ridge": self._ratio}
-
-    def _features(self, X: Any) -> Iterator[np.ndarray]:
-        self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
-        none = np.empty((X.shape[0], 0))
-        return (H for H, _ in self._blocks_of_rows(X, none, None, self.transformer_._n_features_out))
+    def _store(self, found: FittedGaussianProcess) -> None:
+        """Set the fitted attributes."""
+        model, self._targets, self._model = found.model, found.targets, found.model
+        self.transformer_, self.coef_ = model.mean.transformer, model.mean.coefficients
+        self.intercept_, self.bandwidth_ = found.targets.intercept, self.transformer_.bandwidth_
+        self.signal_variance_, self.noise_variance_ = model.signal_variance, model.ratio * model.signal_variance
+        self.log_marginal_likelihood_value_, self.n_iter_ = found.log_likelihood, 1
+        self.effective_params_, self.timings_ = found.report, found.seconds
 
     # ---------------------------------------------------------------------------------- the posterior
 
@@ -295,24 +221,13 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
     @follows_input
     def _deviations(self, X: Any) -> np.ndarray:
         X = self._validated(X)
-        variances = np.concatenate([(V**2).sum(axis=0) + own for V, own in self._parts_of_variance(X)])
-        return self._decode(np.sqrt(variances[:, None] * self.signal_variance_))
+        return self._decode(self._model.deviations(X, self.device))
 
     @follows_input
     def _covariances(self, X: Any) -> np.ndarray:
         X = self._validated(X)
-        n, c, budget = X.shape[0], len(self.coef_), self._working_budget(arrays.Device("cpu"))
-        arrays.check_room(f"The covariances of {n:,} points take", 16 * n * n * c, budget, "Take fewer points.")
-        parts = list(self._parts_of_variance(X))
-        V, own = np.hstack([V for V, _ in parts]), np.concatenate([own for _, own in parts])
-        covariance = (V.T @ V + np.diag(own))[:, :, None] * self.signal_variance_
-        return covariance[:, :, 0] if self._one_column else covariance
-
-    def _parts_of_variance(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Of blocks of rows in units of s: V with VᵀV the covariance of βᵀh, and the variance of each row alone."""
-        for H in self._features(X):
-            H = H.astype(np.float64, copy=False)
-            yield scipy.linalg.solve_triangular(self._factor, H.T, lower=True), _left_of_the_kernel(H) + self._ratio
+        covariance = self._model.covariances(X, self.device, self._working_budget(arrays.Device("cpu")))
+        return covariance[:, :, 0] if self._targets.one_column else covariance
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Draws of new observations from the posterior, joint over the points.
@@ -332,19 +247,15 @@ class FeatureGaussianProcessRegressor(FeatureLeastSquaresRegressor):
         if not is_whole(n_samples):
             raise ShallowsError(f"n_samples must be a whole number of at least 1, got {n_samples!r}.")
         seed = random_state if is_whole(random_state, 0, None) else check_random_state(random_state).randint(2**31 - 1)
-        c, D = self.coef_.shape
-        drawn = streams.normal(seed, "coefficients", 0, (D, c * n_samples))
-        drawn = scipy.linalg.solve_triangular(self._factor, drawn, lower=True, trans="T")
-        out, deviations = [], np.sqrt(self.signal_variance_)[:, None]
-        for block, H in enumerate(self._features(X)):
-            own = np.sqrt(_left_of_the_kernel(H) + self._ratio)[:, None]
-            made = H @ drawn + own * streams.normal(seed, "noise", block, (len(H), c * n_samples))
-            mean = self._unscale(H @ self.coef_.T)
-            out.append(mean[:, :, None] + deviations * made.reshape(len(H), c, n_samples))
-        made = np.concatenate(out)
-        return made[:, 0] if self._one_column else made
+        made = self._model.draws(X, self.intercept_, n_samples, seed, self.device)
+        return made[:, 0] if self._targets.one_column else made
 
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Means in the units of the targets, float64, shape (m, c), for checked X."""
+        return self._model.mean.scores(X, self.device) + self.intercept_
 
-def _left_of_the_kernel(H: np.ndarray) -> np.ndarray:
-    """k(x, x) − ‖h(x)‖² for kernels with k(x, x) = 1, shape (m,)."""
-    return np.maximum(1.0 - np.einsum("ij,ij->i", H, H, dtype=np.float64), 0.0)
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self._targets.decode(scores)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")

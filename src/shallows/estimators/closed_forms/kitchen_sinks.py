@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Self
 
 import numpy as np
-import scipy.optimize
 
-from ... import arrays, streams, training
+from ... import training
 from ...errors import ShallowsError
-from ...fitting.choices import check_calibration, number_held_out
-from ...fitting.every_class import class_labels, with_every_class
-from ...fitting.judged_calibration import Model, calibrate_judged
+from ...fitting.choices import check_calibration
+from ...fitting.kitchen_sinks import fit_kitchen_sinks
 from ...fitting.parameter_checks import check_not_negative, check_positive, check_whole
+from ..base import Estimator
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
-from .feature_least_squares import BLOCK_NUMBERS, FeatureLeastSquaresClassifier, FeatureLeastSquaresRegressor
+from ..predictions import ValuePredictions
+from ..square_loss_classes import SquareLossLabels
+from .fitted_attributes import store
 
 UNBOUNDED = "multiquadric"
 """The one activation whose units grow with the distance."""
 
 
-def minimise_in_box(
-    gram: np.ndarray, moments: np.ndarray, bound: float, tol: float, max_iterations: int
-) -> tuple[np.ndarray, int]:
-    """The α that minimises αᵀGα − 2αᵀm under |αₖ| ≤ bound, shape (K,), and the iterations.
+class RandomKitchenSinks(Estimator):
+    """Base of the two estimators: parameters and fit of random kitchen sinks, for classes and for values."""
 
-    By L-BFGS-B, which keeps to the bounds exactly. The problem is convex, so that it has one least value.
-    """
-
-    def risk(alpha: np.ndarray) -> tuple[float, np.ndarray]:
-        product = gram @ alpha
-        return float(alpha @ product - 2.0 * (alpha @ moments)), 2.0 * (product - moments)
-
-    options = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 1e-15, "gtol": tol}
-    start, box = np.zeros(len(moments)), [(-bound, bound)] * len(moments)
-    found = scipy.optimize.minimize(risk, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
-    return found.x, int(found.nit)
-
-
-class _RandomKitchenSinks:
     @stores_parameters
     def __init__(
         self,
@@ -69,20 +53,6 @@ class _RandomKitchenSinks:
         check_not_negative(self, "tol")
         check_whole(self, "max_iterations")
 
-    def _make_transformer(self, seed: int, bandwidth: float | None = None) -> HiddenUnits:
-        return HiddenUnits(
-            self.activation,
-            n_units=self.n_units,
-            bandwidth=self.bandwidth,
-            random_state=seed,
-            device=self.device,
-            memory=self.memory,
-            dtype=self.dtype,
-        )
-
-    def _target_scales(self, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        return np.ones(targets.shape[1])
-
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw the units and find their weights.
@@ -106,47 +76,32 @@ class _RandomKitchenSinks:
             A parameter out of its range, or units that are not bounded.
         """
         self._check_parameters()
-        started = time.perf_counter()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        targets = self._encode(y, weights)
-        scales = self._target_scales(targets, weights)
-        total = float(X.shape[0] if weights is None else weights.sum())
-        root = None if weights is None else np.sqrt(weights)
-        seed = self._seed()
-        self.transformer_ = self._make_transformer(seed).fit(X)
-        made, K = time.perf_counter(), int(self.n_units)
-        self._check_memory(K, "units")
-        gram, moments = np.zeros((K, K)), np.zeros((K, targets.shape[1]))
-        for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // K)):
-            H, T = self.transformer_.transform(X[rows]).astype(np.float64), targets[rows] / scales
-            if root is not None:
-                H, T = root[rows, None] * H, root[rows, None] * T
-            gram += H.T @ H
-            moments += H.T @ T
-        bound = float(self.C / K)
-        alpha, self.n_iter_ = self._solved(gram, moments, total)
-        self.coef_ = self._in_units_of_targets(np.ascontiguousarray(alpha * scales[:, None]))
-        at_bound = float(np.mean(np.abs(alpha) >= bound * (1 - 1e-9)))
-        self.effective_params_ = {**self.transformer_.effective_params_, "bound": bound, "at_bound": at_bound}
-        self._learn_calibration(X, targets, weights, gram, moments, seed)
-        self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        same = {name: getattr(self, name) for name in ("n_units", "bandwidth", "device", "memory", "dtype")}
+        found = fit_kitchen_sinks(
+            rows,
+            of_classes=not self._y_is_numeric,
+            transformer=HiddenUnits(self.activation, random_state=seed, **same),
+            C=self.C,
+            tol=self.tol,
+            max_iterations=self.max_iterations,
+            calibrates=getattr(self, "calibration", None) is not None,
+            class_weight=getattr(self, "class_weight", None),
+            seed=seed,
+            options=self._options(),
+        )
+        store(self, found)
         return self
 
-    def _solved(self, gram: np.ndarray, moments: np.ndarray, total: float) -> tuple[np.ndarray, int]:
-        """α of every output, shape (c, K), and the most iterations, from sums over rows of a total weight."""
-        mean, bound = gram / total, self.C / len(gram)
-        # Threads of BLAS, which wait for each other in thousands of small products, took ten times as long.
-        with arrays.one_blas_thread():
-            found = [
-                minimise_in_box(mean, column / total, bound, self.tol, self.max_iterations) for column in moments.T
-            ]
-        return np.stack([one for one, _ in found]), max(1, *(steps for _, steps in found))
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Outputs in the units of the targets, float64, shape (m, c), for checked X."""
+        return self._targets.unscale(self._model.scores(X, self.device))
 
-    def _learn_calibration(self, X: Any, targets: np.ndarray, weights: Any, *sums_and_seed: Any) -> None:
-        """Learn how outputs become probabilities, where there are classes."""
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
 
 
-class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClassifier):
+class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
     """Classification by a weighted sum of random units whose weights are bounded, least squares on ±1 targets.
 
     The units are drawn and stay as they are. Minimised is the mean of (Σₖ αₖ φ(x; wₖ) − y)² under |αₖ| ≤ C/K, which is
@@ -215,35 +170,14 @@ class RandomKitchenSinksClassifier(_RandomKitchenSinks, FeatureLeastSquaresClass
     True
     """
 
-    __init__ = with_parameters(_RandomKitchenSinks.__init__, calibration="auto", class_weight=None)
+    __init__ = with_parameters(RandomKitchenSinks.__init__, calibration="auto", class_weight=None)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_calibration(self.calibration)
 
-    def _learn_calibration(self, X, targets, weights, gram, moments, seed) -> None:  # type: ignore[no-untyped-def]
-        """Learn the calibration on rows that a second solution leaves out of the sums over all rows."""
-        self._calibration, n = None, X.shape[0]
-        m = number_held_out(n, 0)
-        if self.calibration is None or not m:
-            return
-        order = streams.permutation(seed, "calibration", 0, n)
-        labels = class_labels(targets, multilabel=self._multilabel)
-        rows = np.sort(with_every_class(order, labels, slice(0), [slice(0, m)])[:m])
-        H, T = self.transformer_.transform(X[rows]).astype(np.float64), targets[rows]
-        w = np.ones(m) if weights is None else weights[rows]
-        left = float(n if weights is None else weights.sum()) - w.sum()
-        wH = w[:, None] * H
-        alpha, _ = self._solved(gram - wH.T @ H, moments - wH.T @ T, left)
-        of_rows, shares = None if weights is None else w, np.average(targets > 0, 0, weights)
-        given = H @ alpha.T, T, of_rows, shares, targets
-        model = Model(lambda rows: self.transformer_.transform(X[rows]).astype(np.float64) @ self.coef_.T, targets)
-        self._calibration = calibrate_judged(*given, model=model, multilabel=self._multilabel)
-        if self._calibration is not None:
-            self.effective_params_ |= self._calibration.report()
 
-
-class RandomKitchenSinksRegressor(_RandomKitchenSinks, FeatureLeastSquaresRegressor):
+class RandomKitchenSinksRegressor(ValuePredictions, RandomKitchenSinks):
     """Regression by a weighted sum of random units whose weights are bounded, about the mean of the targets.
 
     The units are drawn and stay as they are. Minimised is the mean of (Σₖ αₖ φ(x; wₖ) − y)² under |αₖ| ≤ C/K, which is
@@ -298,6 +232,5 @@ class RandomKitchenSinksRegressor(_RandomKitchenSinks, FeatureLeastSquaresRegres
     learning", NIPS 21.
     """
 
-    def _target_scales(self, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        scales = np.sqrt(np.average(targets**2, axis=0, weights=weights))
-        return np.where(scales > 0, scales, 1.0)
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self._targets.decode(scores)

@@ -1,0 +1,228 @@
+"""The fit of Gaussian process regression on features: Bayesian linear regression, in one pass over the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+import scipy.sparse
+
+from .. import arrays, kernels, streams
+from ..errors import ShallowsError
+from ..kernels import Kernel
+from ..models.centring import refuse_wide
+from ..models.functions import TransformedFunction
+from ..models.gaussian_process import FeatureGaussianProcess, left_of_the_kernel
+from ..models.kernel_checks import check_scale
+from ..solvers.least_squares.normal_equations import sums_of_features
+from ..spectrum import marginal_likelihood
+from ..spectrum.kernel_ridge_choice import is_automatic
+from .feature_choice import with_bandwidth
+from .feature_rows import blocks_of_rows, check_finite, check_room_of_system
+from .machine import Options
+from .phases import Phases
+from .rows import TrainingSet
+from .square_targets import SquareValueTargets
+
+ROWS_TO_CHOOSE_WITH = 1000
+"""Rows of the exact marginal likelihood. A bandwidth takes an eigendecomposition, a third of a second for so many."""
+
+MOST_LEFT, MOST_TIMES = 10.0, 1000.0
+"""The noise is chosen anew with all rows where it is at least so many times what the features leave of the kernel's
+variance; by so much at most."""
+
+
+@dataclass(frozen=True)
+class FittedGaussianProcess:
+    """What a fit of a Gaussian process on features leaves.
+
+    Attributes
+    ----------
+    model : FeatureGaussianProcess
+    targets : SquareValueTargets
+    log_likelihood : float
+        Of all rows, summed over the outputs.
+    report : dict
+        What was chosen where a parameter left it open.
+    seconds : dict
+        Of each phase.
+    """
+
+    model: FeatureGaussianProcess
+    targets: SquareValueTargets
+    log_likelihood: float
+    report: dict[str, Any]
+    seconds: dict[str, float]
+
+
+class Variances(NamedTuple):
+    """The variances of f and of the noise that the user gave; None is chosen."""
+
+    signal: float | None
+    noise: float | None
+
+
+class RowSums(NamedTuple):
+    """Sums over all rows, each divided by its variance: HᵀH, HᵀT, Σ t², Σ log of the variances, and their mean share.
+
+    The share is that of what the features leave of the kernel's variance in a row's noise.
+    """
+
+    gram: np.ndarray
+    moments: np.ndarray
+    squares: np.ndarray
+    logarithms: float
+    share: float
+    n: int
+
+
+class Posterior(NamedTuple):
+    """Log-likelihood, factor of the inverse covariance A of β, L⁻¹HᵀV⁻¹y, and s."""
+
+    log_likelihood: float
+    factor: np.ndarray
+    solved: np.ndarray
+    signal_variance: np.ndarray
+
+
+def fit_feature_gaussian_process(
+    rows: TrainingSet,
+    *,
+    transformer: Any,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Mapping[str, Any] | None,
+    variances: Variances,
+    seed: int,
+    options: Options,
+) -> FittedGaussianProcess:
+    """Fit to checked rows.
+
+    Parameters
+    ----------
+    transformer : FeatureMapTransformer
+        Unfitted, of the kernel and with the seed.
+    """
+    phases, n = Phases(), len(rows.rows)
+    targets = SquareValueTargets.about_mean(rows.y, rows.weights, scaled=False)
+    codes = targets.encode(rows.y)
+    choice, width = choose_by_likelihood(rows, codes, kernel, bandwidth, kernel_params, variances, seed)
+    transformer = with_bandwidth(transformer, width).fit(rows.X)
+    phases.end("features")
+
+    check_room_of_system(transformer._n_features_out, "features", options.budget(arrays.Device("cpu")))
+    # In units of s: βᵀh(x) has the prior β ~ N(0, I), and a row the variance of its noise beside it.
+    noise = np.full(n, choice.ratio)
+    if rows.weights is not None:
+        largest = float(rows.weights.max())
+        noise = choice.ratio / largest / np.sqrt(rows.weights / largest) ** 2
+    sums = sums_of_rows(transformer, rows.X, codes, noise)
+    times = noise_anew(sums, choice.ratio, variances)
+    found, ratio = posterior(sums, times, choice.ratio, variances), choice.ratio * times
+    coefficients = scipy.linalg.solve_triangular(found.factor, found.solved, lower=True, trans="T")
+    check_finite(coefficients)
+    phases.end("training")
+    report = {
+        **transformer.effective_params_,
+        "ridge": ratio,
+        "selection": {
+            "chosen_by": "marginal likelihood",
+            "rows": min(n, ROWS_TO_CHOOSE_WITH),
+            "log_likelihood": float(choice.log_likelihood),
+        },
+    }
+    mean = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T))
+    model = FeatureGaussianProcess(mean, found.factor, ratio, found.signal_variance)
+    return FittedGaussianProcess(model, targets, found.log_likelihood, report, phases.seconds)
+
+
+def choose_by_likelihood(
+    rows: TrainingSet,
+    codes: np.ndarray,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Mapping[str, Any] | None,
+    variances: Variances,
+    seed: int,
+) -> tuple[marginal_likelihood.MarginalChoice, float | None]:
+    """The choice on some rows, and the bandwidth of the features; None is that of the kernel, or any."""
+    refuse_wide(rows.X)
+    some = streams.permutation(seed, "rows to choose with", 0, rows.X.shape[0])[:ROWS_TO_CHOOSE_WITH]
+    points = rows.X[some].toarray() if scipy.sparse.issparse(rows.X) else np.asarray(rows.X[some])
+    with np.errstate(over="ignore", invalid="ignore"):
+        points = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
+        augmented, finite = kernels.augmented(points), np.isfinite(np.vdot(codes, codes))
+    check_scale(augmented, points.dtype, may_vanish=True)
+    if not finite:
+        raise ShallowsError("The targets are too large: their squares leave the numbers of float64. Scale y.")
+    given = None if isinstance(bandwidth, str) else bandwidth
+    name, width, parameters = kernels.translated(kernel, given, kernel_params)
+    median, all_equal = None, not points.any()
+    if width is None and not isinstance(name, Kernel) and not all_equal:
+        median = kernels.median_bandwidth(points, seed)
+        width = given = median
+    searches = median is not None and is_automatic(bandwidth)
+
+    def matrix_of(searched: float | None) -> np.ndarray:
+        if all_equal:
+            return np.ones((len(points), len(points)))
+        made = name if isinstance(name, Kernel) else kernels.make(name, searched or width, **parameters)
+        return np.asarray(kernels.matrix(made, augmented))
+
+    weights = None if rows.weights is None else rows.weights[some]
+    choice = marginal_likelihood.choose(
+        matrix_of, codes[some], median=median if searches else None, weights=weights, **variances._asdict()
+    )
+    return choice, choice.bandwidth if searches else given
+
+
+def sums_of_rows(transformer: Any, X: Any, codes: np.ndarray, noise: np.ndarray) -> RowSums:
+    """The sums over all rows, whose noise has these variances in units of s."""
+    n, squares, logarithms, share = X.shape[0], np.zeros(codes.shape[1]), 0.0, 0.0
+
+    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        nonlocal squares, logarithms, share
+        for H, T in blocks_of_rows(transformer, X, np.column_stack([codes, noise])):
+            left, beside = left_of_the_kernel(H), T[:, -1]
+            share += float(np.sum(left / beside)) / n
+            factor = 1.0 / np.sqrt(left + beside)[:, None]
+            T = factor * T[:, :-1]
+            squares, logarithms = squares + (T * T).sum(axis=0), logarithms - 2.0 * float(np.log(factor).sum())
+            yield (factor * H).astype(H.dtype, copy=False), T
+
+    gram, moments = sums_of_features(blocks(), 1.0)
+    return RowSums(gram, moments, squares, logarithms, share, n)
+
+
+def posterior(sums: RowSums, times: float, ratio: float, variances: Variances) -> Posterior:
+    """The posterior of β with the variances of all rows multiplied."""
+    matrix = sums.gram / times
+    matrix[np.diag_indices(len(matrix))] += 1.0
+    factor = scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True)
+    solved = scipy.linalg.solve_triangular(factor, sums.moments / times, lower=True)
+    rest = np.maximum(sums.squares / times - (solved**2).sum(axis=0), 0.0)
+    determinant = 2.0 * float(np.log(np.diag(factor)).sum()) + sums.logarithms + sums.n * math.log(times)
+    s = marginal_likelihood.signal_variances(rest, sums.n, ratio * times, **variances._asdict())
+    return Posterior(marginal_likelihood.log_likelihood(rest, determinant, sums.n, s), factor, solved, s)
+
+
+def noise_anew(sums: RowSums, ratio: float, variances: Variances) -> float:
+    """What the variances of the rows are multiplied with, by the likelihood of all rows.
+
+    Where the features leave next to nothing of the kernel, the variances of the rows are their noise; else it is 1.
+    """
+    least = max(MOST_LEFT * sums.share, 1.0 / MOST_TIMES)
+    if least >= 1.0 or None not in variances:
+        return 1.0
+    found = scipy.optimize.minimize_scalar(
+        lambda t: -posterior(sums, math.exp(t), ratio, variances).log_likelihood,
+        bounds=(math.log(least), math.log(MOST_TIMES)),
+        method="bounded",
+        options={"xatol": 0.05},
+    )
+    return math.exp(found.x)
