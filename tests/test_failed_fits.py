@@ -79,10 +79,8 @@ def fail(model, how, X, y):
         # Without observers, Ctrl-C comes after a closed form's features were made, or when a training starts.
         module = sys.modules[type(model).fit.__module__]
         places = [
-            (module, "minimise_in_box"),
             (module, "LinearSVC"),
             (sys.modules.get(f"shallows.fitting.{module.__name__.rpartition('.')[2]}"), "blocks_of_rows"),
-            (type(model), "_blocks_of_rows"),
             (type(model), "_keep"),
             (training, "train"),
         ]

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from ... import arrays, features
-from ...errors import ShallowsError, UnknownNameError
-from ...features.given_units import GivenUnits, orthogonal_units
+from ...errors import UnknownNameError
 from ...features.hidden_units import OF_PRODUCTS
+from ...fitting.autoencoder import fit_autoencoder
 from ...fitting.parameter_checks import check_choice, check_positive, check_whole
 from ...kernels import Kernel
-from ...solvers.least_squares.l1_penalty import solve_with_l1
-from ...solvers.least_squares.normal_equations import solve_by_features, solve_by_rows, sums_of_features
 from ..constructors import stores_parameters
 from ..feature_maps.base import STRIP_BYTES, FeatureMapTransformer
 
@@ -109,26 +103,17 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
         super()._check_parameters()
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        (n, d), L, scale = X.shape, self.n_units, kernel.bandwidth / math.sqrt(X.shape[1])
-        by_rows = n < L and self.penalty == "l2"
-        size = n if by_rows else L
-        needed, remedy = 24 * (size * size + L * d) + 12 * n * L * by_rows, "Take fewer units, or give more memory."
-        arrays.check_room(f"Weights of {L:,} units and a system of {size:,} equations take", needed, budget, remedy)
-        hidden = orthogonal_units(self.activation, d, L, scale, seed).to(device)
-        at_a_time = max(1, STRIP_BYTES // (L * self._dtype.itemsize))
-
-        def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            for _, x, _ in self._centring.new_points(X, device, self._dtype):
-                for rows in arrays.blocks(x.shape[0], at_a_time):
-                    yield arrays.to_numpy(hidden.map(x[rows])), arrays.to_numpy(x[rows]) / scale
-
-        if self.penalty == "l1":
-            gram, moments = sums_of_features(blocks(), 0.0)
-            beta = solve_with_l1(gram, moments, 1.0 / self.C)
-            if moments.any() and not beta.any():
-                raise ShallowsError(f"With penalty='l1' and C={self.C!r} every weight is zero: take a larger C.")
-        elif by_rows:
-            beta = solve_by_rows(*(np.concatenate(parts) for parts in zip(*blocks(), strict=True)), 1.0 / self.C)
-        else:
-            beta = solve_by_features(blocks(), 1.0 / self.C)
-        return GivenUnits(None if d == L else self.activation, (beta / scale).astype(self._dtype))
+        return fit_autoencoder(
+            X,
+            centring=self._centring,
+            activation=self.activation,
+            n_units=self.n_units,
+            C=self.C,
+            penalty=self.penalty,
+            bandwidth=kernel.bandwidth,
+            seed=seed,
+            dtype=self._dtype,
+            device=device,
+            budget=budget,
+            strip_bytes=STRIP_BYTES,
+        )

@@ -1,0 +1,60 @@
+"""The fit of a layer of a multilayer extreme learning machine: hidden units whose weights reconstruct the inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..errors import ShallowsError
+from ..features.given_units import GivenUnits, orthogonal_units
+from ..models.centring import Centring
+from ..solvers.least_squares.l1_penalty import solve_with_l1
+from ..solvers.least_squares.normal_equations import solve_by_features, solve_by_rows, sums_of_features
+
+
+def fit_autoencoder(
+    X: Any,
+    *,
+    centring: Centring,
+    activation: str,
+    n_units: int,
+    C: float,
+    penalty: str,
+    bandwidth: float,
+    seed: int,
+    dtype: np.dtype,
+    device: arrays.Device,
+    budget: int,
+    strip_bytes: int,
+) -> GivenUnits:
+    """Learn from checked rows; ``strip_bytes`` are the bytes of units that are made at a time."""
+    (n, d), scale = X.shape, bandwidth / math.sqrt(X.shape[1])
+    by_rows = n < n_units and penalty == "l2"
+    size = n if by_rows else n_units
+    needed, remedy = (
+        24 * (size * size + n_units * d) + 12 * n * n_units * by_rows,
+        "Take fewer units, or give more memory.",
+    )
+    arrays.check_room(f"Weights of {n_units:,} units and a system of {size:,} equations take", needed, budget, remedy)
+    hidden = orthogonal_units(activation, d, n_units, scale, seed).to(device)
+    at_a_time = max(1, strip_bytes // (n_units * dtype.itemsize))
+
+    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for _, x, _ in centring.new_points(X, device, dtype):
+            for rows in arrays.blocks(x.shape[0], at_a_time):
+                yield arrays.to_numpy(hidden.map(x[rows])), arrays.to_numpy(x[rows]) / scale
+
+    if penalty == "l1":
+        gram, moments = sums_of_features(blocks(), 0.0)
+        beta = solve_with_l1(gram, moments, 1.0 / C)
+        if moments.any() and not beta.any():
+            raise ShallowsError(f"With penalty='l1' and C={C!r} every weight is zero: take a larger C.")
+    elif by_rows:
+        beta = solve_by_rows(*(np.concatenate(parts) for parts in zip(*blocks(), strict=True)), 1.0 / C)
+    else:
+        beta = solve_by_features(blocks(), 1.0 / C)
+    return GivenUnits(None if d == n_units else activation, (beta / scale).astype(dtype))
