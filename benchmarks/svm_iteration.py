@@ -34,13 +34,13 @@ import scipy.sparse
 from shallows import FourierFeatures, arrays, kernels
 from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGD
 from shallows.solvers.budgeted.sparse_rows import sparse_rows
-from shallows.solvers.linear_svm.folos import FOLOS
-from shallows.solvers.linear_svm.lbfgs import LBFGS
-from shallows.solvers.linear_svm.newton import PrimalNewton
-from shallows.solvers.linear_svm.pegasos import LinearPegasos
+from shallows.solvers.linear_svm.folos import FOLOSStepper
+from shallows.solvers.linear_svm.lbfgs import LBFGSStepper
+from shallows.solvers.linear_svm.newton import PrimalNewtonStepper
+from shallows.solvers.linear_svm.pegasos import LinearPegasosStepper
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, LinearSVMProblem
 from shallows.solvers.linear_svm.rows import Rows, add, as_rows, combination, dot, products
-from shallows.solvers.linear_svm.sarah import SARAH
+from shallows.solvers.linear_svm.sarah import SARAHStepper
 from shallows.solvers.linear_svm.visits import permutation
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.interior_point import InteriorPointStepper
@@ -142,7 +142,7 @@ def bare_round(rows: Rows, chosen: np.ndarray, u: np.ndarray, p: np.ndarray) -> 
 def sarah() -> Iterator[tuple[str, Pair]]:
     """A round of SARAH."""
     for what, problem in linear_problems(SQUARED_HINGE):
-        solver = SARAH()
+        solver = SARAHStepper()
         state = solver.init(problem)
         solver.step(problem, state, 1)
         chosen = permutation(0, 0, problem.n)
@@ -292,11 +292,11 @@ def fourier_features() -> Iterator[tuple[str, Pair]]:
 
 
 CASES: dict[str, Callable[[], Iterator[tuple[str, Pair]]]] = {
-    "pegasos": lambda: mini_batches(LinearPegasos(batch_size=BATCH)),
-    "folos": lambda: mini_batches(FOLOS(batch_size=BATCH)),
+    "pegasos": lambda: mini_batches(LinearPegasosStepper(batch_size=BATCH)),
+    "folos": lambda: mini_batches(FOLOSStepper(batch_size=BATCH)),
     "sarah": sarah,
-    "newton": lambda: whole_products(PrimalNewton(), 2, lambda state: state.n_products),
-    "lbfgs": lambda: whole_products(LBFGS(), 10, lambda state: 2 * state.n_steps),
+    "newton": lambda: whole_products(PrimalNewtonStepper(), 2, lambda state: state.n_products),
+    "lbfgs": lambda: whole_products(LBFGSStepper(), 10, lambda state: 2 * state.n_steps),
     "newton_on_kernels": newton_on_kernels,
     "interior_point": interior_point,
     "budgeted": budgeted,

@@ -10,18 +10,18 @@ from linear_svm_example import optimum, points, problem_of, run
 from shallows import training
 from shallows.errors import ShallowsError
 from shallows.solvers.linear_svm.cutting_planes import (
-    CuttingPlanes,
+    CuttingPlanesStepper,
     maximise_by_active_sets,
     maximise_on_simplex,
     minimum_on_line,
 )
-from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
-from shallows.solvers.linear_svm.lbfgs import LBFGS, LogisticProblem
-from shallows.solvers.linear_svm.newton import PrimalNewton
+from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescentStepper
+from shallows.solvers.linear_svm.lbfgs import LBFGSStepper, LogisticProblem
+from shallows.solvers.linear_svm.newton import PrimalNewtonStepper
 from shallows.solvers.linear_svm.one_versus_rest import SideBySide
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, LinearState, LinearSVMProblem, dual_objective
 from shallows.solvers.linear_svm.rows import as_rows
-from shallows.solvers.linear_svm.sarah import SARAH
+from shallows.solvers.linear_svm.sarah import SARAHStepper
 from shallows.solvers.linear_svm.visits import draws, key_of
 
 BOTH = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
@@ -35,7 +35,7 @@ def test_dual_coordinate_descent_ends_at_the_solution_of_liblinear(loss, sparse,
     X, y = points(sparse=sparse)
     weights = np.linspace(0.5, 1.5, len(y)) if weighted else None
     problem = problem_of(X, y, loss=loss, weights=weights)
-    state = run(DualCoordinateDescent(1e-9, shrinking), problem, 1, 5000)
+    state = run(DualCoordinateDescentStepper(1e-9, shrinking), problem, 1, 5000)
     best = problem.objective(optimum(problem, X))
     assert state.exhausted
     assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-9)
@@ -47,7 +47,7 @@ def test_dual_coordinate_descent_ends_at_the_solution_of_liblinear(loss, sparse,
 @BOTH
 def test_the_dual_objective_never_falls_and_bounds_the_primal_one(loss):
     X, y = points()
-    problem, solver = problem_of(X, y, 1e-3, loss), DualCoordinateDescent(0.0)
+    problem, solver = problem_of(X, y, 1e-3, loss), DualCoordinateDescentStepper(0.0)
     state, before = solver.init(problem), 0.0
     for _ in range(30):
         state = solver.step(problem, state, 1)
@@ -60,10 +60,14 @@ def test_two_opposite_points_have_the_solution_of_paper_and_pencil():
     # P(w) = λ/2 w² + max(0, 1 − w): w = 1/λ as long as that stays below 1, and 1 from there on.
     X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
     for lam, w in [(4.0, 0.25), (0.5, 1.0)]:
-        for solver in (DualCoordinateDescent(1e-12), CuttingPlanes(1e-12), CuttingPlanes(1e-12, line_search=True)):
+        for solver in (
+            DualCoordinateDescentStepper(1e-12),
+            CuttingPlanesStepper(1e-12),
+            CuttingPlanesStepper(1e-12, line_search=True),
+        ):
             assert run(solver, problem_of(X, y, lam), 1, 100).coefficients == pytest.approx([w], rel=1e-6)
     # With ½ max(0, 1 − w)² it is 1/(1 + λ).
-    for solver in (DualCoordinateDescent(1e-12), PrimalNewton(1e-12), CuttingPlanes(1e-12)):
+    for solver in (DualCoordinateDescentStepper(1e-12), PrimalNewtonStepper(1e-12), CuttingPlanesStepper(1e-12)):
         found = run(solver, problem_of(X, y, 0.5, SQUARED_HINGE), 1, 100).coefficients
         assert found == pytest.approx([1 / 1.5], rel=1e-5)
 
@@ -74,13 +78,13 @@ def test_rows_of_zeros_and_repeated_rows_do_no_harm():
     for loss in (HINGE, SQUARED_HINGE):
         problem = problem_of(X, y, loss=loss)
         best = problem.objective(optimum(problem, X))
-        state = run(DualCoordinateDescent(1e-9), problem, 1, 5000)
+        state = run(DualCoordinateDescentStepper(1e-9), problem, 1, 5000)
         assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-9)
 
 
 def test_shrinking_sets_variables_aside_on_the_way():
     X, y = points()
-    problem, solver = problem_of(X, y, 1e-3), DualCoordinateDescent(1e-6)
+    problem, solver = problem_of(X, y, 1e-3), DualCoordinateDescentStepper(1e-6)
     state, fewest = solver.init(problem), problem.n
     while not state.exhausted:
         state = solver.step(problem, state, 1)
@@ -94,7 +98,7 @@ def test_shrinking_sets_variables_aside_on_the_way():
 def test_newton_ends_at_the_solution_within_few_iterations(weighted, sparse):
     X, y = points(sparse=sparse)
     problem = problem_of(X, y, 1e-3, SQUARED_HINGE, np.linspace(0.5, 1.5, len(y)) if weighted else None)
-    state = run(PrimalNewton(1e-10), problem, 1, 100)
+    state = run(PrimalNewtonStepper(1e-10), problem, 1, 100)
     assert state.exhausted
     assert state.n_steps <= 15  # 6 to 8 were measured
     best = problem.objective(optimum(problem, X))
@@ -105,7 +109,7 @@ def test_newton_ends_at_the_solution_within_few_iterations(weighted, sparse):
 def test_a_direction_of_newton_solves_the_weighted_equations_as_well_as_its_gradient_asks_for():
     X, y = points(n=80)
     weights = np.where(np.arange(80) % 4 == 0, 3.7, 0.1)
-    problem, solver = problem_of(X, y, 1e-2, SQUARED_HINGE, weights), PrimalNewton(1e-12)
+    problem, solver = problem_of(X, y, 1e-2, SQUARED_HINGE, weights), PrimalNewtonStepper(1e-12)
     state = solver.init(problem)
     for _ in range(3):
         gradient = problem.regularisation * state.coefficients + problem.risk_gradient(state.margins)
@@ -122,17 +126,17 @@ def test_lbfgs_ends_at_the_solution_and_needs_its_memory(sparse, weighted):
     X, y = points(sparse=sparse)
     X = X * np.logspace(0, -1, 12)
     problem = problem_of(X, y, 1e-3, SQUARED_HINGE, np.linspace(0.5, 1.5, len(y)) if weighted else None)
-    state = run(LBFGS(1e-8), problem, 1, 200)
+    state = run(LBFGSStepper(1e-8), problem, 1, 200)
     assert state.exhausted
     best = problem.objective(optimum(problem, X))
     assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-9)
     np.testing.assert_allclose(state.margins, problem.margins(state.coefficients), atol=1e-10)
-    assert state.n_steps < 0.8 * run(LBFGS(1e-8, memory=1), problem, 1, 1000).n_steps
+    assert state.n_steps < 0.8 * run(LBFGSStepper(1e-8, memory=1), problem, 1, 1000).n_steps
 
 
 def test_the_inverse_hessian_of_lbfgs_is_that_of_all_pairs_it_remembers():
     X, y = points(n=80)
-    problem, solver, pairs = problem_of(X, y, 1e-2, SQUARED_HINGE), LBFGS(1e-12, memory=3), []
+    problem, solver, pairs = problem_of(X, y, 1e-2, SQUARED_HINGE), LBFGSStepper(1e-12, memory=3), []
     state = solver.init(problem)
     for _ in range(6):
         before = state.coefficients, state.gradient
@@ -169,7 +173,7 @@ def test_cutting_planes_end_with_a_gap_that_holds_the_optimum(loss, line_search)
     X, y = points()
     problem = problem_of(X, y, 1e-3, loss)
     best = problem.objective(optimum(problem, X))
-    solver, state = CuttingPlanes(1e-4, line_search), None
+    solver, state = CuttingPlanesStepper(1e-4, line_search), None
     state = solver.init(problem)
     while not state.exhausted:
         before = state.objective
@@ -185,7 +189,9 @@ def test_cutting_planes_end_with_a_gap_that_holds_the_optimum(loss, line_search)
 def test_a_line_search_needs_fewer_planes():
     X, y = points()
     problem = problem_of(X, y, 1e-3)
-    plain, searched = (run(CuttingPlanes(1e-4, line_search=one), problem, 1, 500).n_steps for one in (False, True))
+    plain, searched = (
+        run(CuttingPlanesStepper(1e-4, line_search=one), problem, 1, 500).n_steps for one in (False, True)
+    )
     assert searched < plain
 
 
@@ -256,7 +262,7 @@ def plain_sarah(problem, X, w, step, chosen):
 def test_a_round_of_sarah_is_that_of_the_formula(sparse):
     X, y = points(sparse=sparse)
     problem = problem_of(X, y, 0.05, SQUARED_HINGE, np.linspace(0.5, 1.5, len(y)))
-    solver = SARAH(inner=2000, step_size=0.2)
+    solver = SARAHStepper(inner=2000, step_size=0.2)
     state, w = solver.init(problem), np.zeros(12)
     for turn in range(2):
         chosen = draws(key_of(0, "examples of SARAH", turn), 0, 1999, len(y))
@@ -270,12 +276,12 @@ def test_one_inner_step_of_sarah_is_gradient_descent():
     problem, w = problem_of(X, y, 0.05, SQUARED_HINGE), np.zeros(12)
     for _ in range(5):
         w = w - 0.3 * (0.05 * w + problem.risk_gradient(problem.margins(w)))
-    np.testing.assert_allclose(run(SARAH(1, 0.3), problem, 1, 5).coefficients, w, atol=1e-13)
+    np.testing.assert_allclose(run(SARAHStepper(1, 0.3), problem, 1, 5).coefficients, w, atol=1e-13)
 
 
 def test_sarah_stays_at_the_optimum_and_comes_to_it():
     X, y = points()
-    problem, solver = problem_of(X, y, 0.05, SQUARED_HINGE), SARAH()
+    problem, solver = problem_of(X, y, 0.05, SQUARED_HINGE), SARAHStepper()
     best = optimum(problem, X)
     state = solver.init(problem)
     state.coefficients = best.copy()
@@ -285,7 +291,7 @@ def test_sarah_stays_at_the_optimum_and_comes_to_it():
     )
 
 
-@pytest.mark.parametrize("solver", [PrimalNewton(), SARAH()])
+@pytest.mark.parametrize("solver", [PrimalNewtonStepper(), SARAHStepper()])
 def test_methods_of_gradients_refuse_the_hinge(solver):
     X, y = points(n=20)
     with pytest.raises(ShallowsError, match="squared hinge"):
@@ -295,11 +301,11 @@ def test_methods_of_gradients_refuse_the_hinge(solver):
 @pytest.mark.parametrize(
     ("solver", "loss", "times"),
     [
-        (DualCoordinateDescent(1e-4), HINGE, 40),
-        (CuttingPlanes(1e-3), HINGE, 40),
-        (CuttingPlanes(1e-3, line_search=True), HINGE, 10),
-        (PrimalNewton(1e-8), SQUARED_HINGE, 6),
-        (SARAH(), SQUARED_HINGE, 6),
+        (DualCoordinateDescentStepper(1e-4), HINGE, 40),
+        (CuttingPlanesStepper(1e-3), HINGE, 40),
+        (CuttingPlanesStepper(1e-3, line_search=True), HINGE, 10),
+        (PrimalNewtonStepper(1e-8), SQUARED_HINGE, 6),
+        (SARAHStepper(), SQUARED_HINGE, 6),
     ],
     ids=lambda one: type(one).__name__,
 )
@@ -318,7 +324,7 @@ def test_a_state_that_was_kept_goes_on_to_the_bit(solver, loss, times):
 def test_the_loop_ends_a_training_that_has_converged():
     X, y = points()
     result = training.train(
-        DualCoordinateDescent(0.01), problem_of(X, y), training.OwnRows(1), training.Stopping(10_000)
+        DualCoordinateDescentStepper(0.01), problem_of(X, y), training.OwnRows(1), training.Stopping(10_000)
     )
     assert result.state.exhausted
     assert result.iteration < 10_000
@@ -336,7 +342,7 @@ def test_the_minimum_on_a_line_is_that_of_paper_and_pencil(loss):
 def test_the_tolerance_of_lbfgs_is_a_share_of_the_first_gradient():
     X, y = points()
     problem = problem_of(1e-3 * X, y, loss=SQUARED_HINGE)
-    state = run(LBFGS(0.1), problem, 1, 200)
+    state = run(LBFGSStepper(0.1), problem, 1, 200)
     first = np.linalg.norm(problem.risk_gradient(np.zeros(problem.n)))
     assert first < 0.01 and state.n_steps > 0
     assert np.linalg.norm(state.gradient) <= 0.1 * first

@@ -15,7 +15,7 @@ import shallows
 from linear_svm_example import points
 from shallows import LinearSVMClassifier, training
 from shallows.errors import ShallowsError
-from shallows.estimators.linear_svm.solver_choice import SOLVERS, loss_of
+from shallows.solvers.linear_svm import SOLVERS
 
 TO_THE_END = ("dual_coordinate_descent", "newton", "lbfgs")
 each = pytest.mark.parametrize("solver", SOLVERS)
@@ -44,15 +44,15 @@ def test_the_contract_of_scikit_learn(estimator, check):
 def objective(model, X, y, lam, weights=None):
     """P of a fitted model of two classes, with the intercept as one of the coefficients."""
     missed = np.maximum(0, 1 - y * model.decision_function(X))
-    each = missed if loss_of(model) == "hinge" else 0.5 * missed**2
+    each = missed if model._loss() == "hinge" else 0.5 * missed**2
     w = np.append(model.coef_[0], model.intercept_)
     return lam / 2 * w @ w + np.average(each, weights=weights)
 
 
 def exact(model, X, y, lam, weights=None):
-    C = 1 / (lam * len(y)) * (1.0 if loss_of(model) == "hinge" else 0.5)
+    C = 1 / (lam * len(y)) * (1.0 if model._loss() == "hinge" else 0.5)
     weights = None if weights is None else weights / weights.mean()
-    machine = LinearSVC(C=C, loss=loss_of(model), tol=1e-10, max_iter=10**7, intercept_scaling=1.0)
+    machine = LinearSVC(C=C, loss=model._loss(), tol=1e-10, max_iter=10**7, intercept_scaling=1.0)
     return machine.fit(X, y, weights)
 
 
@@ -70,7 +70,7 @@ def test_each_solver_comes_to_the_optimum_of_liblinear(solver, sparse, weighted)
     machine = exact(model, X, y, lam, weights)
     best = lam / 2 * (machine.coef_ @ machine.coef_.T).item() + lam / 2 * machine.intercept_.item() ** 2
     missed = np.maximum(0, 1 - y * machine.decision_function(X))
-    best += np.average(missed if loss_of(model) == "hinge" else 0.5 * missed**2, weights=weights)
+    best += np.average(missed if model._loss() == "hinge" else 0.5 * missed**2, weights=weights)
     assert 1 - 1e-9 <= objective(model, X, y, lam, weights) / best <= 1 + (2e-3 if solver in ONLINE else 2e-4)
 
 

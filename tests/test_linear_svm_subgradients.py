@@ -9,12 +9,12 @@ import scipy.sparse
 
 from linear_svm_example import optimum, points, problem_of, run
 from shallows import training
-from shallows.solvers.linear_svm.folos import FOLOS
-from shallows.solvers.linear_svm.pegasos import LinearPegasos
+from shallows.solvers.linear_svm.folos import FOLOSStepper
+from shallows.solvers.linear_svm.pegasos import LinearPegasosStepper
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE
 from shallows.solvers.linear_svm.rows import as_rows, combination, dot, products, squared_norms
 from shallows.solvers.linear_svm.subgradient_loop import take_steps, zero_state
-from shallows.solvers.linear_svm.svm_sgd import SVMSGD, best_first_step
+from shallows.solvers.linear_svm.svm_sgd import SVMSGDStepper, best_first_step
 from shallows.solvers.linear_svm.visits import SAMPLINGS, permutation, visits
 
 LAM = 1e-2
@@ -64,7 +64,7 @@ def test_an_iterate_of_pegasos_is_that_of_the_formula(sparse, k, projection, wei
     problem = problem_of(X, y, LAM, weights=weights)
     order = visits("uniform", 3, 0, 1500, len(y), {})
     plain = plain_iterates(X, y, order, k, weights, projection)
-    solver = LinearPegasos(batch_size=k, projection=projection, seed=3)
+    solver = LinearPegasosStepper(batch_size=k, projection=projection, seed=3)
     for end in (k, 10 * k, 1500):
         found = run(solver, problem, end, 1).coefficients
         np.testing.assert_allclose(found, plain[-(-end // k) - 1], atol=1e-9)
@@ -78,7 +78,7 @@ def test_an_average_of_iterates_is_that_of_the_formula(sparse, averaging, share)
     mean = np.zeros(X.shape[1])
     for t, w in enumerate(plain_iterates(X, y, order, 2, np.ones(len(y)), True), start=1):
         mean += share(t) * (w - mean)
-    solver = LinearPegasos(batch_size=2, projection=True, averaging=averaging)
+    solver = LinearPegasosStepper(batch_size=2, projection=True, averaging=averaging)
     np.testing.assert_allclose(run(solver, problem_of(X, y, LAM), 500, 4).coefficients, mean, atol=1e-9)
 
 
@@ -91,7 +91,7 @@ def test_long_first_steps_lose_no_digits(averaging):
         w = (1 - 1 / t) * w + (y[i] * (X[i] @ w) < 1) * y[i] * X[i] / (lam * t)
         w *= min(1.0, 1 / (np.sqrt(lam) * np.linalg.norm(w))) if w.any() else 1.0
         mean += {"none": 1.0, "uniform": 1 / t, "weighted": 4 / (t + 3)}[averaging] * (w - mean)
-    found = run(LinearPegasos(projection=True, averaging=averaging), problem_of(X, y, lam), 3000, 1).coefficients
+    found = run(LinearPegasosStepper(projection=True, averaging=averaging), problem_of(X, y, lam), 3000, 1).coefficients
     np.testing.assert_allclose(found, mean, rtol=1e-6, atol=1e-6 * np.linalg.norm(mean))
 
 
@@ -99,7 +99,7 @@ def test_a_forward_looking_step_is_that_of_the_formula():
     X, y = points()
     order = visits("uniform", 0, 0, 900, len(y), {})
     plain = plain_iterates(X, y, order, 3, np.ones(len(y)), forward=True)
-    found = run(FOLOS(batch_size=3), problem_of(X, y, LAM), 900, 1).coefficients
+    found = run(FOLOSStepper(batch_size=3), problem_of(X, y, LAM), 900, 1).coefficients
     np.testing.assert_allclose(found, plain[-1], atol=1e-9)
 
 
@@ -109,7 +109,7 @@ def test_kernel_pegasos_with_the_linear_kernel_is_linear_pegasos():
     for t, i in enumerate(order, start=1):
         score = counts * y @ K[i] / (LAM * (t - 1)) if t > 1 else 0.0
         counts[i] += y[i] * score < 1.0
-    found = run(LinearPegasos(seed=1), problem_of(X, y, LAM), 300, 1).coefficients
+    found = run(LinearPegasosStepper(seed=1), problem_of(X, y, LAM), 300, 1).coefficients
     np.testing.assert_allclose(found, (counts * y) @ X / (LAM * 300), atol=1e-10)
 
 
@@ -117,14 +117,14 @@ def test_a_batch_of_all_rows_is_subgradient_descent_whatever_the_seed():
     X, y = points(n=50)
     plain = plain_iterates(X, y, np.tile(np.arange(50), 20), 50, np.ones(50))
     for seed in (0, 1):
-        solver = LinearPegasos(batch_size=50, sampling="new_permutation", seed=seed)
+        solver = LinearPegasosStepper(batch_size=50, sampling="new_permutation", seed=seed)
         np.testing.assert_allclose(run(solver, problem_of(X, y, LAM), 50, 20).coefficients, plain[-1], atol=1e-11)
 
 
 def test_projected_iterates_and_the_optimum_lie_within_the_ball():
     X, y = points()
     problem = problem_of(X, y, LAM)
-    solver, state = LinearPegasos(projection=True), None
+    solver, state = LinearPegasosStepper(projection=True), None
     state = solver.init(problem)
     for _ in range(200):
         state = solver.step(problem, state, 1)
@@ -136,13 +136,13 @@ def test_projected_iterates_and_the_optimum_lie_within_the_ball():
     ("solver", "within"),
     [
         # Measured 1.1e-3 to 3.0e-3 for the last iterate and 2e-5 to 5e-4 for averages; three times as much is allowed.
-        (LinearPegasos(), 1e-2),
-        (LinearPegasos(averaging="weighted", projection=True), 1.5e-3),
-        (LinearPegasos(averaging="weighted", batch_size=10), 1.5e-3),
-        (LinearPegasos(averaging="weighted", sampling="new_permutation"), 1.5e-3),
-        (LinearPegasos(averaging="weighted", sampling="fixed_permutation"), 1.5e-3),
-        (FOLOS(averaging="weighted"), 1.5e-3),
-        (SVMSGD(averaging="weighted"), 1e-3),
+        (LinearPegasosStepper(), 1e-2),
+        (LinearPegasosStepper(averaging="weighted", projection=True), 1.5e-3),
+        (LinearPegasosStepper(averaging="weighted", batch_size=10), 1.5e-3),
+        (LinearPegasosStepper(averaging="weighted", sampling="new_permutation"), 1.5e-3),
+        (LinearPegasosStepper(averaging="weighted", sampling="fixed_permutation"), 1.5e-3),
+        (FOLOSStepper(averaging="weighted"), 1.5e-3),
+        (SVMSGDStepper(averaging="weighted"), 1e-3),
     ],
 )
 def test_the_objective_approaches_that_of_the_exact_machine(solver, within):
@@ -158,11 +158,12 @@ def test_a_first_step_of_bottou_is_the_best_of_its_neighbours_and_serves_the_squ
     step = best_first_step(problem, 0)
     assert np.log2(step) == round(np.log2(step))
     values = [
-        problem.objective(run(SVMSGD(step_size=s), problem, 600, 1).coefficients) for s in (step / 8, step, step * 8)
+        problem.objective(run(SVMSGDStepper(step_size=s), problem, 600, 1).coefficients)
+        for s in (step / 8, step, step * 8)
     ]
     assert values[1] == min(values)
     best = problem.objective(optimum(problem, X))
-    assert problem.objective(run(SVMSGD(averaging="weighted"), problem, 600, 50).coefficients) / best - 1 < 1e-3
+    assert problem.objective(run(SVMSGDStepper(averaging="weighted"), problem, 600, 50).coefficients) / best - 1 < 1e-3
 
 
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
@@ -195,7 +196,7 @@ def test_visits_depend_on_their_number_alone(sampling):
     np.testing.assert_array_equal(visits(sampling, 5, 17, 11, 10, {}), whole[17:28])
 
 
-@pytest.mark.parametrize("solver", [LinearPegasos, FOLOS])
+@pytest.mark.parametrize("solver", [LinearPegasosStepper, FOLOSStepper])
 def test_batches_that_do_not_divide_the_rows_skip_none_in_the_passes_that_follow(solver):
     X, y = points(n=50)
     state = run(solver(batch_size=20, sampling="in_order"), problem_of(X, y, LAM), 50, 3)
@@ -203,7 +204,7 @@ def test_batches_that_do_not_divide_the_rows_skip_none_in_the_passes_that_follow
     w = np.zeros(X.shape[1])
     for t, batch in enumerate(rows, start=1):
         along = (y[batch] * (y[batch] * (X[batch] @ w) < 1)) @ X[batch] / (LAM * t * len(y[batch]))
-        w = (1 - 1 / t) * w + along if solver is LinearPegasos else (w + along) / (1 + 1 / t)
+        w = (1 - 1 / t) * w + along if solver is LinearPegasosStepper else (w + along) / (1 + 1 / t)
     np.testing.assert_allclose(state.coefficients, w, rtol=1e-10)
 
 
@@ -231,7 +232,7 @@ def test_subsets_are_uniform_and_a_batch_of_all_rows_is_full_subgradient_descent
     pairs = (together.T @ together)[np.triu_indices(10, 1)]
     assert np.abs(pairs - 40_000 / 4 * 12 / 90).max() < 150
     X, y = points(n=50)
-    state = run(LinearPegasos(batch_size=50, sampling="subsets"), problem_of(X, y, LAM), 50, 4)
+    state = run(LinearPegasosStepper(batch_size=50, sampling="subsets"), problem_of(X, y, LAM), 50, 4)
     w = np.zeros(X.shape[1])
     for t in range(1, 5):
         w = (1 - 1 / t) * w + (y * (y * (X @ w) < 1)) @ X / (LAM * t * 50)
@@ -242,7 +243,7 @@ def test_a_state_that_was_kept_goes_on_to_the_bit():
     X, y = points()
     problem, solver = (
         problem_of(X, y, LAM),
-        LinearPegasos(averaging="weighted", projection=True, sampling="new_permutation"),
+        LinearPegasosStepper(averaging="weighted", projection=True, sampling="new_permutation"),
     )
     whole = run(solver, problem, 250, 6)
     half = run(solver, problem, 250, 3)
@@ -257,6 +258,6 @@ def test_a_state_that_was_kept_goes_on_to_the_bit():
 def test_the_loop_trains_it_with_rows_of_its_own_choice():
     X, y = points()
     problem = problem_of(X, y, LAM)
-    result = training.train(LinearPegasos(), problem, training.OwnRows(600), training.Stopping(5))
+    result = training.train(LinearPegasosStepper(), problem, training.OwnRows(600), training.Stopping(5))
     assert result.epoch == 5
     assert result.state.n_steps == 3000

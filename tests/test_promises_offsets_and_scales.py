@@ -26,7 +26,7 @@ from shallows import (
 )
 from shallows.errors import DivergenceError
 from shallows.estimators import column_units
-from shallows.estimators.linear_svm.solver_choice import SOLVERS
+from shallows.solvers.linear_svm import SOLVERS
 
 _rng = np.random.default_rng(0)
 # Multiples of 1/64, so that float32 holds the points with the offset of 10,000.

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 import shallows
 from promises_example import EVERY, outputs, unfitted
-from shallows.estimators.linear_svm.solver_choice import SOLVERS
+from shallows.solvers.linear_svm import SOLVERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

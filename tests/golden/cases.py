@@ -422,7 +422,7 @@ def copied(name: str) -> dict[str, np.ndarray]:
 
 def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
     """All cases, by name."""
-    from shallows.estimators.linear_svm.solver_choice import SOLVERS as LINEAR
+    from shallows.solvers.linear_svm import SOLVERS as LINEAR
 
     for name in sorted(shallows.estimators.__all__):
         Estimator = getattr(shallows, name)

@@ -103,3 +103,14 @@ class Machines:
         Of pairs of classes the scores are votes, and less than half a vote for the sizes of the outputs.
         """
         return _ovr_decision_function(outputs > 0, outputs, len(self.classes)) if self.vote else outputs
+
+    aims = ridge_codes
+    """What the outputs of machines for each class against the rest are compared with."""
+
+    def unscale(self, scores: np.ndarray) -> np.ndarray:
+        """The scores themselves."""
+        return scores
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        """Labels from scores."""
+        return self.classes[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]

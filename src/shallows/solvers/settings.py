@@ -39,6 +39,11 @@ def parameters_of(settings: type[Settings]) -> list[str]:
     return [one.name for one in fields(settings) if one.name not in SHARED]
 
 
+def settings_of(settings: type[Any], estimator: Any) -> Any:
+    """The settings of a solver whose fields are parameters of an estimator."""
+    return settings(**{one.name: getattr(estimator, one.name) for one in fields(settings)})
+
+
 def make(solvers: Mapping[str, type[Settings]], solver: str, given: Mapping[str, Any] | None, **shared: Any) -> Any:
     """The settings of a solver that is named, with the parameters that are given for it.
 

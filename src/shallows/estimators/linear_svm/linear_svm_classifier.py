@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 from sklearn.utils.metaestimators import available_if
 
-from ... import arrays, training
-from ...errors import ShallowsError
-from ...fitting import column_scales
-from ...fitting.label_checks import single_column
-from ...fitting.user_warnings import warn_user
-from ...solvers.linear_svm.lbfgs import LogisticProblem
-from ...solvers.linear_svm.one_versus_rest import OneVersusRest, SideBySide
-from ...solvers.linear_svm.problem import LOSSES, LinearSVMProblem
-from ...solvers.linear_svm.rows import as_rows
-from .. import model_classes
+from ... import training
+from ...errors import ShallowsError, UnknownNameError
+from ...fitting.linear_svm import fit_linear_svm, go_on
+from ...fitting.parameter_checks import check_choice, check_not_negative, check_positive, check_whole
+from ...fitting.two_classes import Machines
+from ...models.linear import LinearFunctions
+from ...solvers.linear_svm import SOLVERS
+from ...solvers.linear_svm.linear_settings import LinearSettings
+from ...solvers.linear_svm.subgradient_loop import AVERAGINGS
+from ...solvers.linear_svm.visits import SAMPLINGS
+from ...solvers.settings import settings_of
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
-from ..snapshot import Snapshot
 from ..streaming import first_rows
 from ..streaming.labelled_batches import LabelledBatches
 from ..streaming.stream_batches import Batch
-from .solver_choice import SOLVERS, Choice, check_parameters, epochs_of, loss_of
+
+WHY_NOT = {
+    "hinge": "it needs gradients.",
+    "squared_hinge": "its first steps are long and need bounded slopes.",
+    "logistic": "that one is for 'lbfgs'.",
+}
+"""Why a solver does not take a loss."""
 
 
 def _is_online(model: Any) -> bool:
     if model.solver in SOLVERS and not SOLVERS[model.solver].online:
-        able = ", ".join(repr(name) for name, solver in SOLVERS.items() if solver.online)
+        able = ", ".join(repr(name) for name in SOLVERS if SOLVERS[name].online)
         raise AttributeError(f"partial_fit needs a solver that takes rows one by one ({able}), got {model.solver!r}.")
     return model.solver in SOLVERS
 
@@ -144,8 +148,6 @@ class LinearSVMClassifier(LabelPredictions, LabelledBatches):
         verbose: int = 0,
     ): ...
 
-    # --------------------------------------------------------------------------------------- the fit
-
     @training.keeps_model_on_failure
     def fit(
         self,
@@ -180,153 +182,73 @@ class LinearSVMClassifier(LabelPredictions, LabelledBatches):
         ShallowsError
             A parameter out of its range, or a loss that the solver does not take.
         """
-        started = time.perf_counter()
         self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        y = model_classes.learn(self, y)
-        choice, n = SOLVERS[self.solver], X.shape[0]
-        given, X = X, self._centred(X, first=True)
-        self._regularisation = float(self.regularisation or 1.0 / n)
-        problems = self._problems(X, y, None if weights is None else weights / weights.mean())
-        prepared = time.perf_counter()
-        batches, max_epochs = training.OwnRows(n if choice.online else 1), epochs_of(self, n)
-        run = training.train(
-            OneVersusRest(choice.make(self, self._seed(), self.sampling)),
-            problems,
-            batches,
-            training.Stopping(max_epochs, max_seconds=self.max_seconds),
-            observers=[*self._progress_observers(), *observers],
+        rows = self._validated_training_set(X, y, sample_weight)
+        found = fit_linear_svm(
+            rows,
+            loss=self._loss(),
+            regularisation=self.regularisation,
+            fit_intercept=bool(self.fit_intercept),
+            solver=self._settings(),
+            solver_name=self.solver,
+            class_weight=self.class_weight,
+            seed=self._seed(),
+            options=self._options(),
+            observers=observers,
             checkpoint=checkpoint,
-            snapshot=lambda state, epoch: LinearSnapshot(self, given, state, epoch),
+            name=type(self).__name__,
         )
-        self._take_model(run.state, choice)
-        first_rows.end_beginning(self, n)
-        self.n_iter_ = max(run.epoch, 1)
-        self.effective_params_ = {
-            "solver": self.solver,
-            "loss": loss_of(self),
-            "regularisation": self._regularisation,
-            "sparse": bool(problems[0].rows.columns.size),
-            "max_epochs": max_epochs,
-            "stopped_by": run.stopped_by,
-        }
-        self.timings_ = {"preparation": prepared - started, "training": run.seconds}
-        if run.stopped_by == "max_epochs" and choice.converges:
-            warn_user(
-                f"After max_epochs={max_epochs} the solver {self.solver!r} has not come to tol={self.tol:g}. Scale the "
-                "columns of X, for instance with sklearn.preprocessing.StandardScaler, or take a larger max_epochs or "
-                "tol.",
-            )
-        elif not choice.certain:
-            self._warn_if_far(X, problems, run.state.coefficients)
+        self.classes_, self._stream = found.targets.classes, found.stream
+        self.coef_, self.intercept_ = found.model.coef, found.model.intercept
+        first_rows.end_beginning(self, len(rows.rows))
+        self.n_iter_ = max(found.run.epoch, 1)
+        self.effective_params_, self.timings_ = found.report, found.seconds
         return self
 
     partial_fit = available_if(_is_online)(LabelledBatches.partial_fit)
 
     def _learn(self, batch: Batch, *, begins: bool) -> None:
-        X, y, weights = batch
-        if begins:
-            self._regularisation = float(self.regularisation or 1.0 / X.shape[0])
-        X, choice = self._centred(X, first=begins), SOLVERS[self.solver]
-        problems = self._problems(X, y, weights)
-        solver = OneVersusRest(choice.make(self, self._seed(), "in_order"))
-        state = solver.init(problems)
-        if not begins:
-            state.recall(*self._state)
-            for machine in state.states:
-                machine.n_visits = 0  # Visits count through the rows of this call.
-        state = solver.step(problems, state, X.shape[0])
-        if not state.is_finite():
-            raise ShallowsError("The coefficients are not finite any more: scale the features.")
-        self._take_model(state, choice)
+        model, self._stream = go_on(
+            None if begins else self._stream,
+            *batch,
+            Machines(self.classes_, "one_vs_rest"),
+            loss=self._loss(),
+            regularisation=self.regularisation,
+            fit_intercept=bool(self.fit_intercept),
+            solver=self._settings(),
+            seed=self._seed(),
+            options=self._options(),
+        )
+        self.coef_, self.intercept_ = model.coef, model.intercept
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
 
+    def _settings(self) -> LinearSettings:
+        """The settings of the solver, from the parameters of the same names."""
+        return settings_of(SOLVERS[self.solver], self)
+
+    def _loss(self) -> str:
+        """The name of the loss."""
+        return SOLVERS[self.solver].losses[0] if self.loss == "auto" else self.loss
+
     def _check_parameters(self) -> None:
-        check_parameters(self)
-
-    def _has_intercept(self) -> bool:
-        return bool(self.fit_intercept)
-
-    def _problems(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[LinearSVMProblem]:
-        """One problem for two classes, else one for each class against the rest."""
-        X = X if self.dtype == "auto" else X.astype(self.dtype, copy=False)
-        arrays.check_room(
-            "The rows as the solver takes them need",
-            X.data.nbytes + 16 * X.shape[0],
-            self._working_budget(arrays.Device("cpu")),
-            "Give more memory, or take dtype='float32'.",
-        )
-        if self.fit_intercept:
-            ones = np.ones((X.shape[0], 1), dtype=X.dtype)
-            X = scipy.sparse.hstack([X, ones], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, ones])
-        rows, places = as_rows(X), np.searchsorted(self.classes_, y)
-        loss = loss_of(self)
-        make = LogisticProblem if loss == "logistic" else LinearSVMProblem
-        positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return [
-            make(
-                rows,
-                X.shape[1],
-                np.where(places == k, 1.0, -1.0),
-                self._regularisation,
-                LOSSES["squared_hinge" if loss == "logistic" else loss],
-                weights,
+        super()._check_parameters()
+        losses = SOLVERS[self.solver].losses
+        UnknownNameError.check("loss", self.loss, ("auto", "hinge", "squared_hinge", "logistic"))
+        if self._loss() not in losses:
+            raise ShallowsError(
+                f"solver={self.solver!r} takes the loss {' or '.join(map(repr, losses))}, not {self.loss!r}: "
+                f"{WHY_NOT[self.loss]}"
             )
-            for k in positive
-        ]
+        for name, known in (("averaging", AVERAGINGS), ("sampling", SAMPLINGS)):
+            UnknownNameError.check(name, getattr(self, name), known)
+        check_choice(self, device=("auto", "cpu"))
+        check_positive(self, "regularisation", "max_seconds")
+        check_whole(self, "batch_size")
+        check_whole(self, "max_epochs", optional=True)
+        check_not_negative(self, "tol")
 
-    def _take_model(self, state: SideBySide, choice: Choice) -> None:
-        self.coef_, self.intercept_ = self._coefficients_of(state)
-        if choice.online:
-            self._state = state.remember()
-
-    def _coefficients_of(self, state: SideBySide) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients of the columns as the user gave them, shape (n_outputs, d), and intercepts."""
-        columns, has_intercept = state.coefficients, bool(self.fit_intercept)
-        coef = np.ascontiguousarray(columns[: len(columns) - has_intercept].T)
-        return coef, (columns[-1] if has_intercept else 0.0) - (coef * self._offsets).sum(axis=1)
-
-    def _warn_if_far(self, X: Any, problems: Sequence[LinearSVMProblem], coefficients: np.ndarray) -> None:
-        """Warn if the model is far from its optimum because columns of X differ in scale."""
-        has_intercept = bool(self.fit_intercept)
-        mean, scale = column_scales.scales_of(X, centred=has_intercept)
-        mean, scale = np.append(mean, [0.0] * has_intercept), np.append(scale, [1.0] * has_intercept)
-        for k, problem in enumerate(problems):
-
-            def value_and_gradient(w: np.ndarray, problem: LinearSVMProblem = problem) -> tuple[float, np.ndarray]:
-                margins = problem.margins(w[:, 0])
-                value = 0.5 * problem.regularisation * float(w[:, 0] @ w[:, 0]) + problem.risk(margins)
-                return value, problem.regularisation * w + problem.risk_gradient(margins)[:, None]
-
-            at = coefficients[:, k : k + 1]
-            if column_scales.warn_if_far(f"The solver {self.solver!r}", value_and_gradient, at, mean, scale):
-                return
-
-    # ------------------------------------------------------------------------------------ prediction
-
-    def _raw_predict(self, X: Any, state: SideBySide | None = None) -> np.ndarray:
-        coef, intercept = (self.coef_, self.intercept_) if state is None else self._coefficients_of(state)
-        return np.asarray(X @ coef.T + intercept)
-
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        places = np.searchsorted(self.classes_, single_column(y))
-        if len(self.classes_) == 2:
-            return np.where(places == 1, 1.0, -1.0)[:, None]
-        return np.where(places[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        return LinearFunctions(self.coef_, self.intercept_).scores(X)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
-
-
-class LinearSnapshot(Snapshot):
-    """A linear machine in the middle of its training."""
-
-    def __init__(self, estimator: LinearSVMClassifier, X: Any, state: SideBySide, epoch: int):
-        super().__init__(estimator, state, epoch)
-        self._training_points = X
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return self.estimator._raw_predict(X, self.state)
-
-    def _scores_in_training(self) -> np.ndarray:
-        return self._scores(self._training_points)

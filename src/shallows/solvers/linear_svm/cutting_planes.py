@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import arrays
 from ...utils.compilation import njit
+from .linear_settings import LinearSettings
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import products
 
@@ -114,7 +115,7 @@ class PlanesState(LinearState):
 
 
 @dataclass(frozen=True)
-class CuttingPlanes:
+class CuttingPlanesStepper:
     """w ← argmin λ/2 ‖w‖² + max_j (aⱼᵀw + bⱼ), where each plane touches the risk from below at an earlier point.
 
     The smaller problem has as many dual variables as there are planes. Its minimum bounds P from below, and the best
@@ -257,3 +258,23 @@ def _zero_by_bisection(
         middle = 0.5 * (low + high)
         low, high = (middle, high) if derivative(middle) < 0.0 else (low, middle)
     return 0.5 * (low + high)
+
+
+PAIR_STEPS = 20_000
+"""Steps on the smaller problem before active sets take over; scaled columns need fewer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BMRM(LinearSettings):
+    """Cutting planes; for the hinge SVM-perf's."""
+
+    def build(self, seed: int) -> CuttingPlanesStepper:  # noqa: D102
+        return CuttingPlanesStepper(float(self.tol), False, PAIR_STEPS, True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OCAS(LinearSettings):
+    """Cutting planes with a line search."""
+
+    def build(self, seed: int) -> CuttingPlanesStepper:  # noqa: D102
+        return CuttingPlanesStepper(float(self.tol), True, PAIR_STEPS, True)

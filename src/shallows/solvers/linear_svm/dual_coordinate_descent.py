@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
+from .linear_settings import LinearSettings
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import add, dot, squared_norms
 from .visits import below, key_of
@@ -28,7 +30,7 @@ class DualState(LinearState):
 
 
 @dataclass(frozen=True)
-class DualCoordinateDescent:
+class DualCoordinateDescentStepper:
     """aᵢ ← the best value with all others fixed, and w with it, through random permutations of the examples.
 
     A variable at a bound whose gradient says that it stays there is set aside until the others have converged
@@ -135,3 +137,13 @@ def _part_of_pass(problem, w, dual, order, stand, last_draw, bounds, key):
                 add(rows, i, (new - a) * sign * scale, w)
         place += 1
     return place, n_drawn, n_active, largest, smallest
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualCoordinateDescent(LinearSettings):
+    """LIBLINEAR's dual coordinate descent, with shrinking."""
+
+    certain: ClassVar[bool] = True
+
+    def build(self, seed: int) -> DualCoordinateDescentStepper:  # noqa: D102
+        return DualCoordinateDescentStepper(float(self.tol), True, seed)

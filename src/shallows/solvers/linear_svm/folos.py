@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from .linear_settings import StochasticSettings
 from .problem import LinearSVMProblem
 from .subgradient_loop import SubgradientState, take_steps, zero_state
 from .visits import visits
 
 
 @dataclass(frozen=True)
-class FOLOS:
+class FOLOSStepper:
     """w ← argmin_u ½ ‖u − (w + η yᵢ xᵢ [yᵢ wᵀxᵢ < 1])‖² + η λ/2 ‖u‖² = (w + η yᵢ xᵢ [...])/(1 + ηλ) with η = 1/(λt).
 
     Pegasos steps along the subgradient of the regulariser where it stands; this one where it arrives. A step of the
@@ -37,3 +39,21 @@ class FOLOS:
         chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
         take_steps(problem, state, chosen, batch_size=size, forward_looking=True, averaging=self.averaging)
         return state
+
+
+@dataclass(frozen=True, kw_only=True)
+class FOLOS(StochasticSettings):
+    """Forward-looking subgradients.
+
+    Parameters
+    ----------
+    batch_size : int
+        Examples of a step.
+    """
+
+    batch_size: int = 1
+
+    losses: ClassVar[tuple[str, ...]] = ("hinge",)
+
+    def build(self, seed: int) -> FOLOSStepper:  # noqa: D102
+        return FOLOSStepper(self.batch_size, self.averaging, self.sampling, seed)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 from ...errors import ShallowsError
 from ..line_search import minimum_along
+from .linear_settings import LinearSettings
 from .problem import HINGE, LinearState, LinearSVMProblem
 from .rows import products
 
@@ -46,7 +48,7 @@ class LBFGSState(LinearState):
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGSStepper:
     """w ← w − a H ∇P(w), where H is the inverse Hessian as the last m changes of w and ∇P tell it.
 
     H is never formed: with s and v those changes, each of the m pairs corrects H⁻¹ s = v, from γI with γ = sᵀv/vᵀv of
@@ -123,3 +125,13 @@ def _length(problem: LinearSVMProblem, state: LBFGSState, direction: np.ndarray,
         return first, own + float(problem.curvatures(margins) @ (slopes * slopes)) / problem.n
 
     return minimum_along(derivatives, rounding=1e-10 * (abs(mixed) + own))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LBFGS(LinearSettings):
+    """Limited-memory BFGS, for the squared hinge and the logistic loss."""
+
+    losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "logistic")
+
+    def build(self, seed: int) -> LBFGSStepper:  # noqa: D102
+        return LBFGSStepper(float(self.tol))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ...errors import ShallowsError
 from ..line_search import minimum_along
+from .linear_settings import LinearSettings
 from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem
 from .rows import combination, products
 
@@ -23,7 +25,7 @@ class NewtonState(LinearState):
 
 
 @dataclass(frozen=True)
-class PrimalNewton:
+class PrimalNewtonStepper:
     """w ← w + a d with (λ I + (1/n) X_Sᵀ C_S X_S) d = −∇P(w), where S are the examples with yᵢ wᵀxᵢ < 1.
 
     P is piecewise quadratic and differentiable; a is its minimum along d. A step of the protocol is a given number of
@@ -97,3 +99,13 @@ def _length(problem: LinearSVMProblem, state: NewtonState, direction: np.ndarray
         return first, own + float((weights * (missed > 0)) @ (slopes * slopes))
 
     return minimum_along(derivatives, rounding=1e-12 * abs(mixed + own))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrimalNewton(LinearSettings):
+    """Newton's method with conjugate gradients, for the squared hinge."""
+
+    losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
+
+    def build(self, seed: int) -> PrimalNewtonStepper:  # noqa: D102
+        return PrimalNewtonStepper(float(self.tol))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from .linear_settings import StochasticSettings
 from .problem import LinearSVMProblem
 from .subgradient_loop import SubgradientState, take_steps, zero_state
 from .visits import visits
 
 
 @dataclass(frozen=True)
-class LinearPegasos:
+class LinearPegasosStepper:
     """w ← (1 − 1/t) w + (1/(λ t k)) Σ yᵢ xᵢ over those of k examples with yᵢ wᵀxᵢ < 1, then if asked for projected.
 
     A step of the protocol visits a given number of examples.
@@ -45,3 +47,24 @@ class LinearPegasos:
         chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held, size)
         take_steps(problem, state, chosen, batch_size=size, projection=self.projection, averaging=self.averaging)
         return state
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearPegasos(StochasticSettings):
+    """Pegasos: subgradient steps of 1/(λt).
+
+    Parameters
+    ----------
+    batch_size : int
+        Examples of a step.
+    projection : bool
+        Project w onto the ball ‖w‖ ≤ 1/√λ after every step.
+    """
+
+    batch_size: int = 1
+    projection: bool = False
+
+    losses: ClassVar[tuple[str, ...]] = ("hinge",)
+
+    def build(self, seed: int) -> LinearPegasosStepper:  # noqa: D102
+        return LinearPegasosStepper(self.batch_size, bool(self.projection), self.averaging, self.sampling, seed)

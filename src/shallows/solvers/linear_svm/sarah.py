@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ...errors import ShallowsError
 from ...utils.compilation import njit
 from ..pieces import pieces
+from .linear_settings import LinearSettings
 from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem, slope
 from .rows import add, dot, squared_norms
 from .visits import draws, key_of
@@ -24,7 +26,7 @@ class SARAHState(LinearState):
 
 
 @dataclass(frozen=True)
-class SARAH:
+class SARAHStepper:
     """v₀ = ∇P(w₀), w₁ = w₀ − η v₀; then v_t = ∇P_i(w_t) − ∇P_i(w_{t−1}) + v_{t−1}, w_{t+1} = w_t − η v_t.
 
     P_i is the regularised loss of a drawn example. After ``inner`` of these steps the gradient is taken anew. A step of
@@ -84,3 +86,15 @@ def _inner_steps(problem, step, chosen, u, p, scales):
             add(rows, i, change / k, p)
             add(rows, i, -z * change / k, u)
     scales[0], scales[1] = k, z
+
+
+@dataclass(frozen=True, kw_only=True)
+class SARAH(LinearSettings):
+    """Recursive gradients of the squared hinge, in rounds that begin with a full gradient."""
+
+    losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
+    usual_epochs: ClassVar[int] = 20
+    converges: ClassVar[bool] = False
+
+    def build(self, seed: int) -> SARAHStepper:  # noqa: D102
+        return SARAHStepper(seed=seed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .linear_settings import StochasticSettings
 from .problem import HINGE, LinearSVMProblem
 from .rows import products_of
 from .subgradient_loop import SubgradientState, take_steps, zero_state
@@ -17,7 +18,7 @@ MOST_TRIALS = 40
 
 
 @dataclass(frozen=True)
-class SVMSGD:
+class SVMSGDStepper:
     """w ← (1 − η_t λ) w + η_t yᵢ xᵢ · (−ℓ') with η_t = 1/(λ(t + t₀)).
 
     t₀ = 1/(λη₀), so that the steps begin near η₀, from below. η₀ is the best of the powers of two, by the objective on
@@ -71,3 +72,11 @@ def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
             break
         step, value = step * factor, tried
     return step
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVMSGD(StochasticSettings):
+    """Bottou's stochastic gradient descent, which tries its first step on a sample."""
+
+    def build(self, seed: int) -> SVMSGDStepper:  # noqa: D102
+        return SVMSGDStepper(None, self.averaging, self.sampling, seed)

@@ -11,26 +11,26 @@ import scipy.sparse
 
 from shallows import streams
 from shallows.errors import UnknownNameError
-from shallows.solvers.linear_svm.cutting_planes import CuttingPlanes
-from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescent
-from shallows.solvers.linear_svm.folos import FOLOS
-from shallows.solvers.linear_svm.newton import PrimalNewton
-from shallows.solvers.linear_svm.pegasos import LinearPegasos
+from shallows.solvers.linear_svm.cutting_planes import CuttingPlanesStepper
+from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescentStepper
+from shallows.solvers.linear_svm.folos import FOLOSStepper
+from shallows.solvers.linear_svm.newton import PrimalNewtonStepper
+from shallows.solvers.linear_svm.pegasos import LinearPegasosStepper
 from shallows.solvers.linear_svm.problem import HINGE, LinearSVMProblem, dual_objective
 from shallows.solvers.linear_svm.rows import as_rows
-from shallows.solvers.linear_svm.svm_sgd import SVMSGD
+from shallows.solvers.linear_svm.svm_sgd import SVMSGDStepper
 
 GAP = 1e-5  # duality gap, as a share of the objective, at which a solution counts as exact
 MOST_PASSES = 5000
 
 SOLVERS: dict[str, Any] = {
-    "pegasos": LinearPegasos,
-    "folos": FOLOS,
-    "svm_sgd": SVMSGD,
-    "dual_coordinate_descent": DualCoordinateDescent,
-    "bmrm": CuttingPlanes,
-    "ocas": lambda **options: CuttingPlanes(line_search=True, **options),
-    "newton": PrimalNewton,
+    "pegasos": LinearPegasosStepper,
+    "folos": FOLOSStepper,
+    "svm_sgd": SVMSGDStepper,
+    "dual_coordinate_descent": DualCoordinateDescentStepper,
+    "bmrm": CuttingPlanesStepper,
+    "ocas": lambda **options: CuttingPlanesStepper(line_search=True, **options),
+    "newton": PrimalNewtonStepper,
 }
 """Solvers by the names of `shallows.LinearSVMClassifier`."""
 
@@ -57,7 +57,7 @@ def optimum(problem: LinearSVMProblem, gap: float = GAP) -> tuple[np.ndarray, fl
 
     Dual coordinate descent goes on until the bound is within ``gap`` of the objective, or for 5,000 passes.
     """
-    solver = DualCoordinateDescent(0.0, shrinking=True)
+    solver = DualCoordinateDescentStepper(0.0, shrinking=True)
     state, passes = solver.init(problem), 0
     value, bound = math.inf, -math.inf
     while not value - bound <= gap * value < math.inf and passes < MOST_PASSES:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shallows.errors import UnknownNameError
-from shallows.solvers.linear_svm.pegasos import LinearPegasos
+from shallows.solvers.linear_svm.pegasos import LinearPegasosStepper
 from shallows.solvers.linear_svm.problem import LinearSVMProblem
 
 from ..results import AnalysisResult
@@ -69,7 +69,7 @@ def first_within(
     most: float = MOST_STEPS,
 ) -> float:
     """The first looked-at number of iterations after which a model is good enough; infinite beyond ``most`` of them."""
-    solver = LinearPegasos(projection=projection, averaging="weighted", seed=seed)
+    solver = LinearPegasosStepper(projection=projection, averaging="weighted", seed=seed)
     state, until = solver.init(problem), first
     while until <= most:
         state = solver.step(problem, state, until - state.n_steps)
