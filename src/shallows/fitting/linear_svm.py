@@ -12,7 +12,7 @@ import scipy.sparse
 from .. import arrays, training
 from ..arrays import Device
 from ..errors import ShallowsError
-from ..models.linear import LinearFunctions
+from ..models.linear_functions import LinearFunctions
 from ..solvers.linear_svm.lbfgs import LogisticProblem
 from ..solvers.linear_svm.linear_settings import LinearSettings, StochasticSettings
 from ..solvers.linear_svm.one_versus_rest import OneVersusRest

@@ -24,6 +24,10 @@ from shallows.errors import UnknownNameError
 from shallows.estimators.budgeted.adaptive_multi_hyperplane import AMMClassifier
 from shallows.estimators.budgeted.budgeted_svm import BudgetedSVMClassifier
 from shallows.estimators.budgeted.low_rank_svm import LowRankLinearizedSVMClassifier
+from shallows.fitting.budgeted_svm import FittedBudgetedSVM
+from shallows.fitting.multi_hyperplane import FittedHyperplanes, hyperplanes_of
+from shallows.fitting.two_classes import Machines
+from shallows.models.budgeted import GaussianSum
 from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGD
 from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplane
 from shallows.solvers.budgeted.sparse_rows import SparseRows, sparse_rows
@@ -128,10 +132,10 @@ def _hyperplanes(size: Size, train: SparseRows, per_class: int) -> tuple[Any, An
     solver.step(train, solver.init(train), np.arange(1))  # compiled, or read from its cache
 
     def made(state: Any) -> tuple[Any, int]:
-        model = AMMClassifier()
-        model.classes_, model.n_steps_ = np.arange(size.classes), 1
-        model.n_features_in_, model._offsets = size.d, np.zeros(size.d)
-        model._keep(solver, state)
+        machine = hyperplanes_of(state, solver.constant, size.classes, np.zeros(size.d))
+        found, model = FittedHyperplanes(machine, solver.regularisation, 1, 1, {}, {}), AMMClassifier()
+        model.n_features_in_ = size.d
+        model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))
         return model.predict, model.coef_.size + model.intercept_.size
 
     return lambda: solver.step(train, state, np.arange(size.n)), made
@@ -147,10 +151,11 @@ def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
     solver.step(train, solver.init(train), np.arange(1))
 
     def made(state: Any) -> tuple[Any, int]:
+        machine = GaussianSum(state.centres.copy(), state.coefficients.copy(), kernel.bandwidth, np.zeros(size.d))
+        found = FittedBudgetedSVM(machine, size.budget, solver.regularisation, 1, 1, {}, {}, {})
         model = BudgetedSVMClassifier()
-        model.classes_, model.n_steps_ = np.arange(size.classes), 1
-        model.n_features_in_, model._offsets, model.bandwidth_ = size.d, np.zeros(size.d), kernel.bandwidth
-        model._keep(solver, state)
+        model.n_features_in_ = size.d
+        model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))
         return model.predict, model.support_vectors_.size + model.dual_coef_.size
 
     return lambda: solver.step(train, state, np.arange(size.n)), made

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 
-from ... import arrays
+from ... import training
 from ...errors import UnknownNameError
-from ...fitting.parameter_checks import check_not_negative, check_whole
-from ...solvers.budgeted.multi_hyperplane import HyperplaneState, MultiHyperplane
-from ...solvers.budgeted.sparse_rows import SparseRows
+from ...fitting.label_checks import single_column
+from ...fitting.multi_hyperplane import FittedHyperplanes, fit_multi_hyperplane
+from ...fitting.parameter_checks import check_not_negative, check_positive, check_whole
+from ...fitting.row_by_row import outputs
+from ...fitting.two_classes import Machines
 from ..constructors import stores_parameters
-from .row_by_row import RowByRowClassifier
+from ..predictions import LabelPredictions
+from ..streaming import first_rows
+from ..streaming.labelled_batches import LabelledBatches
+from ..streaming.stream_batches import Batch
 
 METHODS = ("batch", "online")
 
 
-class AMMClassifier(RowByRowClassifier):
+class AMMClassifier(LabelPredictions, LabelledBatches):
     """Adaptive multi-hyperplane machine: a linear machine with several hyperplanes for each class.
 
     The score of a class is the largest of its hyperplanes', so that boundaries are made of linear pieces, and training
@@ -120,56 +125,87 @@ class AMMClassifier(RowByRowClassifier):
         verbose: int = 0,
     ): ...
 
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all of X, y, ``max_epochs`` times.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        """
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
+        y = single_column(y)
+        targets = Machines.of(y, "one_vs_rest", self.class_weight)
+        self._store(self._train(X, y, weights, targets, self.max_epochs, None), targets)
+        first_rows.end_beginning(self, len(y))
+        return self
+
+    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        targets, before = Machines(self.classes_, "one_vs_rest"), None if begins else self._fitted
+        found = self._train(*batch, targets, None, before)
+        self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}), targets)
+
+    def _train(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        targets: Machines,
+        max_epochs: int | None,
+        before: FittedHyperplanes | None,
+    ) -> FittedHyperplanes:
+        return fit_multi_hyperplane(
+            X,
+            y,
+            weights,
+            targets=targets,
+            n_hyperplanes=self.n_hyperplanes,
+            by_epoch=self.method == "batch",
+            prune_every=self.prune_every,
+            pruning=float(self.pruning),
+            constant=float(self.constant),
+            reserve=bool(self.reserve),
+            regularisation=self.regularisation,
+            max_epochs=max_epochs,
+            before=before,
+            seed=self._seed(),
+            options=self._options(),
+            name=type(self).__name__,
+        )
+
+    def _store(self, found: FittedHyperplanes, targets: Machines) -> None:
+        """Set the fitted attributes."""
+        self._fitted, self.classes_, self.regularisation_ = found, targets.classes, found.ridge
+        self.coef_, self.intercept_ = found.model.coef, found.model.intercept
+        self.hyperplane_classes_, self.n_steps_ = found.model.classes, found.n_steps
+        self.n_epochs_ = self.n_iter_ = found.n_epochs
+        self.effective_params_, self.timings_ = found.report, found.seconds
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_positive(self, "regularisation", "max_seconds")
+        check_whole(self, "max_epochs")
         check_whole(self, "n_hyperplanes", "prune_every")
         check_not_negative(self, "pruning", "constant")
         UnknownNameError.check("method", self.method, METHODS)
 
-    def _make_solver(self, d: int) -> MultiHyperplane:
-        n = self.n_hyperplanes * len(self.classes_)
-        room, remedy = self._working_budget(arrays.Device("cpu")), "Take a smaller n_hyperplanes, or give more memory."
-        arrays.check_room(f"{n:,} hyperplanes take", 8 * n * (d + 2), room, remedy)
-        return MultiHyperplane(
-            self.regularisation_,
-            self.n_hyperplanes,
-            self.method == "batch",
-            self.prune_every,
-            float(self.pruning),
-            float(self.constant),
-            bool(self.reserve),
-        )
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        return outputs(self._fitted.model, X)
 
-    def _start(self, solver: MultiHyperplane, problem: SparseRows) -> HyperplaneState:
-        state, n = solver.init(problem), len(self.coef_)
-        state.weights[:n, :-1] = self.coef_
-        state.weights[:n, -1] = self._intercepts() / self.constant if self.constant else 0.0
-        state.classes[:n] = self.hyperplane_classes_
-        state.n_weights, state.n_steps = n, self.n_steps_
-        state.n_names = len(state.names)
-        return state
-
-    def _keep(self, solver: MultiHyperplane, state: HyperplaneState) -> None:
-        found = state.coefficients
-        self.coef_ = np.ascontiguousarray(found[:, :-1])
-        self.intercept_ = found[:, -1] * solver.constant - (self.coef_ * self._offsets).sum(axis=1)
-        self.hyperplane_classes_ = state.classes[: state.n_weights].copy()
-        self.effective_params_ = {
-            "n_hyperplanes": state.n_weights,
-            "n_violations": state.n_violations,
-            "pruned": state.pruned,
-        }
-
-    def _has_intercept(self) -> bool:
-        return bool(self.constant)
-
-    def _intercepts(self) -> np.ndarray:
-        """Of points less their offsets."""
-        return self.intercept_ + (self.coef_ * self._offsets).sum(axis=1)
-
-    def _scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
-        # By class, so that one pass takes the best of each; every class has a hyperplane.
-        order = np.argsort(self.hyperplane_classes_, kind="stable")
-        starts = np.searchsorted(self.hyperplane_classes_[order], np.arange(len(self.classes_)))
-        of_class = np.maximum.reduceat(X @ self.coef_[order].T + self._intercepts()[order], starts, axis=1)
-        return of_class[:, 1:] - of_class[:, :1] if len(self.classes_) == 2 else of_class
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")

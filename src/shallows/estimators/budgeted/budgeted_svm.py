@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 
-from ... import arrays, kernels, streams
-from ...errors import ShallowsError, UnknownNameError
+from ... import training
+from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
-from ...fitting.parameter_checks import check_whole
-from ...fitting.user_warnings import warn_user
-from ...models.centring import stay_sparse
-from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD, BudgetedState
-from ...solvers.budgeted.sparse_rows import SparseRows
+from ...fitting.budgeted_svm import FittedBudgetedSVM, fit_budgeted_svm
+from ...fitting.label_checks import single_column
+from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.row_by_row import outputs
+from ...fitting.two_classes import Machines
+from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE
 from ..constructors import stores_parameters
-from .row_by_row import RowByRowClassifier
+from ..predictions import LabelPredictions
+from ..streaming import first_rows
+from ..streaming.labelled_batches import LabelledBatches
+from ..streaming.stream_batches import Batch
 
-DEFAULT_BUDGET = 100
 
-
-class BudgetedSVMClassifier(RowByRowClassifier):
+class BudgetedSVMClassifier(LabelPredictions, LabelledBatches):
     """Support vector machine with the Gaussian kernel and a budget of support vectors, by stochastic gradient descent.
 
     Pegasos on a kernel, one example a step: f ← (1 − 1/t) f, and a kernel function at the example where its hinge loss
@@ -119,88 +121,86 @@ class BudgetedSVMClassifier(RowByRowClassifier):
         verbose: int = 0,
     ): ...
 
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all of X, y, ``max_epochs`` times.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses, in any unit; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        """
+        self._check_parameters()
+        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
+        y = single_column(y)
+        targets = Machines.of(y, "one_vs_rest", self.class_weight)
+        self._store(self._train(X, y, weights, targets, self.max_epochs, None), targets)
+        first_rows.end_beginning(self, len(y))
+        return self
+
+    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        targets, before = Machines(self.classes_, "one_vs_rest"), None if begins else self._fitted
+        found = self._train(*batch, targets, None, before)
+        self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}), targets)
+
+    def _train(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        targets: Machines,
+        max_epochs: int | None,
+        before: FittedBudgetedSVM | None,
+    ) -> FittedBudgetedSVM:
+        return fit_budgeted_svm(
+            X,
+            y,
+            weights,
+            targets=targets,
+            budget=self.budget,
+            maintenance=self.maintenance,
+            line_search=self.line_search,
+            bandwidth=self.bandwidth,
+            regularisation=self.regularisation,
+            max_epochs=max_epochs,
+            before=before,
+            seed=self._seed(),
+            options=self._options(),
+            name=type(self).__name__,
+        )
+
+    def _store(self, found: FittedBudgetedSVM, targets: Machines) -> None:
+        """Set the fitted attributes."""
+        self._fitted, self.classes_, self.regularisation_ = found, targets.classes, found.ridge
+        self.support_vectors_, self.dual_coef_ = found.model.support_vectors, found.model.coefficients
+        self.bandwidth_, self.n_steps_ = found.model.bandwidth, found.n_steps
+        self.n_epochs_ = self.n_iter_ = found.n_epochs
+        self.effective_params_, self.timings_ = found.report, found.seconds
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_positive(self, "regularisation", "max_seconds")
+        check_whole(self, "max_epochs")
         leave_one_out_choice.check_bandwidth(self.bandwidth)
         check_whole(self, "budget", optional=True)
         UnknownNameError.check("way to keep the budget (maintenance)", self.maintenance, MAINTENANCE)
         UnknownNameError.check("line search (line_search)", self.line_search, LINE_SEARCHES)
 
-    def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int, *, streamed: bool) -> None:
-        self.bandwidth_ = self._chosen_bandwidth(X, y, weights, seed)
-        n, budget = X.shape[0], self.budget or DEFAULT_BUDGET
-        if not streamed and self.budget is not None and self.budget > n:
-            warn_user(
-                f"The budget of {self.budget} is above the number of training rows, and brought down to {n}.",
-                UserWarning,
-            )
-        # Of a stream there are more rows to come.
-        self._budget = budget if streamed else min(n, budget)
-        row = X.shape[1] + 2 + (self._budget if self.maintenance == "projection" else 0)
-        needed, room = 8 * self._budget * row, self._working_budget(arrays.Device("cpu"))
-        remedy = "Take a smaller budget, or give more memory."
-        arrays.check_room(f"{self._budget:,} support vectors take", needed, room, remedy)
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        return outputs(self._fitted.model, X)
 
-    def _make_solver(self, d: int) -> BudgetedSGD:
-        return BudgetedSGD(
-            kernels.Gaussian(float(self.bandwidth_)),
-            self._budget,
-            self.regularisation_,
-            self.maintenance,
-            self.line_search,
-        )
-
-    def _chosen_bandwidth(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> float:
-        def points_of(rows: np.ndarray) -> arrays.Array:
-            if stay_sparse(X):
-                return kernels.augmented(arrays.SparsePoints(X[rows].astype(np.float64)))
-            some = X[rows].toarray() if scipy.sparse.issparse(X) else X[rows]
-            some = some.astype(np.float64)
-            # Distances do not depend on the origin, and are more exact about the mean.
-            return kernels.augmented(some - some.mean(axis=0))
-
-        codes = leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_))
-        of_data = points_of, codes, weights, seed
-        choice = leave_one_out_choice.choose_kernel_ridge(
-            "gaussian", self.bandwidth, None, *of_data, regularisation=len(y) * self.regularisation_
-        )
-        self._selection = leave_one_out_choice.report(choice)
-        given = leave_one_out_choice.given_bandwidth(self.bandwidth, choice)
-        return float(given or _median_distance(X, seed))
-
-    def _start(self, solver: BudgetedSGD, problem: SparseRows) -> BudgetedState:
-        state = solver.init(problem)
-        state.add(self.support_vectors_ - self._offsets, self.dual_coef_)
-        state.n_steps = self.n_steps_
-        return state
-
-    def _keep(self, solver: BudgetedSGD, state: BudgetedState) -> None:
-        self.support_vectors_ = np.ascontiguousarray(state.centres + self._offsets)
-        self.dual_coef_ = state.coefficients.copy()
-        self.effective_params_ = {
-            "kernel": "gaussian",
-            "bandwidth": self.bandwidth_,
-            "budget": solver.budget,
-            "n_support": state.n_points,
-            "n_violations": state.n_violations,
-            "lost": state.lost,
-            **vars(self).get("_selection", {}),
-        }
-
-    def _scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
-        z = self.support_vectors_ - self._offsets
-        norms = X.multiply(X).sum(axis=1)[:, None] + (z * z).sum(axis=1)
-        K = np.exp(-np.maximum(norms - 2.0 * (X @ z.T), 0.0) / (2.0 * self.bandwidth_**2))
-        return K @ self.dual_coef_
-
-
-def _median_distance(X: Any, seed: int) -> float:
-    rows = streams.permutation(seed, "first look", 0, X.shape[0])[:1000]
-    if stay_sparse(X):
-        some = arrays.SparsePoints(X[rows])
-    else:
-        some = X[rows].toarray() if scipy.sparse.issparse(X) else X[rows]
-    try:
-        return kernels.median_bandwidth(some.astype(np.float64), seed)
-    except ShallowsError:
-        return 1.0  # All points are the same, and so are the functions of all bandwidths.
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")

@@ -13,7 +13,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...fitting.linear_svm import fit_linear_svm, go_on
 from ...fitting.parameter_checks import check_choice, check_not_negative, check_positive, check_whole
 from ...fitting.two_classes import Machines
-from ...models.linear import LinearFunctions
+from ...models.linear_functions import LinearFunctions
 from ...solvers.linear_svm import SOLVERS
 from ...solvers.linear_svm.linear_settings import LinearSettings
 from ...solvers.linear_svm.subgradient_loop import AVERAGINGS

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from ...fitting import class_weights
-from ...fitting.column_scales import far_offsets, shifted
 from ...fitting.rows import TrainingSet
 from .. import model_classes
 from ..base import Estimator, keeps_model_on_failure
@@ -30,10 +28,6 @@ class LabelledBatches(Estimator):
     def _batch(self, data: TrainingSet, n_given: int) -> Batch:
         """What is kept of checked rows, of which the user gave ``n_given``, until there are enough to begin with."""
         return data[:3]
-
-    def _has_intercept(self) -> bool:
-        """Whether an intercept makes up for columns that are centred."""
-        return True
 
     @keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -77,9 +71,3 @@ class LabelledBatches(Estimator):
             self._warn_of_units(rows[0])
         self._learn(rows or batch, begins=rows is not None)
         return self
-
-    def _centred(self, X: Any, *, first: bool) -> Any:
-        """Points less the offsets of columns that lie far from zero; the first rows decide on them."""
-        if first:
-            self._offsets = far_offsets(X) if self._has_intercept() else np.zeros(X.shape[1])
-        return shifted(X, self._offsets)
