@@ -148,29 +148,3 @@ def choose_kernel_on(
         )
     given = kernel, given_bandwidth(bandwidth, choice), kernel_params
     return chosen_kernel(*given, points, seed, all_equal=all_equal), choice
-
-
-def choose_kernel(
-    estimator: Any,
-    fit: Any,
-    targets: np.ndarray,
-    weights: Any,
-    *,
-    widest: float,
-    regularisation: float | None = None,
-) -> tuple[Kernel, RidgeChoice | None]:
-    """`choose_kernel_on` for an estimator and its fit."""
-    return choose_kernel_on(
-        fit.points,
-        fit.data.matrix,
-        estimator.kernel,
-        estimator.bandwidth,
-        estimator.kernel_params,
-        targets,
-        weights,
-        fit.seed,
-        all_equal=estimator._centring.all_equal,
-        regularises=is_automatic(getattr(estimator, "regularisation", None)),
-        widest=widest,
-        regularisation=regularisation,
-    )
