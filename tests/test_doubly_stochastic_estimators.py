@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 
@@ -23,6 +24,7 @@ from shallows import (
     training,
 )
 from shallows.errors import DivergenceError
+from shallows.fitting import expansion_plan
 
 
 @pytest.mark.slow
@@ -119,7 +121,7 @@ def test_epsilon_is_in_the_units_of_the_targets():
     X, y = waves()
     model = DoublyStochasticRegressor(loss=losses.EpsilonInsensitive(5.0), random_state=0).fit(X, y)
     spread = np.sqrt(np.mean((y - model.intercept_) ** 2))
-    assert model._problem.loss.epsilon == pytest.approx(5.0 / spread, rel=1e-6)
+    assert model._model.plan.problem.loss.epsilon == pytest.approx(5.0 / spread, rel=1e-6)
 
 
 def test_a_regression_comes_close_to_exact_kernel_ridge():
@@ -252,19 +254,19 @@ def test_a_fit_that_is_stopped_at_every_batch_gives_the_same_to_the_bit(options,
     assert resumed.n_resumes_ == n_runs - 1
 
 
-def test_a_step_that_diverges_is_told_and_one_of_the_programs_own_is_halved():
+def test_a_step_that_diverges_is_told_and_one_of_the_programs_own_is_halved(monkeypatch):
     X, y = waves()
     options = {"random_state": 0, "preconditioning": None}
     with pytest.raises(DivergenceError, match="step_size=1e"):
         DoublyStochasticRegressor(schedule="constant", step_size=1e6, **options).fit(X, y)
 
-    class TooLong(DoublyStochasticRegressor):
-        def _plan(self, *args):
-            import dataclasses
+    choose = expansion_plan.choose_stepper
 
-            solver, told = super()._plan(*args)
-            return dataclasses.replace(solver, step_size=100 * solver.step_size), told
+    def too_long(*args):
+        stepper, told = choose(*args)
+        return dataclasses.replace(stepper, step_size=100 * stepper.step_size), told
 
-    model = TooLong(schedule="constant", n_iter=60, **options).fit(X, y)
+    monkeypatch.setattr(expansion_plan, "choose_stepper", too_long)
+    model = DoublyStochasticRegressor(schedule="constant", n_iter=60, **options).fit(X, y)
     assert model.n_rollbacks_ > 0
     assert model.score(X, y) > 0.1

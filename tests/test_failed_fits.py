@@ -127,7 +127,8 @@ def interrupt():
 @pytest.fixture
 def a_short_beginning(monkeypatch):
     """Two batches are enough to go on by steps."""
-    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 200)
+    for module in ("fitting.streams", "estimators.streaming.streamed_fit"):
+        monkeypatch.setattr(f"shallows.{module}.FIRST_ROWS", 200)
 
 
 begins_shortly = pytest.mark.usefixtures("a_short_beginning")

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +18,9 @@ from shallows import (
     arrays,
     training,
 )
-from shallows.estimators.doubly_stochastic import dsg_novelty_detector
-from shallows.estimators.doubly_stochastic.random_feature_expansion import RandomFeatureExpansion
 from shallows.estimators.rows_ahead import RowsAhead
+from shallows.fitting import expansion
+from shallows.fitting.expansion_plan import holds_points
 from shallows.models.centring import Centring, RowsAsArray, TrainingRows
 from shallows.training import Batches
 
@@ -167,11 +166,11 @@ def test_an_expansion_is_the_same_to_the_bit_whether_its_points_are_held_or_read
     }
     held, read = (training.Curve([40], lambda one: {"loss": one.objective()}, unit="iteration") for _ in range(2))
     asked = []
-    monkeypatch.setattr(dsg_novelty_detector, "OFFSET_ROWS", 300)
+    monkeypatch.setattr(expansion, "OFFSET_ROWS", 300)
     of_memory = Estimator(**options).fit(X, y, observers=[held])
     call = TrainingRows.__call__
     monkeypatch.setattr(TrainingRows, "__call__", lambda self, batch: (asked.append(batch), call(self, batch))[1])
-    monkeypatch.setattr(RandomFeatureExpansion, "_holds_points", lambda self, fit: False)
+    monkeypatch.setattr(expansion, "holds_points", lambda *sizes: False)
     init = RowsAsArray.__init__
     monkeypatch.setattr(
         RowsAsArray, "__init__", lambda self, rows: (init(self, rows), vars(self).update(block_rows=200))[0]
@@ -183,11 +182,9 @@ def test_an_expansion_is_the_same_to_the_bit_whether_its_points_are_held_or_read
     assert len(asked) >= 40 and max(sizes) <= 300
     assert held.rows[0]["loss"] == pytest.approx(read.rows[0]["loss"], rel=1e-12)
     if Estimator is DoublyStochasticNoveltyDetector:
-        assert all(map(np.array_equal, of_memory._sample, of_file._sample))
+        assert all(map(np.array_equal, of_memory._model.sample, of_file._model.sample))
 
 
 def test_an_expansion_holds_its_points_in_half_of_the_memory_or_reads_them():
-    fit = SimpleNamespace(data=SimpleNamespace(X=np.empty((1000, 8))), dtype=np.dtype("float32"), budget=80_000)
-    assert RandomFeatureExpansion._holds_points(fit)
-    fit.budget = 79_998
-    assert not RandomFeatureExpansion._holds_points(fit)
+    assert holds_points(1000, 8, np.dtype("float32"), 80_000)
+    assert not holds_points(1000, 8, np.dtype("float32"), 79_998)

@@ -35,8 +35,9 @@ of_every_size = pytest.mark.parametrize(
 
 
 def set_first_rows(monkeypatch, n):
-    for name in ("streamed_fit.FIRST_ROWS", "first_rows.ENOUGH"):
-        monkeypatch.setattr(f"shallows.estimators.streaming.{name}", n)
+    for name in ("fitting.streams.FIRST_ROWS", "estimators.streaming.streamed_fit.FIRST_ROWS"):
+        monkeypatch.setattr(f"shallows.{name}", n)
+    monkeypatch.setattr("shallows.estimators.streaming.first_rows.ENOUGH", n)
 
 
 @pytest.fixture(autouse=True)

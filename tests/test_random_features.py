@@ -251,10 +251,11 @@ def test_a_fit_with_the_arrays_of_a_gpu_is_that_on_the_cpu(kernel, parameters, m
 def test_the_origin_of_the_data_is_kept():
     X, y = cubic(300)
     model = DoublyStochasticRegressor("polynomial", kernel_params=CUBIC, random_state=0, n_iter=3).fit(X, y)
-    f = model._features
-    expected = sum(f.block(j, X.astype(f_dtype := model._dtype)) @ A for j, A in enumerate(model.dual_coef_))
+    plan = model._model.plan
+    f = plan.problem.features
+    expected = sum(f.block(j, X.astype(plan.dtype)) @ A for j, A in enumerate(model.dual_coef_))
     assert f.mean_square == pytest.approx(np.mean((X**2).sum(axis=1)))
-    scores = model._state.values(model._problem, X.astype(f_dtype))
+    scores = model._state.values(plan.problem, X.astype(plan.dtype))
     assert np.allclose(expected, scores, rtol=1e-6)
     spread = np.std(y)
     assert np.allclose(model.predict(X), scores[:, 0] * spread + model.intercept_, rtol=1e-5)

@@ -10,6 +10,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array
 from ..features import block_sums
+from ..fitting.machine import Options
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, KnownValues
@@ -180,14 +181,35 @@ class DistributedDoublyStochastic(DoublyStochastic):
         return arrays.contiguous(arrays.solve_damped(C, R, damping) * -1.0)
 
 
+@dataclass(frozen=True)
+class DividedBlocks:
+    """Several processes among which the blocks of features of a fit are divided; see `fitting.expansion_plan`."""
+
+    ranks: Ranks
+
+    def budget(self, budget: int, options: Options) -> int:
+        """The bytes that each may use: processes of a node share what is free; a user's budget is for each."""
+        return self.ranks.least(budget if options.memory is not None else budget // self.ranks.on_this_node)
+
+    def divided(self, stepper: DoublyStochastic, kernel: Any) -> DistributedDoublyStochastic:
+        """The stepper of this process, with the numbers of rank 0."""
+        self.ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
+        return DistributedDoublyStochastic.of(self.ranks.from_first(stepper), self.ranks)
+
+    def joined(self, stepper: DistributedDoublyStochastic) -> DoublyStochastic:
+        """The stepper of one process."""
+        return stepper.in_one_process()
+
+    def whole(self, state: DistributedExpansionState, problem: ExpansionProblem) -> ExpansionState:
+        """The state with the blocks of all processes."""
+        return state.in_one_process(problem)
+
+
 class DistributedExpansionFit(DistributedFit):
     """Doubly stochastic gradients: the blocks of features are divided among the processes."""
 
-    def _plan(self, *given: Any) -> tuple[DistributedDoublyStochastic, dict[str, Any]]:
-        solver, told = super()._plan(*given)
-        kernel = self._features.kernel
-        self._ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
-        return DistributedDoublyStochastic.of(self._ranks.from_first(solver), self._ranks), told
+    def _processes(self) -> DividedBlocks:
+        return DividedBlocks(self._ranks)
 
     def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
         """The arrays of a checkpoint, with the blocks of all processes."""
@@ -205,7 +227,3 @@ class DistributedExpansionFit(DistributedFit):
             mine = name.endswith(".buffer") and not name.endswith("trace_buffer")
             own[name] = np.ascontiguousarray(array[self._ranks.own(len(array))]) if mine else array
         return own, notes
-
-    def _in_one_process(self) -> None:
-        self._state = self._state.in_one_process(self._problem)
-        self._solver = self._solver.in_one_process()

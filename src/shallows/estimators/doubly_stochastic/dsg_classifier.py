@@ -8,28 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, losses, training
 from ...errors import ShallowsError
 from ...fitting import class_weights
-from ...fitting.label_checks import (
-    are_several,
-    check_takes_several,
-    check_two_classes,
-    refuse_missing_labels,
-    signs,
-    single_column,
-)
-from ...solvers.expansions.expansion import counts_of
-from ...utils.lazy_tables import LazyTable
+from ...fitting.expansion_targets import StreamedClasses
+from ...fitting.label_checks import refuse_missing_labels
+from ...fitting.streams import Stream
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
 from ..predictions import LabelPredictions, has_probabilities
 from .random_feature_expansion import RandomFeatureExpansion
-
-AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
-"""The loss of several classes where none is named. In a table, so that runs with another loss do not depend on it."""
 
 
 class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
@@ -212,71 +201,33 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
         """
         refuse_missing_labels(classes, "classes")
         class_weights.refuse_balanced(self.class_weight)
-        if classes is None and not hasattr(self, "_state"):
+        if classes is None and not hasattr(self, "_stream"):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "
                 "first batch need not show."
             )
         return self._partial_fit(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
-    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
-        self._multilabel = are_several(y)
-        if self._multilabel:
-            self.classes_ = np.arange(np.shape(y)[1])
-            if classes is not None:
-                self._check_classes(classes)
-            check_takes_several(self._make_loss())
-            return
-        if classes is None:
-            classes = single_column(y)
-        self.classes_ = np.unique(np.asarray(classes))
-        check_two_classes(self.classes_)
-        class_weights.check(self.class_weight, self.classes_)
+    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> StreamedClasses:
+        loss = None if self._chooses_loss() else losses.make(self.loss)
+        options = {"fit_intercept": self.fit_intercept, "class_weight": self.class_weight}
+        return StreamedClasses.of_stream(y, classes, loss, **options)
 
-    def _check_classes(self, classes: Any) -> None:
-        if not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(
-                f"classes={list(np.unique(np.asarray(classes)))!r} differ from those of the first call to partial_fit, "
-                f"{self.classes_.tolist()!r}."
-            )
+    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+        super()._store(stream, run, seconds)
+        self.classes_ = self._targets.classes
 
-    def _numbers(self, y: Any) -> np.ndarray:
-        """The number of each label among the classes."""
-        y = single_column(y)
-        places = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        unknown = self.classes_[places] != y
-        if np.any(unknown):
-            shown = np.unique(y[unknown])[:5].tolist()
-            raise ValueError(
-                f"Labels {shown!r} are not among the classes {self.classes_.tolist()[:20]!r}; all labels that will "
-                "ever come must be given to the first partial_fit as classes."
-            )
-        return places
-
-    def _encode(self, y: Any) -> np.ndarray:
-        if self._multilabel:
-            return signs(y, len(self.classes_))
-        return self._make_loss().encode(self._numbers(y), len(self.classes_))
-
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        if self._multilabel:
-            return signs(y, len(self.classes_))
-        return losses.Hinge().encode(self._numbers(y), len(self.classes_))
-
-    def _make_loss(self) -> losses.Loss:
-        if isinstance(self.loss, str) and self.loss == "auto":
-            of_signs = self._multilabel or len(self.classes_) == 2
-            return losses.Logistic() if of_signs else AUTOMATIC["auto"]()
-        return losses.make(self.loss)
+    def _chooses_loss(self) -> bool:
+        return isinstance(self.loss, str) and self.loss == "auto"
 
     def _fitted_loss(self) -> losses.Loss:
         """The loss of the fitted model, which `set_params` does not change; before a fit that of the parameter."""
-        if hasattr(self, "_problem"):
-            return self._problem.loss
-        return losses.Logistic() if isinstance(self.loss, str) and self.loss == "auto" else losses.make(self.loss)
+        if hasattr(self, "_targets"):
+            return self._targets.loss
+        return losses.Logistic() if self._chooses_loss() else losses.make(self.loss)
 
     def _check_loss(self) -> None:
-        loss = losses.make(losses.Logistic() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
+        loss = losses.make(losses.Logistic() if self._chooses_loss() else self.loss)
         if not (loss.for_classes or loss.name == "square"):
             known = sorted(name for name, kind in losses.LOSSES.items() if kind().for_classes or name == "square")
             raise ShallowsError(
@@ -284,23 +235,17 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
                 f"{', '.join(known)}."
             )
 
-    def _counts(self, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        if not self.fit_intercept:
-            return None
-        return counts_of(targets, None if weights is None else weights / self._mean_weight)
-
     @property
     def intercept_(self) -> np.ndarray:
         """b, shape (n_outputs,)."""
-        if not hasattr(self, "_state"):
+        if not hasattr(self, "_stream"):
             raise AttributeError("intercept_ is there after fit.")
-        b = self._state.intercept(self._problem)
-        return np.zeros(self._problem.n_outputs) if b is None else arrays.to_numpy(b)
+        problem = self._model.plan.problem
+        b = self._state.intercept(problem)
+        return np.zeros(problem.n_outputs) if b is None else arrays.to_numpy(b)
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
-        if self._multilabel:
-            return (scores > 0).astype(int)
-        return self.classes_[np.asarray(self._problem.loss.decide(scores))]
+        return self._targets.decode(scores)
 
     @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
@@ -317,11 +262,7 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
             each example.
         """
         scores = self._raw_predict(self._validated(X))
-        if self._multilabel:
-            return scores
-        if scores.shape[1] == 1:
-            return scores[:, 0]
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._targets.decisions(scores)
 
     @available_if(has_probabilities)
     @follows_input
@@ -337,15 +278,11 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
         ndarray, shape (n_samples, n_classes)
             Of each label alone, after a fit to several for each example.
         """
-        check_is_fitted(self)
-        scores, loss = self._raw_predict(self._validated(X)).astype(np.float64), self._problem.loss
-        if self._multilabel:
-            return np.hstack([loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
-        return loss.probabilities(scores)
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.probabilities(scores)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        auto = isinstance(self.loss, str) and self.loss == "auto"
         with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
-            tags.classifier_tags.multi_label = auto or losses.make(self.loss).coding != "indicator"
+            tags.classifier_tags.multi_label = self._chooses_loss() or losses.make(self.loss).coding != "indicator"
         return tags

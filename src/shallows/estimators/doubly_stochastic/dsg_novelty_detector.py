@@ -8,15 +8,11 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ... import arrays, losses, streams
-from ...models.centring import RowsAsArray
-from ...solvers.examples import Examples
+from ... import losses
+from ...fitting.expansion_targets import Novelty
 from ..array_inputs import follows_input, on_host
 from ..constructors import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
-
-OFFSET_ROWS = 2000
-"""Rows of a stream, drawn from all of them, on which the offset is set at the end of a call."""
 
 ROUNDING = 1000.0
 """How many units in the last place a score may be rounded by: sums of so many terms differ by fewer."""
@@ -159,50 +155,8 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         rho = float(self._state.offset)
         return rho - ROUNDING * float(np.finfo(np.dtype(self.effective_params_["precision"])).eps) * abs(rho)
 
-    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
-        self._sample = None
-
-    def _encode(self, y: Any) -> None:
-        return None
-
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(y, dtype=np.float64).reshape(-1, 1)
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return np.where(scores[:, 0] >= float(self._state.offset), 1, -1)
-
-    def _finish_fit(self, fit: Any, state: Any) -> None:
-        # On the whole set, where the steps had batches of it.
-        scores = state.shifted_values_at_points(fit.problem)
-        whole = Examples(fit.problem.points, None, fit.problem.weights)
-        state.targets_for(fit.problem, whole, scores)
-        self._n_batches_seen = 0
-        self._record_batch(whole)
-
-    def _record_batch(self, batch: Examples) -> None:
-        # The rows with the smallest of the numbers that are drawn for all rows are a sample of all that came.
-        drawn = streams.uniform(self._seed_, "rows of the offset", self._n_batches_seen, (batch.points.shape[0],))
-        weights = np.ones((len(drawn), 1)) if batch.weights is None else arrays.to_numpy(batch.weights)
-        own, points = np.argsort(drawn, kind="stable")[:OFFSET_ROWS], batch.points
-        if isinstance(points, RowsAsArray):
-            rows = arrays.to_numpy(points[own, :])
-        else:
-            rows = arrays.to_numpy(arrays.take_rows(points, own))
-        drawn, weights = drawn[own], weights[own]
-        if getattr(self, "_sample", None) is not None:
-            drawn, rows, weights = (
-                np.concatenate(pair) for pair in zip(self._sample, (drawn, rows, weights), strict=True)
-            )
-        kept = np.argsort(drawn, kind="stable")[:OFFSET_ROWS]
-        self._sample = drawn[kept], rows[kept], weights[kept]  # type: ignore[assignment]
-
-    def _finish_stream(self, state: Any) -> None:
-        if getattr(self, "_sample", None) is None:
-            return
-        _, rows, weights = self._sample
-        points = arrays.like(rows, state.buffer)
-        weights = None if (weights == 1.0).all() else arrays.like(weights, state.buffer)
-        state.targets_for(self._problem, Examples(points, None, weights), state.values(self._problem, points))
+    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> Novelty:
+        return Novelty(self.loss)
 
     @follows_input
     def score_samples(self, X: Any) -> np.ndarray:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import losses
+from ... import losses, training
 from ...errors import ShallowsError
+from ...fitting.expansion_targets import StreamedValues
+from ...fitting.streams import Stream
 from ..predictions import ValuePredictions
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -124,28 +126,15 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     gradients for kernel methods", UAI.
     """
 
-    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> None:
-        y = np.asarray(y, dtype=np.float64)
-        self._one_column = y.ndim == 1
-        y = y.reshape(len(y), -1)
-        self.intercept_ = self._requested_loss().constant(y, weights)
-        # In their own units, first divided by the largest, so that no square over- or underflows.
-        away = y - self.intercept_
-        largest = np.abs(away).max(axis=0)
-        largest = np.where(largest > 0, largest, 1.0)
-        spread = largest * np.sqrt(np.average((away / largest) ** 2, axis=0, weights=weights))
-        spread = np.where(spread > 0, spread, 1.0)
-        # ε and δ are one number for all outputs, which therefore share one unit.
-        self._target_scale = np.full_like(spread, spread.max()) if self._requested_loss().lengths else spread
+    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> StreamedValues:
+        return StreamedValues.of(y, weights, self._requested_loss())
 
-    def _encode(self, y: Any) -> np.ndarray:
-        y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        if y.shape[1] != len(self.intercept_):
-            raise ValueError(f"y has {y.shape[1]} columns, and the model was begun with {len(self.intercept_)}.")
-        return (y - self.intercept_) / self._target_scale
+    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+        super()._store(stream, run, seconds)
+        self.intercept_ = self._targets.intercept
 
-    def _make_loss(self) -> losses.Loss:
-        return self._requested_loss().in_units(float(self._target_scale[0]))
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self._targets.decode(scores)
 
     def _requested_loss(self) -> losses.Loss:
         return losses.make(losses.Square() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
@@ -158,6 +147,3 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
                 f"loss={loss.name!r} is not for numbers (DoublyStochasticClassifier has those for classes). Here: "
                 f"{', '.join(known)}."
             )
-
-    def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        return scores * self._target_scale + self.intercept_

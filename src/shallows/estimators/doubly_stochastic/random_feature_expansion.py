@@ -1,109 +1,133 @@
-"""The fit, on a data set or on a stream, and the prediction of a function that gains random features step by step."""
+"""The estimators whose function gains random features step by step, by a fit to a data set or to a stream."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from ... import arrays, kernels, losses, streams, training
+from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
-from ...features.random_features import stream_of
+from ...features.random_features import check_draws_features
+from ...fitting import leave_one_out_choice, streams
+from ...fitting.expansion import TrainedExpansion, fit_expansion
+from ...fitting.expansion_plan import ALONE, Processes
+from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
+from ...fitting.parameter_checks import (
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_whole,
+    is_number,
+    is_whole,
+)
 from ...fitting.rows import TrainingSet
-from ...models.centring import Centring, RowsAsArray, TrainingRows
-from ...models.kernel_checks import check_precision, check_scale, check_scores, check_values
-from ...solvers.examples import Examples
-from ...solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from ...solvers.expansions.growing_expansion import FIRST_CAPACITY
-from ..fitting import FitSnapshot
-from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
-from ..streaming.stream_batches import Batch, batches_of, is_array
-from ..streaming.streamed_fit import FIRST_ROWS, StreamableFit
-from .solver_plan import PlannedExpansion
+from ...fitting.streams import Stream
+from ...fitting.user_warnings import warn_user
+from ...fitting.waiting_rows import Batch
+from ...models import precomputed
+from ...models.kernel_checks import check_scores
+from ...solvers.expansions import doubly_stochastic
+from ...solvers.expansions.block_policies import POLICIES
+from ...solvers.expansions.settings import ExpansionSettings
+from ...utils.plain_numbers import plain_numbers
+from ..base import Estimator
+from ..column_units import LEAST_ROWS
+from ..constructors import stores_parameters
+from ..streaming.stream_batches import batches_of, is_array
 
-SAMPLE = 1000
-"""Points from which bandwidth, top eigenvalue and variance of the features are estimated before the training."""
-
-CHOSEN_FROM = 600
-"""Those of them on which bandwidth and regularisation are chosen; each bandwidth that is tried takes an eigensystem.
-Where these do not show that there is anything to be learnt, all are taken."""
-
+SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
 SLICES, LEAST_SLICE = 10, 256
 """An array for ``partial_fit`` without a ``batch_size`` is cut into so many slices, of so many rows at least."""
 
-LEAST_STEP = 100
-"""Rows of a step on a stream; smaller batches wait for others, since a step adds a block of features to the model."""
 
-
-@dataclasses.dataclass
-class ExpansionFit(StreamableFit):
-    """The fit of a function that gains random features step by step."""
-
-    classes: Any = None  # all labels that will come, where a stream named them
-
-
-class ExpansionSnapshot(FitSnapshot):
-    """What observers see of a random feature expansion in the middle of its training."""
-
-    @property
-    def n_blocks(self) -> int:
-        """Blocks of features in use."""
-        return self.state.n_blocks
-
-    @property
-    def n_random_features(self) -> int:
-        """Frequencies in use."""
-        return self.state.n_blocks * self.estimator._features.block_size
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return self.estimator._raw_predict(X, self.state)
-
-    @property
-    def _problem(self) -> ExpansionProblem:
-        """That of the fit; on a stream it has no training points."""
-        return self.estimator._problem if self.fit is None else self.fit.problem
-
-    def _fitted_scores(self) -> np.ndarray:
-        return arrays.to_numpy(self.state.shifted_values_at_points(self._problem))
-
-    def objective(self) -> float:
-        """Mean training loss, E ℓ(f(x), y), in the units that it is minimised in; without the regulariser."""
-        problem = self._problem
-        scores = self.state.shifted_values_at_points(problem)
-        examples = Examples(problem.points, problem.targets, problem.weights)
-        targets = self.state.targets_for(problem, examples, scores)
-        values = problem.loss.value(scores, targets)
-        w = problem.weights
-        return float(arrays.namespace(scores).mean(values if w is None else values * w[:, 0]))
-
-    def mean_loss(self, X: Any, y: Any) -> float:
-        """Mean of the loss on any points, for losses of classes; without the regulariser."""
-        loss, scores = self._problem.loss, self.decision_function(X)
-        targets = self.estimator._encode(np.asarray(y)).astype(scores.dtype)
-        return float(np.mean(loss.value(scores, targets), dtype=np.float64))
-
-
-class RandomFeatureExpansion(PlannedExpansion):
+class RandomFeatureExpansion(Estimator):
     """Base of the estimators whose function is a sum over blocks of random features, made anew from their numbers."""
 
-    _context = ExpansionFit
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str | None = "auto",
+        kernel_params: dict[str, Any] | None = None,
+        loss: Any = "auto",
+        method: str = "dsg",
+        regularisation: float | None = None,
+        block_size: int | None = None,
+        batch_size: int | None = None,
+        schedule: str = "auto",
+        step_size: float | None = None,
+        theta_nu: float | None = None,
+        decrease: float = 1e-4,
+        preconditioning: str | None = "block",
+        damping: float | None = None,
+        fresh: int = 1,
+        reused: int = 1,
+        cap: float = 2.0,
+        gradient_bound: float | None = None,
+        feature_variance: float | None = None,
+        features: str = "pair",
+        orthogonal: bool = False,
+        keep_values: bool = True,
+        n_iter: int | None = None,
+        max_epochs: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+        verbose: int = 0,
+    ): ...
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(
+            self,
+            method=tuple(POLICIES),
+            schedule=SCHEDULES,
+            features=("pair", "cosine"),
+            preconditioning=doubly_stochastic.PRECONDITIONINGS,
+        )
+        check_positive(self, "step_size", "theta_nu", "max_seconds", "gradient_bound", "feature_variance")
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
+        precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
+        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
+        check_draws_features(self.kernel)
+        check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
+        check_not_negative(self, "regularisation", "damping", "decrease")
+        for name, least in (("fresh", 1), ("reused", 0)):
+            if not is_whole(getattr(self, name), least):
+                raise ShallowsError(
+                    f"{name} must be a whole number, with at least 1 fresh step and no fewer than 0 re-used ones in a "
+                    f"round, got {getattr(self, name)!r}."
+                )
+        if not (is_number(self.cap) and self.cap >= 1):
+            raise ShallowsError(f"cap, the longest step over the plain one, must be at least 1, got {self.cap!r}.")
+        if self.schedule == "theory":
+            if self.regularisation == 0:
+                raise ShallowsError(
+                    "schedule='theory' has steps θ/t with θ = theta_nu / regularisation, so regularisation must be "
+                    "positive."
+                )
+            if self.theta_nu is not None and not (1 < self.theta_nu < 2 or float(self.theta_nu).is_integer()):
+                warn_user(
+                    f"theta_nu={self.theta_nu} lies outside (1, 2) and the positive whole numbers, for which the rate "
+                    "1/t is proved; training goes on.",
+                    UserWarning,
+                )
+        self._check_loss()
+
+    def _check_loss(self) -> None:
+        losses.make(self.loss)
 
     # ------------------------------------------------------------------- what a subclass must define
 
-    def _learn_targets(self, y: np.ndarray | None, weights: np.ndarray | None, classes: Any) -> None:
-        """Store how targets are coded, from all of them or from the first batch of a stream."""
-
-    def _encode(self, y: np.ndarray | None) -> np.ndarray | None:
-        """Targets as the loss takes them, float, shape (m, c), after `_learn_targets`."""
+    def _learn_targets(self, y: Any, weights: np.ndarray | None, classes: Any) -> ExpansionTargets:
+        """How targets are coded, from all of them or from the first rows of a stream."""
         raise NotImplementedError
-
-    def _make_loss(self) -> losses.Loss:
-        """The loss in the units of the coded targets."""
-        return losses.make(self.loss)
 
     # ------------------------------------------------------------------------------------- the fit
 
@@ -143,8 +167,10 @@ class RandomFeatureExpansion(PlannedExpansion):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        fit = self._fit(X, y, sample_weight, observers, checkpoint)
-        self._end_beginning(fit.n)
+        self._check_parameters()
+        rows = self._validated_training_set(X, y, sample_weight)
+        model, run, seconds = self._train(rows, self._seed(), None, observers=observers, checkpoint=checkpoint)
+        self._store(Stream(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
         return self
 
     def partial_fit(
@@ -202,52 +228,6 @@ class RandomFeatureExpansion(PlannedExpansion):
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
-    def _targets_of(self, fit: ExpansionFit) -> np.ndarray | None:
-        self._learn_targets(fit.data.y, fit.data.weights, fit.classes)
-        return self._encode(fit.data.y)
-
-    def _prepare(self, fit: ExpansionFit) -> None:
-        self._plan_fit(fit)
-        super()._prepare(fit)
-
-    def _prepare_points(self, fit: ExpansionFit) -> Any:
-        held = self._holds_points(fit)
-        rows = TrainingRows(fit.data.X, fit.order, self._centring, fit.device, fit.dtype, held=held)
-        if not held:
-            return RowsAsArray(rows)
-        points = rows(slice(None))[:, :-2]
-        return points if fit.device.kind == "cpu" else arrays.contiguous(points)
-
-    @staticmethod
-    def _holds_points(fit: ExpansionFit) -> bool:
-        """Whether all points are copied into half of the memory; else each batch is read from the data in its turn."""
-        n, d = fit.data.X.shape
-        return n * (d + 2) * fit.dtype.itemsize <= fit.budget // 2
-
-    def _build(self, fit: ExpansionFit) -> None:
-        weights = None if fit.weights is None else fit.weights[:, None]
-        given = {"points": fit.points, "targets": fit.targets, "weights": weights, "keep_values": self.keep_values}
-        fit.problem, fit.solver = dataclasses.replace(self._problem, **given), self._solver
-        fit.end_phase("preparation")
-
-    def _stopping(self, fit: ExpansionFit) -> training.Stopping:
-        stopping, n_batches = super()._stopping(fit), math.ceil(fit.n / self.batch_size_)
-        self._check_room(min(stopping.max_iterations or math.inf, (self.max_epochs or math.inf) * n_batches))
-        return stopping
-
-    def _snapshot(self, fit: ExpansionFit | None, state: ExpansionState, epoch: int) -> ExpansionSnapshot:
-        return ExpansionSnapshot(self, fit, state, epoch)
-
-    def _make_snapshot(self, state: ExpansionState, epoch: int) -> ExpansionSnapshot:
-        return self._snapshot(None, state, epoch)
-
-    def _keep_model(self, fit: ExpansionFit, run: training.Run) -> None:
-        super()._keep_model(fit, run)
-        self._state.known = None
-
-    # ---------------------------------------------------------------------------------------- streams
-
-    @steps_back_on_failure
     def _partial_fit(
         self,
         X: Any,
@@ -256,145 +236,169 @@ class RandomFeatureExpansion(PlannedExpansion):
         sample_weight: Any,
         n_iter: int | None,
         max_seconds: float | None,
-        observers: Sequence,
-        checkpoint: Any,
-        last_good: LastGoodState,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
     ) -> Self:
-        last_good.is_whole = is_array(X)
+        attributes = dict(vars(self))
+        try:
+            continued = self._continued(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
+        except BaseException:
+            training.restore_attributes(self, attributes)
+            raise
+        if continued.failure is not None:
+            raise continued.failure
+        return self
+
+    def _continued(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        n_iter: int | None,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+    ) -> streams.Continued:
+        """Go on with a stream, and store what that has made, also where it fails."""
         self._check_parameters()
-        names = ("X", "y", "sample_weight")
+        before = vars(self).get("_stream")
+        if before is not None and classes is not None:
+            check_same_classes(self.classes_, classes)
+        known = classes if before is None else getattr(self, "classes_", None)
         source = batches_of(
             (X, y, sample_weight),
-            names,
+            ("X", "y", "sample_weight"),
             2 if self._takes_targets else 1,
-            lambda n: self.batch_size or min(FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
+            lambda n: self.batch_size or min(streams.FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
         )
-        if classes is not None:
-            if hasattr(self, "_state"):
-                self._check_classes(classes)
-            self._stream_classes = classes
-        return self._learn_stream(source, n_iter, max_seconds, observers, checkpoint, last_good)
+        limit = plain_numbers(max_seconds)
+        continued = streams.continue_stream(
+            before,
+            source,
+            is_whole=is_array(X),
+            check=lambda batch, targets: self._checked_batch(batch, targets, known),
+            begin=lambda rows, n_before: self._begin(rows, n_before, known, limit),
+            n_iter=plain_numbers(n_iter),
+            max_seconds=limit,
+            options=self._options(),
+            may_shrink=self.step_size is None,
+            observers=[*self._progress_observers(), *observers],
+            checkpoint=checkpoint,
+        )
+        self._store(continued.stream, continued.run, {"preparation": continued.preparation})
+        self.effective_params_ = self.effective_params_ | {
+            "n_rows_begun_with": continued.stream.n_begun,
+            "n_rows_waiting": continued.stream.n_waiting,
+        }
+        return continued
 
-    def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
+    def _checked_batch(self, batch: Batch, targets: ExpansionTargets | None, classes: Any) -> tuple[Batch, Any]:
+        """A batch that is checked, and what is known of the targets."""
         if self._takes_targets and batch[1] is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        X, y, weights = self._validated_training_set(*batch, first=first, whole=False)[:3]
-        if first:
-            self._learn_targets(y, weights, getattr(self, "_stream_classes", None))
-        self._encode(y)
-        if self._held and y is not None and y.ndim != self._held[0][1].ndim:
-            raise ShallowsError(f"y has the shape {y.shape} where earlier batches had {self._held[0][1].shape}.")
-        return X, y, weights
+        X, y, weights = self._validated_training_set(*batch, first=targets is None, whole=False)[:3]
+        if targets is None:
+            targets = self._learn_targets(y, weights, classes)
+        targets.encode(y)
+        return (X, y, weights), targets
 
-    def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
-        data, classes = TrainingSet(*rows, np.arange(rows[0].shape[0])), getattr(self, "_stream_classes", None)
-        return self._run(ExpansionFit(data, seed, self._fit_device(), classes=classes, max_seconds=max_seconds))  # type: ignore[return-value]
+    def _begin(
+        self, rows: Batch, n_before: int, classes: Any, max_seconds: float | None
+    ) -> tuple[TrainedExpansion, training.Run]:
+        """Fit a model to the first rows of a stream."""
+        if n_before < LEAST_ROWS:
+            self._warn_of_units(rows[0])
+        seed = self._model.plan.seed if hasattr(self, "_stream") else self._seed()
+        data = TrainingSet(*rows, np.arange(rows[0].shape[0]))
+        return self._train(data, seed, classes, max_seconds=max_seconds)[:2]
 
-    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
-        X, y, weights = rows
-        targets, w = self._encode(y), None
-        points = self._centring.training_points(X, np.arange(X.shape[0]), device, self._dtype)[:, :-2]
-        if device.kind == "gpu":
-            points = arrays.contiguous(points)  # Else each product would copy them.
-        if weights is not None:
-            w = arrays.to_device((weights / self._mean_weight)[:, None], device, self._dtype)
-        return Examples(points, None if targets is None else arrays.to_device(targets, device, self._dtype), w)
-
-    def _rows_of_step(self) -> int:
-        return min(LEAST_STEP, self.batch_size or LEAST_STEP)
-
-    # ------------------------------------------------------------------------------------ the plan
-
-    def _plan_fit(self, fit: ExpansionFit) -> None:
-        """Choose centring, kernel, features and solver from the training data."""
-        (X, _, weights, *_), targets, n, seed, device = fit.data, fit.codes, fit.n, fit.seed, fit.device
-        c, budget, self._dtype, self._mean_weight = fit.n_outputs, fit.budget, fit.dtype, fit.weight_unit
-        centred = kernels.kind(self.kernel).shift_invariant
-        self._centring = Centring.of(X, centred=centred, without_constants=False)
-        block_size, batch_size = self._default_sizes(n)
-        self.block_size_ = self.block_size or block_size
-        self.batch_size_ = min(n, self.batch_size or batch_size)
-
-        rows = streams.permutation(seed, "first look", 0, X.shape[0])[:SAMPLE]
-        sample = self._centring.training_points(
-            X[rows], np.arange(len(rows)), arrays.Device("cpu"), np.dtype("float64")
-        )
-        check_scale(sample, sample.dtype, may_vanish=not centred or bool((sample == sample[0]).all()))
-        mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
-        check_precision(sample, self._dtype)
-        looked_at = (sample, *(None if part is None else part[rows] for part in (targets, weights)))
-        for m in (CHOSEN_FROM, SAMPLE):
-            kernel, nu, chosen = self._choose_kernel(*(None if p is None else p[:m] for p in looked_at), n, seed)
-            is_uninformative = chosen.pop("is_uninformative", False)
-            if len(sample) <= m or not is_uninformative:
-                break
-        if not centred:
-            check_values(kernel, kernels.augmented(sample.astype(self._dtype)))
-        held = n * (X.shape[1] * self._holds_points(fit) + c) * self._dtype.itemsize
-        room = max(2**24, (budget - held) // 2)
-        self._features = stream_of(
-            kernel,
-            X.shape[1],
-            self.block_size_,
-            seed,
+    def _train(
+        self,
+        rows: TrainingSet,
+        seed: int,
+        classes: Any,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+        max_seconds: float | None = None,
+    ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
+        """Fit a model to checked rows; ``classes`` are all that will come, where a stream named them."""
+        return fit_expansion(
+            rows,
+            self._learn_targets(rows.y, rows.weights, classes),
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
             form=self.features,
             orthogonal=self.orthogonal,
-            mean_square=mean_square,
-            cache_bytes=room // 2,
+            settings=self._settings(),
+            seed=seed,
+            options=self._options(),
+            observers=[*self._progress_observers(), *observers],
+            checkpoint=checkpoint,
+            max_seconds=max_seconds,
+            processes=self._processes(),
         )
-        # Beside coefficients and frequencies a block has its covariance and the factor that inverts it.
-        width, squares = self._features.width, 2 if self.preconditioning else 0
-        arrays.check_room(
-            f"A block of {self.block_size_:,} frequencies takes",
-            self._dtype.itemsize * width * (FIRST_CAPACITY * c + self._features.drawn_numbers + squares * width),
-            budget,
-            "Take a smaller block_size, or give more memory.",
-        )
-        loss = self._make_loss()
-        self._solver, self.effective_params_ = self._plan(sample, loss, nu, chosen, seed)
-        at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
-        growth, counts = self._divergence_factor(loss), self._counts(targets, weights)
-        self._problem = ExpansionProblem(self._features, loss, c, budget=at_once, growth=growth, counts=counts)
-        self.effective_params_ |= {
-            "kernel": kernel.name,
-            "bandwidth": kernel.bandwidth,
-            "loss": loss.name,
-            "block_size": self.block_size_,
-            "batch_size": self.batch_size_,
-            "regularisation": self._solver.regularisation,
-            **fit.report(),
-            "choice": chosen,
-        }
-        self.bandwidth_, self._seed_ = kernel.bandwidth, seed
 
-    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        super()._set_fitted_attributes(run, timings, spent)
+    def _settings(self) -> ExpansionSettings:
+        return ExpansionSettings(**{name: getattr(self, name) for name in ExpansionSettings.__dataclass_fields__})
+
+    def _processes(self) -> Processes:
+        """The processes that share the fit."""
+        return ALONE
+
+    # ----------------------------------------------------------------------------------- the model
+
+    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+        """Set the fitted attributes; a call on a stream may have had no training."""
+        self._stream, plan = stream, stream.model.plan
+        self._targets = plan.targets
+        if run is None:
+            return
+        self.block_size_, self.batch_size_ = plan.block_size, plan.batch_size
+        self.bandwidth_ = plan.problem.features.kernel.bandwidth
         state = run.state
-        self.n_reused_ = state.n_reused
-        self.effective_params_ |= {
-            "n_reused": state.n_reused,
-            "last_step": state.last_step,
-            "gradient_rms": math.sqrt(state.gradient_square),
-        }
+        self.n_iter_, self.n_epochs_, self.n_blocks_ = state.n_steps, run.epoch, state.n_blocks
+        self.n_random_features_ = state.n_blocks * plan.block_size
+        self.step_size_, self.losses_, self.n_reused_ = state.step_size, run.losses, state.n_reused
+        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
+        self.effective_params_ = stream.model.report(run)
+        self.timings_ = {**seconds, "training": run.seconds, "evaluation": seconds.get("evaluation", 0.0)}
+
+    @property
+    def _model(self) -> TrainedExpansion:
+        return self._stream.model
+
+    @property
+    def _state(self) -> Any:
+        """The coefficients, for the check of models that are saved."""
+        return self._stream.model.state
 
     @property
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the features, shape (n_blocks, width, n_outputs)."""
-        if not hasattr(self, "_state"):
+        if not hasattr(self, "_stream"):
             raise AttributeError("dual_coef_ is there after fit.")
         return arrays.to_numpy(self._state.coefficients)
 
-    # ---------------------------------------------------------------------------------- prediction
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_stream")
 
-    def _raw_predict(self, X: Any, state: ExpansionState | None = None) -> np.ndarray:
-        """f(x), shape (m, c), for checked X."""
-        device, fitting = arrays.resolve_device(self.device), state is not None
-        state = state if fitting else self._state_on(device)
-        out = np.empty((X.shape[0], self._problem.n_outputs), dtype=self._dtype)
-        with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, _ in self._centring.new_points(X, device, self._dtype):
-                out[rows] = arrays.to_numpy(state.shifted_values(self._problem, x))
+    def __getstate__(self) -> dict[str, Any]:
+        kept = dict(super().__getstate__())
+        if "_stream" in kept:
+            # So a model that was trained on a GPU can be unpickled where there is none.
+            kept["_stream"] = kept["_stream"].kept()
+        return kept
+
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """f(x), shape (m, c), for checked X, in the units of the targets."""
+        device = arrays.resolve_device(self.device)
+        if self._state.device != device:
+            self._stream = self._stream.on(device)  # from now on
+        scores = self._model.function.scores(X, device)
         # A stream with steps that are long by design may have overflowed without any fault of the new points.
-        if not fitting and state.is_finite():
-            check_scores(out, X)
-        return self._unscale(out)
+        if self._state.is_finite():
+            check_scores(scores, X)
+        return self._targets.unscale(scores)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from .stream_batches import Batch, joined, n_rows, owned
-
-GROWTH = 1.25
-"""A model is begun anew with all rows so far when they have become this many times as many. One that begins with a
-single row is begun anew some thirty times, at five times the cost of the last beginning."""
+from ...fitting.waiting_rows import Batch, joined, n_rows, next_beginning, owned
 
 ENOUGH = 400
 """Rows from which the parameters of machines that visit row by row are chosen, once there are so many."""
@@ -21,11 +16,6 @@ OTHER_CLASSES = 40
 
 MOST = 10 * ENOUGH
 """Rows after which parameters are chosen without other classes."""
-
-
-def next_beginning(n_begun: int, enough: int) -> int:
-    """The number of rows, at most ``enough``, at which a model begun with ``n_begun`` is begun anew."""
-    return min(enough, max(n_begun + 1, math.ceil(GROWTH * n_begun)))
 
 
 def are_enough(batch: Batch) -> bool:

@@ -10,10 +10,11 @@ import scipy.sparse
 
 from ... import arrays
 from ...errors import ShallowsError
+from ...fitting.waiting_rows import Batch as Batch
+from ...fitting.waiting_rows import joined as joined
+from ...fitting.waiting_rows import n_rows as n_rows
+from ...fitting.waiting_rows import owned as owned
 from ..array_inputs import on_host
-
-Batch = tuple[Any, ...]
-"""Parts with the same number of rows, such as (X, y, sample_weight); None where a part is not given."""
 
 
 def is_array(X: Any) -> bool:
@@ -67,33 +68,6 @@ def batches_of(parts: Batch, names: Sequence[str], n_needed: int, size: Callable
             either = "" if n_needed == len(names) else f" or ({', '.join(names)})"
             raise ShallowsError(f"An item of the stream is a tuple {item}{either}, got {len(batch)} parts.")
         yield (*batch, *([None] * (len(names) - len(batch))))
-
-
-def joined(batches: Sequence[Batch]) -> Batch:
-    """Several batches as one; where some have a part and others not, as with weights, those have ones."""
-    if len(batches) == 1:
-        return batches[0]
-    return tuple(_together(parts, batches) for parts in zip(*batches, strict=True))
-
-
-def owned(batch: Batch) -> Batch:
-    """A batch in memory of its own, since the user may fill the arrays with the next rows."""
-    return tuple(None if part is None else part.copy() for part in batch)
-
-
-def n_rows(batches: Sequence[Batch]) -> int:
-    """The rows of several batches."""
-    return sum(batch[0].shape[0] for batch in batches)
-
-
-def _together(parts: Sequence[Any], batches: Sequence[Batch]) -> Any:
-    if all(part is None for part in parts):
-        return None
-    if any(scipy.sparse.issparse(part) for part in parts):
-        return scipy.sparse.vstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
-    return np.concatenate(
-        [np.ones(batch[0].shape[0]) if part is None else part for part, batch in zip(parts, batches, strict=True)]
-    )
 
 
 def _sliceable(part: Any) -> Any:

@@ -13,17 +13,14 @@ from typing import Any, Self
 from ... import arrays, training
 from ...errors import DivergenceError, ShallowsError, TooFewDirectionsError
 from ...fitting.parameter_checks import is_positive, is_whole
+from ...fitting.streams import FIRST_ROWS
 from ...fitting.user_warnings import warn_user
+from ...fitting.waiting_rows import Batch, joined, n_rows, next_beginning, owned
 from ...solvers.examples import Examples
 from ...utils.plain_numbers import plain_numbers
 from ..column_units import LEAST_ROWS
 from ..fitting import Fit, TrainedEstimator
-from .first_rows import next_beginning
 from .last_good_state import LastGoodState
-from .stream_batches import Batch, joined, n_rows, owned
-
-FIRST_ROWS = 2560
-"""Rows up to which a model is fitted anew; it then has seen enough of each parameter's choice to go on by steps."""
 
 
 @dataclass

@@ -114,6 +114,10 @@ class ExpansionProblem(ExampleSet):
     # (c + 2,): what the intercept b of classes begins with, see `counts_of`. None has no intercept.
     counts: np.ndarray | None = None
 
+    def training_scores(self, state: ExpansionState) -> np.ndarray:
+        """F + b at the points of the set, shape (n, c), on the host."""
+        return arrays.to_numpy(state.shifted_values_at_points(self))
+
 
 @dataclass
 class ExpansionState(GrowingExpansion):

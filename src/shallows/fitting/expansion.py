@@ -1,0 +1,270 @@
+"""The fit of a function that gains random features step by step, to a data set or to the first rows of a stream."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .. import arrays, streams, training
+from ..arrays import Array, Device
+from ..errors import DivergenceError
+from ..models.centring import Centring, RowsAsArray, TrainingRows
+from ..models.expansions import Expansion
+from ..solvers.examples import Examples
+from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
+from ..solvers.expansions.settings import ExpansionSettings
+from .expansion_plan import ALONE, ExpansionPlan, Processes, check_room, holds_points, plan_expansion
+from .expansion_targets import ExpansionTargets, Novelty
+from .machine import Options
+from .phases import Phases
+from .rows import TrainingSet
+from .snapshot import FunctionSnapshot
+from .waiting_rows import Batch
+
+LEAST_MEMORY = 2**26
+"""Bytes that the smallest fit takes."""
+
+LEAST_STEP = 100
+"""Rows of a step on a stream; smaller batches wait for others, since a step adds a block of features to the model."""
+
+OFFSET_ROWS = 2000
+"""Rows of a stream, drawn from all of them, on which the offset of novelty is set at the end of a call."""
+
+Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Rows by which the offset is set: the number that was drawn for each, the points, their weights."""
+
+
+@dataclass(frozen=True)
+class TrainedExpansion:
+    """A function with what a stream needs to go on with it.
+
+    Attributes
+    ----------
+    plan : ExpansionPlan
+    state : ExpansionState
+    sample : tuple or None
+        Rows by which the offset of novelty is set; None for other targets.
+    rows_of_step : int
+        How many rows of a stream a step has at least.
+    """
+
+    plan: ExpansionPlan
+    state: ExpansionState
+    sample: Sample | None
+    rows_of_step: int
+
+    @property
+    def function(self) -> Expansion:
+        """The function alone."""
+        return self.plan.function(self.state)
+
+    def on(self, device: Device) -> Self:
+        """The same with its coefficients on a device."""
+        return self if self.state.device == device else dataclasses.replace(self, state=self.state.to(device))
+
+    def kept(self) -> Self:
+        """The same on the host, as a file holds it."""
+        return dataclasses.replace(self, state=self.function.kept().state)
+
+    def examples(self, rows: Batch, device: Device) -> Examples:
+        """Checked rows of a stream as the stepper takes them."""
+        return self.plan.examples(rows, device)
+
+    def sampled(self, sample: Sample | None, batch: Examples, number: int) -> Sample | None:
+        """The sample with the rows of a batch of this number."""
+        return None if self.sample is None else sampled(sample, batch, number, self.plan.seed)
+
+    def settled(self, state: ExpansionState, sample: Sample | None) -> Self:
+        """The model at the end of a call on a stream."""
+        if sample is not None:
+            set_offset(self.plan.problem, state, sample)
+        return dataclasses.replace(self, state=state, sample=sample)
+
+    def snapshot(self, state: ExpansionState, epoch: int, options: Options, device: Device) -> ExpansionSnapshot:
+        """The function at a state on a stream, for observers."""
+        return snapshot_of(self.plan, self.plan.problem, state, epoch, np.empty(0, int), options, device)
+
+    def report(self, run: training.Run) -> dict[str, Any]:
+        """Entries of ``effective_params_``: what was chosen, and how the training went."""
+        state = run.state
+        return self.plan.report | {
+            "n_blocks": state.n_blocks,
+            "n_random_features": state.n_blocks * self.plan.block_size,
+            "n_steps": state.n_steps,
+            "stopped_by": run.stopped_by,
+            "n_reused": state.n_reused,
+            "last_step": state.last_step,
+            "gradient_rms": math.sqrt(state.gradient_square),
+        }
+
+
+class ExpansionSnapshot(FunctionSnapshot):
+    """What observers see of a random feature expansion in the middle of its training."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of features in use."""
+        return self.state.n_blocks
+
+    @property
+    def n_random_features(self) -> int:
+        """Frequencies in use."""
+        return self.state.n_blocks * self.problem.features.block_size
+
+    def objective(self) -> float:
+        """Mean training loss, E ℓ(f(x), y), in the units that it is minimised in; without the regulariser."""
+        problem = self.problem
+        scores = self.state.shifted_values_at_points(problem)
+        examples = Examples(problem.points, problem.targets, problem.weights)
+        targets = self.state.targets_for(problem, examples, scores)
+        values = problem.loss.value(scores, targets)
+        w = problem.weights
+        return float(arrays.namespace(scores).mean(values if w is None else values * w[:, 0]))
+
+
+def fit_expansion(
+    rows: TrainingSet,
+    targets: ExpansionTargets,
+    *,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Any,
+    form: str,
+    orthogonal: bool,
+    settings: ExpansionSettings,
+    seed: int,
+    options: Options,
+    observers: Sequence[training.Observer] = (),
+    checkpoint: training.Checkpoint | None = None,
+    max_seconds: float | None = None,
+    processes: Processes = ALONE,
+) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
+    """Train on checked rows; returns the model, how the training went, and the seconds of each phase.
+
+    The random order of the rows and the features are functions of the seed alone.
+
+    Parameters
+    ----------
+    max_seconds : float, optional
+        Of training, where a call on a stream named a limit of its own.
+    """
+    phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
+    codes, dtype = targets.encode(rows.y), options.precision(n)
+    budget = processes.budget(options.budget(device, LEAST_MEMORY), options)
+    options.warn_of_too_little_memory(device, LEAST_MEMORY)
+    with device.active():
+        plan = plan_expansion(
+            rows,
+            targets,
+            codes,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            kernel_params=kernel_params,
+            form=form,
+            orthogonal=orthogonal,
+            settings=settings,
+            dtype=dtype,
+            budget=budget,
+            device=device,
+            seed=seed,
+            processes=processes,
+        )
+        order = streams.permutation(seed, "order", 0, n)
+        points = place_points(rows.X, order, plan.centring, device, dtype, budget)
+        weights = None
+        if rows.weights is not None:
+            weights = arrays.to_device(rows.weights[order] / plan.weight_unit, device, dtype)[:, None]
+        coded = None if codes is None else arrays.to_device(codes[order], device, dtype)
+        given = {"points": points, "targets": coded, "weights": weights, "keep_values": settings.keep_values}
+        problem = dataclasses.replace(plan.problem, **given)
+        phases.end("preparation")
+
+        stopping = settings.stopping(n, plan.batch_size, max_seconds or options.max_seconds)
+        check_room(plan, settings, settings.most_steps(n, plan.batch_size, stopping), options.max_seconds)
+        run = training.train(
+            plan.stepper,
+            problem,
+            training.Batches(n, plan.batch_size, seed),
+            stopping,
+            observers=observers,
+            checkpoint=checkpoint,
+            snapshot=lambda state, epoch: snapshot_of(plan, problem, state, epoch, order, options, device),
+            may_shrink=settings.step_size is None,
+        )
+        phases.end_training(run)
+        if not run.state.is_finite():
+            raise DivergenceError(
+                f"Training diverged with step_size={plan.stepper.step_size:.3g}. Take a smaller step_size, or "
+                "leave it to the program (step_size=None)."
+            )
+        sample = first_sample(problem, run.state, seed) if isinstance(targets, Novelty) else None
+        run.state.known = None
+        arrays.synchronise(points[:1, :])
+        run.state = processes.whole(run.state, plan.problem)
+    plan = dataclasses.replace(plan, stepper=processes.joined(plan.stepper))
+    rows_of_step = min(LEAST_STEP, settings.batch_size or LEAST_STEP)
+    return TrainedExpansion(plan, run.state, sample, rows_of_step), run, phases.seconds
+
+
+def place_points(
+    X: Any, order: np.ndarray, centring: Centring, device: Device, dtype: np.dtype, budget: int
+) -> Array | RowsAsArray:
+    """The training points in the order of the fit on the device, if they fit; else a view that reads each batch."""
+    held = holds_points(*X.shape, dtype, budget)
+    rows = TrainingRows(X, order, centring, device, dtype, held=held)
+    if not held:
+        return RowsAsArray(rows)
+    points = rows(slice(None))[:, :-2]
+    return points if device.kind == "cpu" else arrays.contiguous(points)
+
+
+def snapshot_of(
+    plan: ExpansionPlan,
+    problem: ExpansionProblem,
+    state: ExpansionState,
+    epoch: int,
+    order: np.ndarray,
+    options: Options,
+    device: Device,
+) -> ExpansionSnapshot:
+    """The function at a state, for observers; on a stream the problem has no points."""
+    targets = plan.targets
+    if isinstance(targets, Novelty):
+        targets = Novelty(targets.loss, float(state.offset))
+    return ExpansionSnapshot(plan.function(state), targets, problem, state, epoch, order, None, options, device)
+
+
+def first_sample(problem: ExpansionProblem, state: ExpansionState, seed: int) -> Sample:
+    """Set the offset on the whole training set, where the steps had batches of it, and draw rows for a stream."""
+    whole = Examples(problem.points, None, problem.weights)  # type: ignore[arg-type]
+    state.targets_for(problem, whole, state.shifted_values_at_points(problem))
+    return sampled(None, whole, 0, seed)
+
+
+def sampled(sample: Sample | None, batch: Examples, number: int, seed: int) -> Sample:
+    """A sample with the rows of a batch: those with the smallest of the numbers that are drawn for all rows."""
+    drawn = streams.uniform(seed, "rows of the offset", number, (batch.points.shape[0],))
+    weights = np.ones((len(drawn), 1)) if batch.weights is None else arrays.to_numpy(batch.weights)
+    own, points = np.argsort(drawn, kind="stable")[:OFFSET_ROWS], batch.points
+    if isinstance(points, RowsAsArray):
+        rows = arrays.to_numpy(points[own, :])
+    else:
+        rows = arrays.to_numpy(arrays.take_rows(points, own))
+    drawn, weights = drawn[own], weights[own]
+    if sample is not None:
+        drawn, rows, weights = (np.concatenate(pair) for pair in zip(sample, (drawn, rows, weights), strict=True))
+    kept = np.argsort(drawn, kind="stable")[:OFFSET_ROWS]
+    return drawn[kept], rows[kept], weights[kept]
+
+
+def set_offset(problem: ExpansionProblem, state: ExpansionState, sample: Sample) -> None:
+    """Set the offset of novelty on a sample of all rows that came."""
+    _, rows, weights = sample
+    points = arrays.like(rows, state.buffer)
+    w = None if (weights == 1.0).all() else arrays.like(weights, state.buffer)
+    state.targets_for(problem, Examples(points, None, w), state.values(problem, points))
