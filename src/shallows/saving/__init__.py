@@ -46,7 +46,7 @@ def save(model: Any, path: Any) -> None:
     if not isinstance(model, BaseEstimator):
         raise ShallowsError(f"shallows.save writes fitted estimators, and got a {type(model).__name__}.")
     check_is_fitted(model)
-    state = vars(model).get("_state")
+    state = getattr(model, "_state", None)
     if hasattr(state, "is_finite") and not state.is_finite():
         raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
     model = _with_plain_keys(model)
