@@ -20,7 +20,7 @@ from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 @pytest.fixture(autouse=True)
 def a_short_beginning(monkeypatch):
     """Two batches are enough to go on by steps."""
-    monkeypatch.setattr("shallows.fitting.streams.FIRST_ROWS", 200)
+    monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 200)
 
 
 def small(Estimator=DoublyStochasticClassifier, **options):

@@ -14,11 +14,11 @@ from .. import arrays, streams, training
 from ..arrays import Array, Device
 from ..errors import DivergenceError
 from ..models.centring import Centring, RowsAsArray, TrainingRows
-from ..models.expansions import Expansion
+from ..models.expansion_function import Expansion
 from ..solvers.examples import Examples
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from ..solvers.expansions.settings import ExpansionSettings
-from .expansion_plan import ALONE, ExpansionPlan, Processes, check_room, holds_points, plan_expansion
+from ..solvers.expansions.expansion_settings import ExpansionSettings
+from .expansion_plan import ALONE, ExpansionPlan, Processes, check_room, holds_points, plan_expansion, stopping_rules
 from .expansion_targets import ExpansionTargets, Novelty
 from .machine import Options
 from .phases import Phases
@@ -184,8 +184,8 @@ def fit_expansion(
         problem = dataclasses.replace(plan.problem, **given)
         phases.end("preparation")
 
-        stopping = settings.stopping(n, plan.batch_size, max_seconds or options.max_seconds)
-        check_room(plan, settings, settings.most_steps(n, plan.batch_size, stopping), options.max_seconds)
+        stopping = stopping_rules(settings, n, plan.batch_size, max_seconds or options.max_seconds)
+        check_room(plan, settings, n, stopping, options.max_seconds)
         run = training.train(
             plan.stepper,
             problem,

@@ -8,21 +8,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .. import arrays, kernels, losses, streams
+from .. import arrays, kernels, losses, streams, training
 from ..arrays import Device
 from ..errors import ShallowsError
 from ..features.random_features import stream_of
 from ..kernels import Kernel
 from ..models.centring import Centring
-from ..models.expansions import Expansion
+from ..models.expansion_function import Expansion
 from ..models.kernel_checks import check_precision, check_scale, check_values
 from ..solvers.examples import Examples
 from ..solvers.expansions import doubly_stochastic
 from ..solvers.expansions.block_policies import Checked, Fresh, UniformReuse
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
+from ..solvers.expansions.expansion_settings import ExpansionSettings
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
-from ..solvers.expansions.settings import ExpansionSettings
 from ..spectrum.copies import join_copies
 from ..spectrum.leave_one_out import choose_ridge
 from .expansion_targets import ExpansionTargets
@@ -206,7 +206,7 @@ def plan_expansion(
     stepper = processes.divided(stepper, kernel_)
     at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
     counts = targets.counts(codes, None if weights is None else weights / weight_unit)
-    growth = settings.divergence_factor(loss)
+    growth = divergence_factor(settings, loss)
     problem = ExpansionProblem(features, loss, c, budget=at_once, growth=growth, counts=counts)
     report = told | {
         "kernel": kernel_.name,
@@ -245,7 +245,7 @@ def choose_kernel(
     kernel_params: Any,
     n: int,
     seed: int,
-) -> tuple[Any, float, dict[str, Any]]:
+) -> tuple[Any, Any, dict[str, Any]]:
     """The kernel, the regularisation, and what was found about both where they were chosen.
 
     What the user gives stays. The rest is what leaves the least error of kernel ridge regression in leaving out one
@@ -396,10 +396,32 @@ def choose_stepper(
     }
 
 
-def check_room(plan: ExpansionPlan, settings: ExpansionSettings, n_steps: float, max_seconds: float | None) -> None:
+def stopping_rules(
+    settings: ExpansionSettings, n: int, batch_size: int, max_seconds: float | None
+) -> training.Stopping:
+    """When a fit to n rows ends; without a tolerance, since what is watched may grow or be negative."""
+    n_batches, n_iter, max_epochs = math.ceil(n / batch_size), settings.n_iter, settings.max_epochs
+    if n_iter is None and max_epochs is None:
+        # Ten passes; more where they are short, since small data need no fewer steps to the solution.
+        n_iter = max(10 * n_batches, 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
+    epochs = max_epochs or math.ceil(n_iter / n_batches)  # type: ignore[operator]
+    return training.Stopping(epochs, n_iter, max_seconds, tolerance=-math.inf)
+
+
+def divergence_factor(settings: ExpansionSettings, loss: losses.Loss) -> float:
+    """The multiple of the zero function's loss that counts as divergence; steps of θ/t are long by design."""
+    unbounded = loss.coding == "offset" or (settings.schedule == "theory" and settings.step_size is not None)
+    return math.inf if unbounded else training.GROWTH
+
+
+def check_room(
+    plan: ExpansionPlan, settings: ExpansionSettings, n: int, stopping: training.Stopping, max_seconds: float | None
+) -> None:
     """Refuse more steps than the memory has room for the features of; those of "cdsg" seldom add any."""
     if max_seconds is not None or settings.method == "cdsg":
         return
+    epochs = settings.max_epochs or math.inf
+    n_steps = min(stopping.max_iterations or math.inf, epochs * math.ceil(n / plan.batch_size))
     share = settings.fresh / (settings.fresh + settings.reused) if settings.method == "udsg" else 1.0
     arrays.check_room(
         f"The features that {n_steps:,} steps add take",

@@ -14,7 +14,7 @@ from ...errors import ShallowsError
 from ...fitting import class_weights
 from ...fitting.expansion_targets import StreamedClasses
 from ...fitting.label_checks import refuse_missing_labels
-from ...fitting.streams import Stream
+from ...fitting.stream_training import Stream
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
 from ..predictions import LabelPredictions, has_probabilities

@@ -9,7 +9,7 @@ import numpy as np
 from ... import losses, training
 from ...errors import ShallowsError
 from ...fitting.expansion_targets import StreamedValues
-from ...fitting.streams import Stream
+from ...fitting.stream_training import Stream
 from ..predictions import ValuePredictions
 from .random_feature_expansion import RandomFeatureExpansion
 

@@ -10,7 +10,7 @@ import numpy as np
 from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
-from ...fitting import leave_one_out_choice, streams
+from ...fitting import leave_one_out_choice, stream_training
 from ...fitting.expansion import TrainedExpansion, fit_expansion
 from ...fitting.expansion_plan import ALONE, Processes
 from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
@@ -23,14 +23,14 @@ from ...fitting.parameter_checks import (
     is_whole,
 )
 from ...fitting.rows import TrainingSet
-from ...fitting.streams import Stream
+from ...fitting.stream_training import Stream
 from ...fitting.user_warnings import warn_user
 from ...fitting.waiting_rows import Batch
 from ...models import precomputed
 from ...models.kernel_checks import check_scores
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES
-from ...solvers.expansions.settings import ExpansionSettings
+from ...solvers.expansions.expansion_settings import ExpansionSettings
 from ...utils.plain_numbers import plain_numbers
 from ..base import Estimator
 from ..column_units import LEAST_ROWS
@@ -259,7 +259,7 @@ class RandomFeatureExpansion(Estimator):
         max_seconds: float | None,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-    ) -> streams.Continued:
+    ) -> stream_training.Continued:
         """Go on with a stream, and store what that has made, also where it fails."""
         self._check_parameters()
         before = vars(self).get("_stream")
@@ -270,10 +270,10 @@ class RandomFeatureExpansion(Estimator):
             (X, y, sample_weight),
             ("X", "y", "sample_weight"),
             2 if self._takes_targets else 1,
-            lambda n: self.batch_size or min(streams.FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
+            lambda n: self.batch_size or min(stream_training.FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
         )
         limit = plain_numbers(max_seconds)
-        continued = streams.continue_stream(
+        continued = stream_training.continue_stream(
             before,
             source,
             is_whole=is_array(X),

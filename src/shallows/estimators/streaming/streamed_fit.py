@@ -13,7 +13,7 @@ from typing import Any, Self
 from ... import arrays, training
 from ...errors import DivergenceError, ShallowsError, TooFewDirectionsError
 from ...fitting.parameter_checks import is_positive, is_whole
-from ...fitting.streams import FIRST_ROWS
+from ...fitting.stream_training import FIRST_ROWS
 from ...fitting.user_warnings import warn_user
 from ...fitting.waiting_rows import Batch, joined, n_rows, next_beginning, owned
 from ...solvers.examples import Examples

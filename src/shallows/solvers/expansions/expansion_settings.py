@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ... import training
-from ...losses import Loss
-
 
 @dataclass(frozen=True)
 class ExpansionSettings:
@@ -58,26 +55,3 @@ class ExpansionSettings:
         columns = 2 if in_pairs else 1
         F = self.block_size or min(1024, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 32))))) * 2 // columns
         return F, min(n, self.batch_size or min(n, 5 * columns * F))
-
-    def stopping(self, n: int, batch_size: int, max_seconds: float | None) -> training.Stopping:
-        """When a fit to n rows ends; without a tolerance, since what is watched may grow or be negative."""
-        n_batches, n_iter, max_epochs = math.ceil(n / batch_size), self.n_iter, self.max_epochs
-        if n_iter is None and max_epochs is None:
-            # Ten passes; more where they are short, since small data need no fewer steps to the solution.
-            n_iter = max(10 * n_batches, 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
-        return training.Stopping(
-            max_epochs or math.ceil(n_iter / n_batches),  # type: ignore[operator]
-            n_iter,
-            max_seconds,
-            tolerance=-math.inf,
-        )
-
-    def most_steps(self, n: int, batch_size: int, stopping: training.Stopping) -> float:
-        """The most steps that a fit to n rows takes."""
-        epochs = self.max_epochs or math.inf
-        return min(stopping.max_iterations or math.inf, epochs * math.ceil(n / batch_size))
-
-    def divergence_factor(self, loss: Loss) -> float:
-        """The multiple of the zero function's loss that counts as divergence; steps of θ/t are long by design."""
-        unbounded = loss.coding == "offset" or (self.schedule == "theory" and self.step_size is not None)
-        return math.inf if unbounded else training.GROWTH

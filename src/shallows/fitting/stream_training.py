@@ -272,7 +272,8 @@ class Steps(training.Observer):
     def __init__(self, reader: Reader, model: Any, device: Device):
         self._reader, self._model, self._device = reader, model, device
         self.reached = Reached(reader.waiting, reader.n_batches, model.sample, None)
-        self._sample, self._run, self._n_steps = model.sample, None, 0
+        self._sample, self._n_steps = model.sample, 0
+        self._run: training.Run | None = None
 
     def __iter__(self) -> Steps:
         return self
