@@ -53,4 +53,7 @@ def one_by_hand(model, X, new):
     """f(x) = Σ αⱼ k(x, xⱼ) with the coefficients that were learnt, by the naive formula."""
     name, bandwidth = model.effective_params_["kernel"], model.bandwidth_
     scores = naive_kernel(name, bandwidth, new, X[model.support_]) @ model.dual_coef_
-    return scores if is_classifier(model) else scores * model._target_scale + model.intercept_
+    if is_classifier(model):
+        return scores
+    scale = model._targets.scale if hasattr(model, "_targets") else model._target_scale
+    return scores * scale + model.intercept_

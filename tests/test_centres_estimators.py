@@ -18,7 +18,7 @@ from estimators_example import outputs
 from resumed_example import StopAt
 from shallows import EigenProCentresClassifier, EigenProCentresRegressor, EigenProRegressor, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
-from shallows.estimators.least_squares import eigenpro_centres
+from shallows.fitting import center_training, kernel_centers
 from shallows.models.centring import TrainingRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -49,11 +49,11 @@ def test_predictions_are_the_expansion_in_the_centres(Estimator, given):
     centres = Z[np.argsort(np.argsort(Z[:, 0]))] if given else X[model.support_]
     if given:
         assert model.support_ is None
-        centres = model._points[:, :3].astype(float) + model._centring.mean
+        centres = model._model.points[:, :3].astype(float) + model._model.centring.mean
         assert np.abs(np.sort(centres, axis=0) - np.sort(Z, axis=0)).max() < 1e-5
     scores = naive_kernel("cauchy", 2.0, new, centres) @ model.dual_coef_
     if not is_classifier(model):
-        scores = scores[:, 0] * model._target_scale + model.intercept_
+        scores = scores[:, 0] * model._targets.scale + model.intercept_
     assert np.abs(outputs(model, new) - scores).max() < 1e-5 * np.abs(model.dual_coef_).sum()
 
 
@@ -64,9 +64,9 @@ def test_a_model_comes_near_the_least_squares_solution_of_its_span(Estimator, we
     w = np.random.default_rng(0).uniform(0.2, 1.0, size=len(X)) if weighted else None
     model = Estimator("laplace", bandwidth=2.0, centres=100, random_state=0, max_epochs=20, tol=0).fit(X, y, w)
     K = naive_kernel("laplace", 2.0, X, X[model.support_])
-    codes = model._codes(y)
+    codes = model._targets.aims(y)
     if not is_classifier(model):
-        codes = (codes - model.intercept_) / model._target_scale
+        codes = (codes - model.intercept_) / model._targets.scale
     w = np.ones(len(X)) if w is None else w
     loss, best = ((w[:, None] * (K @ a - codes) ** 2).sum() for a in (model.dual_coef_, least_squares(K, codes, w)))
     assert best * (1 - 1e-6) < loss < 1.01 * best
@@ -265,7 +265,7 @@ def test_a_fit_stays_within_its_memory(tmp_path):
     ],
 )
 def test_steps_are_taken_where_the_time_ends_before_some_conjugate_gradients(monkeypatch, seconds, rows, given, solver):
-    monkeypatch.setattr(EigenProCentresRegressor, "_iteration_seconds", lambda self, fit, points: seconds)
+    monkeypatch.setattr(kernel_centers, "seconds_of_passes", lambda *given: seconds)
     X, y, _ = table(EigenProCentresRegressor, rows)
     model = EigenProCentresRegressor(centres=30, random_state=0, max_epochs=2, **given).fit(X, y)
     assert model.effective_params_["solver"] == solver
@@ -284,18 +284,18 @@ def test_a_limit_of_time_needs_no_values_of_a_kernel_that_cannot_be_had(given):
 
 
 def test_the_time_of_conjugate_gradients_is_that_of_their_products(monkeypatch):
-    told, of_method = [], EigenProCentresRegressor._iteration_seconds
+    told, of_products = [], kernel_centers.seconds_of_passes
     X, y, _ = table(EigenProCentresRegressor, 6000)
     seconds = iter(range(100))
 
-    def watched(self, fit, points):
-        monkeypatch.setattr(eigenpro_centres.time, "perf_counter", lambda: float(next(seconds)))
-        for fit.budget in (0, 2 * 6000 * 30 * points.dtype.itemsize):
-            told.append(of_method(self, fit, points))
+    def watched(centers, *given):
+        monkeypatch.setattr(center_training.time, "perf_counter", lambda: float(next(seconds)))
+        for budget in (0, 2 * 6000 * 30 * centers.points.dtype.itemsize):
+            told.append(of_products(centers, *given[:-1], budget))
         monkeypatch.undo()
         return 0.0
 
-    monkeypatch.setattr(EigenProCentresRegressor, "_iteration_seconds", watched)
+    monkeypatch.setattr(kernel_centers, "seconds_of_passes", watched)
     EigenProCentresRegressor(centres=30, random_state=0, max_seconds=100).fit(X, y)
     # A product with 2,048 rows that takes a second, for 6,000 rows: three times, or once where the values are kept.
     assert told == pytest.approx([3 * 6000 / 2048, 6000 / 2048])

@@ -103,10 +103,8 @@ RUNS = {
 
 @pytest.mark.parametrize(("losses", "validation_errors", "step_size", "says"), RUNS.values(), ids=RUNS)
 def test_the_warning_says_what_was_seen_and_what_is_known_to_help(losses, validation_errors, step_size, says):
-    centring = SimpleNamespace(all_equal=False)
-    estimator = SimpleNamespace(tol=5e-3, max_epochs=len(losses), step_size=step_size, _centring=centring)
     run = SimpleNamespace(losses=losses, validation_errors=validation_errors, stopped_by="max_epochs")
-    told = convergence_warning.message(estimator, run)
+    told = convergence_warning.message(run, max_epochs=len(losses), tol=5e-3, step_size=step_size)
     if says is None:
         assert told is None
     else:

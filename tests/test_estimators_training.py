@@ -187,7 +187,9 @@ def test_support_numbers_the_rows_that_were_handed_over_those_of_weight_zero_too
     model = Estimator(random_state=0, **options).fit(X, y, sample_weight=weights)
     assert len(set(model.support_)) == len(model.support_) > 10
     assert weights[model.support_].all() and model.support_.max() > 160
-    by_hand = model._kernel if hasattr(model, "_kernel") else model._model["kernel"]
+    by_hand = getattr(model, "_kernel", None)
+    if by_hand is None:
+        by_hand = model._model["kernel"] if isinstance(model._model, dict) else model._model.kernel
     scores = by_hand(X, X[model.support_]) @ model.dual_coef_.reshape(len(model.support_), -1)
     found = model.decision_function(X) if is_classifier(model) else model.predict(X)
     # The function is that of these rows: it differs from the outputs by a shift and a scale only.

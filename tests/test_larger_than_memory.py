@@ -18,9 +18,9 @@ from shallows import (
     arrays,
     training,
 )
-from shallows.estimators.rows_ahead import RowsAhead
 from shallows.fitting import expansion
 from shallows.fitting.expansion_plan import holds_points
+from shallows.fitting.rows_ahead import RowsAhead
 from shallows.models.centring import Centring, RowsAsArray, TrainingRows
 from shallows.training import Batches
 

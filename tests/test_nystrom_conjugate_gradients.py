@@ -8,7 +8,7 @@ import pytest
 from engine_example import naive_kernel, sample
 from shallows import EigenProCentresClassifier, EigenProCentresRegressor, arrays, kernels, training
 from shallows.errors import ShallowsError
-from shallows.estimators.least_squares import eigenpro_centres
+from shallows.fitting import center_points
 from shallows.gram.rectangular import KeptStrips
 from shallows.solvers.least_squares import nystrom_conjugate_gradients as nystrom
 from shallows.solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
@@ -150,7 +150,7 @@ def table(n, d=3, noise=0.0):
 
 @pytest.mark.parametrize(("n", "expected"), [(500, 500), (900, 900), (3000, 2190)])
 def test_their_number_grows_with_the_root_of_the_rows(n, expected, monkeypatch):
-    monkeypatch.setattr(eigenpro_centres, "effective_dimension", lambda *given: np.inf)
+    monkeypatch.setattr(center_points, "effective_dimension", lambda *given: np.inf)
     model = EigenProCentresRegressor(random_state=0, max_epochs=2, tol=0).fit(*table(n))
     assert model.effective_params_["n_centres"] == len(model.dual_coef_) == expected
     assert model.effective_params_["solver"] == "conjugate_gradients" and model.effective_params_["kept_fraction"] == 1
@@ -159,7 +159,7 @@ def test_their_number_grows_with_the_root_of_the_rows(n, expected, monkeypatch):
 def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
     X, y = table(3000, d=2, noise=3.0)
     model = EigenProCentresRegressor(random_state=0).fit(X, y)
-    assert model.effective_params_["n_centres"] == eigenpro_centres.LEAST_CENTRES
+    assert model.effective_params_["n_centres"] == center_points.LEAST_CENTRES
     more = EigenProCentresRegressor(random_state=0, centres=2200).fit(X, y)
     truth = np.sin(2 * X[:, 0]) + X[:, 1]
     errors = [np.mean((fit.predict(X) - truth) ** 2) for fit in (model, more)]
@@ -170,12 +170,12 @@ def test_the_effective_dimension_is_that_of_the_whole_matrix():
     X, y = table(2000, d=1, noise=1.0)
     model = EigenProCentresRegressor(random_state=0)
     seen = []
-    original = eigenpro_centres.effective_dimension
-    eigenpro_centres.effective_dimension = lambda *given: seen.append(original(*given)) or seen[-1]
+    original = center_points.effective_dimension
+    center_points.effective_dimension = lambda *given: seen.append(original(*given)) or seen[-1]
     try:
         model.fit(X, y)
     finally:
-        eigenpro_centres.effective_dimension = original
+        center_points.effective_dimension = original
     values = np.linalg.eigvalsh(naive_kernel("gaussian", model.bandwidth_, X, X))
     true = np.sum(values / (values + model.effective_params_["regularisation"]))
     assert seen[0] == pytest.approx(true, rel=0.2)

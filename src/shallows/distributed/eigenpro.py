@@ -119,6 +119,23 @@ class DistributedEigenPro:
         return state
 
 
+def refuse_parameters(estimator: Any) -> None:
+    """Refuse what several processes cannot do together."""
+    if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
+        raise ShallowsError("A distributed training computes its kernel values; kernel='precomputed' has them.")
+    if estimator.max_seconds is not None:
+        raise ShallowsError(
+            "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
+            "max_epochs in place of max_seconds."
+        )
+    if getattr(estimator, "shuffle", False):
+        raise ShallowsError("Processes divide the rows of batches that stay the same; take shuffle=False.")
+    if getattr(estimator, "warm_start", False):
+        raise ShallowsError(
+            "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."
+        )
+
+
 class DistributedFit:
     """What every estimator does alike in a fit by several processes; put before the estimator's own class."""
 
@@ -141,19 +158,7 @@ class DistributedFit:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            raise ShallowsError("A distributed training computes its kernel values; kernel='precomputed' has them.")
-        if self.max_seconds is not None:
-            raise ShallowsError(
-                "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
-                "max_epochs in place of max_seconds."
-            )
-        if getattr(self, "shuffle", False):
-            raise ShallowsError("Processes divide the rows of batches that stay the same; take shuffle=False.")
-        if getattr(self, "warm_start", False):
-            raise ShallowsError(
-                "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."
-            )
+        refuse_parameters(self)
 
     def _in_one_process(self) -> None:
         """Make what a fitted estimator has in one process of what it has in several, after the fit."""

@@ -17,9 +17,8 @@ from ..estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassi
 from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
 from ..estimators.least_squares.eigenpro import EigenProMethod
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
-from .centres import DistributedEigenProCentresFit
-from .checkpoints import DistributedCheckpoint
-from .eigenpro import DistributedEigenProFit
+from .checkpoints import DistributedCheckpoint, Held
+from .eigenpro import DistributedEigenProFit, refuse_parameters
 from .expansions import DistributedExpansionFit
 from .ranks import Ranks
 
@@ -103,6 +102,9 @@ def fit_share(
     """Do the share of one process in a fit; see `fit`."""
     ranks.same(_parameters(estimator), "parameters")
     ranks.same(_data_digest(X, y, sample_weight), "data")
+    if helper is FitByValue:
+        FitByValue.fit(estimator, ranks, X, y, sample_weight, observers, checkpoint)
+        return
     worker = _worker(estimator, helper, ranks)
     if checkpoint is not None:
         checkpoint = DistributedCheckpoint(checkpoint, ranks, worker._whole, worker._share)
@@ -112,13 +114,39 @@ def fit_share(
     vars(estimator).update(vars(worker))
 
 
+class FitByValue:
+    """The fit of an estimator whose ``_fit`` takes the processes as an argument."""
+
+    @staticmethod
+    @training.keeps_model_on_failure
+    def fit(
+        estimator: Any,
+        ranks: Ranks,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+    ) -> None:
+        """Do the share of one process. Every process has the whole state of the solver, and thus of a checkpoint."""
+        estimator._check_parameters()
+        refuse_parameters(estimator)
+        if checkpoint is not None:
+            checkpoint = DistributedCheckpoint(checkpoint, ranks, _as_they_are, _as_they_are)
+        estimator._fit(X, y, sample_weight, observers, checkpoint, ranks)
+
+
+def _as_they_are(held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
+    return held, notes
+
+
 class FittedTogether:
     """Marks a class whose ``fit`` is `fit`, which then leaves the work to the class below it."""
 
 
 HELPERS: dict[type, type] = {
     EigenProMethod: DistributedEigenProFit,
-    EigenProCentresMethod: DistributedEigenProCentresFit,
+    EigenProCentresMethod: FitByValue,
     DoublyStochasticClassifier: DistributedExpansionFit,
     DoublyStochasticRegressor: DistributedExpansionFit,
 }

@@ -20,6 +20,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array
 from ..errors import MissingExtraError, ShallowsError
+from ..processes import Processes
 
 GRACE_SECONDS = 10.0
 """How long a process that failed waits for the others to fail as well, before it ends them all."""
@@ -30,7 +31,7 @@ STARTERS_SAY = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_ST
 Value = TypeVar("Value")
 
 
-class Ranks:
+class Ranks(Processes):
     """The processes of an MPI communicator, which are numbered by their ranks from 0.
 
     Every method but `own`, `local`, `piece` and `count` is a collective operation: all processes must call it, in the
@@ -71,21 +72,6 @@ class Ranks:
             self._comm.Free()
             self._failures.Free()
 
-    # ------------------------------------------------------------------------------------- shares of rows
-
-    def own(self, n: int) -> slice:
-        """Which of n rows belong to this process: those whose number is its rank modulo the number of processes."""
-        return slice(self.rank, n, self.size)
-
-    def local(self, rows: slice) -> slice:
-        """Where those of some consecutive rows that belong to this process stand among all that do."""
-        return slice(*(max(0, -(-(edge - self.rank) // self.size)) for edge in (rows.start, rows.stop)))
-
-    def piece(self, rows: slice) -> slice:
-        """The piece of some consecutive rows that this process computes for all, where they are dealt in pieces."""
-        n = rows.stop - rows.start
-        return slice(*(rows.start + n * rank // self.size for rank in (self.rank, self.rank + 1)))
-
     def count(self, n_values: int) -> None:
         """Note that this process has computed so many kernel or feature values."""
         self.n_values += n_values
@@ -101,6 +87,12 @@ class Ranks:
         # Not Allreduce: MPI does not promise the same bits everywhere, and what is decided by them must not differ.
         self._comm.Bcast(total, root=0)
         return arrays.like(total, x)
+
+    def sum_with_row(self, x: Array, row: Any) -> tuple[Array, Array]:
+        """`sum` of an array of shape (p, c), and of a row of numbers, shape (1, c), or one number for all columns."""
+        xp = arrays.namespace(x)
+        summed = self.sum(xp.concat([x, xp.zeros((1, x.shape[1]), dtype=x.dtype) + row]))
+        return arrays.contiguous(summed[:-1, :]), summed[-1:, :]
 
     def gathered(self, x: Array, n: int) -> Array:
         """All n rows of an array of which each process has its `own`."""

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from .. import training
 
 FAR = 0.5
@@ -18,11 +14,17 @@ fell by 0.1 to 3 % an epoch at the defaults; in 20 by up to 10 %, so that a fast
 HELD_DOWN = 0.1
 """A damping below this holds the leading directions back so much that a far loss is more likely its work than noise."""
 
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
-"""A mean of equal numbers differs from them by less than this share."""
 
-
-def message(estimator: Any, run: training.Run, regularisation: float = 0.0) -> str | None:
+def message(
+    run: training.Run,
+    *,
+    max_epochs: int,
+    tol: float,
+    step_size: float | None,
+    damping: float = 1.0,
+    regularisation: float = 0.0,
+    nothing_to_learn: bool = False,
+) -> str | None:
     """What the user should know of a training, or None where nothing is known to help.
 
     Nothing is said where all points or all targets are equal: the mean of the targets is then all there is to learn.
@@ -33,30 +35,29 @@ def message(estimator: Any, run: training.Run, regularisation: float = 0.0) -> s
 
     Parameters
     ----------
-    estimator : KernelLeastSquares
-        In its fit, with the parameters ``tol``, ``max_epochs`` and ``step_size``.
     run : shallows.training.Run
+    max_epochs, tol, step_size, damping
+        As the parameters of the estimator.
     regularisation : float
         λ that was given or chosen.
+    nothing_to_learn : bool
+        Whether all points or all targets are equal.
     """
     losses = run.losses
-    if estimator.tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR:
+    if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
         return None
-    if estimator._centring.all_equal or _targets_are_equal(estimator):
-        return None
-    damping = getattr(estimator, "damping", 1.0)
     if damping < HELD_DOWN and not run.validation_errors:
         return (
-            f"After max_epochs={estimator.max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero "
+            f"After max_epochs={max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero "
             f"function. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more slowly "
             "than the others; take damping=1."
         )
     if regularisation > 0:
         return None
-    advice = _advice(estimator, losses, run.validation_errors)
+    advice = _advice(step_size, losses, run.validation_errors)
     return advice and (
-        f"After max_epochs={estimator.max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero "
-        f"function, above tol={estimator.tol:g}. {advice}"
+        f"After max_epochs={max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero "
+        f"function, above tol={tol:g}. {advice}"
     )
 
 
@@ -70,13 +71,7 @@ def fall_per_epoch(losses: list[float]) -> float:
     return 1.0 - (after / before) ** (1.0 / n)
 
 
-def _targets_are_equal(estimator: Any) -> bool:
-    """Whether every column of the targets is constant but for the rounding of its mean."""
-    spread = getattr(estimator, "_target_scale", None)
-    return spread is not None and bool(np.all(spread <= ROUNDING * np.abs(estimator.intercept_)))
-
-
-def _advice(estimator: Any, losses: list[float], validation_errors: list[float]) -> str | None:
+def _advice(step_size: float | None, losses: list[float], validation_errors: list[float]) -> str | None:
     if validation_errors:
         # The model is that of the best epoch. Where that was not the last, more epochs have made predictions worse.
         rising = min(validation_errors[:-1], default=float("inf")) > validation_errors[-1]
@@ -96,8 +91,6 @@ def _advice(estimator: Any, losses: list[float], validation_errors: list[float])
             "the noise, and early_stopping=True, which ends the training where held-out rows are predicted best, can "
             "help."
         )
-    if estimator.step_size is not None:
-        return (
-            f"It hardly falls with step_size={estimator.step_size:g}; leave the step to the program (step_size=None)."
-        )
+    if step_size is not None:
+        return f"It hardly falls with step_size={step_size:g}; leave the step to the program (step_size=None)."
     return None

@@ -12,11 +12,13 @@ from ..errors import ShallowsError
 from ..kernels import Kernel, Precomputed
 from ..losses.margins import Hinge
 from ..models import precomputed
+from ..models.centring import refuse_wide
 from ..models.kernel_checks import chosen_kernel
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
 from .parameter_checks import MOST, is_positive, is_whole
+from .rows import TrainingSet
 from .user_warnings import warn_user
 
 
@@ -55,6 +57,29 @@ def warn_of_all_inputs(
             "to take all inputs without this warning.",
             UserWarning,
         )
+
+
+def choose_components(
+    wanted: int | str | None,
+    kernel: Any,
+    bandwidth: Any,
+    kernel_params: Mapping[str, Any] | None,
+    rows: TrainingSet,
+    codes: np.ndarray,
+    seed: int,
+    budget: int,
+) -> principal_components.Components | None:
+    """The principal components that take the place of the inputs, or None for the inputs; see `components_for`."""
+    if rows.matrix is not None:
+        return None
+    if is_whole(wanted):
+        refuse_wide(rows.X)
+    of_kernel = kernel if is_automatic(bandwidth) else None
+    made = principal_components.components_for(
+        wanted, of_kernel, kernel_params, rows.X, codes, rows.weights, seed, budget
+    )
+    warn_of_all_inputs(wanted, kernel, bandwidth, kernel_params, rows.X, budget)
+    return made
 
 
 def check_or_auto(estimator: Any, name: str, *, optional: bool = False) -> None:

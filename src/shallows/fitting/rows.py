@@ -37,10 +37,13 @@ class TrainingSet(NamedTuple):
 
 
 def split_rows(
-    rows: TrainingSet, fraction: float | None, seed: int, *, of_labels: bool
+    rows: TrainingSet, fraction: float | None, seed: int, *, of_labels: bool, of_every_class: bool = False
 ) -> tuple[TrainingSet, HeldOut | None]:
-    """The rows to train on, and the share of them that early stopping holds out; None holds out nothing."""
+    """The rows to train on, and the share of them that early stopping holds out; None holds out nothing.
+
+    ``of_every_class`` holds out a row of each class that has two, even if the share is less.
+    """
     if fraction is None:
         return rows, None
-    held_out = hold_out(*rows[:3], fraction, seed, of_labels)
+    held_out = hold_out(*rows[:3], fraction, seed, of_labels, of_every_class=of_every_class)
     return rows.take(held_out.training_rows), held_out

@@ -91,7 +91,9 @@ class FunctionSnapshot:
 
     def coefficient_norm(self) -> float:
         """‖α‖₂ over all kernel functions or features and outputs."""
-        return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
+        # The columns after those of the model are of functions that a calibration is learned on.
+        own = self.state.coefficients[:, : self.model.coefficients.shape[1]]
+        return float(np.linalg.norm(arrays.to_numpy(own).astype(np.float64)))
 
     def objective(self) -> float:
         """What the training minimizes, in the units that it is minimized in."""

@@ -12,6 +12,7 @@ from .. import arrays
 from ..arrays import Array, Device
 from ..features import Blocks
 from ..kernels import Kernel
+from ..processes import Processes
 from ..spectrum.principal_components import Components
 from . import precomputed
 from .centring import Centring
@@ -35,6 +36,8 @@ class KernelSum:
     coefficients : array, shape (m, c)
     fitting : bool
         Whether its arrays are those of a fit at work, on the fit's device.
+    components : Components or None
+        Principal components that take the place of the inputs.
     """
 
     kernel: Kernel
@@ -42,11 +45,23 @@ class KernelSum:
     points: Array
     coefficients: Array
     fitting: bool = False
+    components: Components | None = None
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
         """F at checked points, shape (m, c), with blocks of kernel values of at most so many bytes."""
+        X = X if self.components is None else self.components(X)
         points, a = (arrays.to_device(part, device) for part in (self.points, self.coefficients))
         return kernel_scores(self.kernel, self.centring, X, points, a, device, budget=budget, fitting=self.fitting)
+
+    def on_host(self) -> KernelSum:
+        """The function after a fit, on the host."""
+        return KernelSum(
+            precomputed.without_matrix(self.kernel),
+            self.centring,
+            arrays.to_numpy(self.points),
+            arrays.to_numpy(self.coefficients),
+            components=self.components,
+        )
 
     def kept(self) -> tuple[KernelSum, np.ndarray]:
         """The function on the host without the terms whose coefficients are zero, and the numbers of the others."""
@@ -54,6 +69,30 @@ class KernelSum:
         rows = np.flatnonzero(a.any(axis=1))
         points = arrays.to_numpy(arrays.take_rows(self.points, rows))
         return KernelSum(precomputed.without_matrix(self.kernel), self.centring, points, a[rows]), rows
+
+
+@dataclass(frozen=True)
+class DividedFunction:
+    """A function in a fit that several processes share, each of which evaluates it at its share of the points.
+
+    Attributes
+    ----------
+    function : KernelSum
+    processes : Processes
+    """
+
+    function: KernelSum
+    processes: Processes
+
+    @property
+    def coefficients(self) -> Array:
+        """Those of the function."""
+        return self.function.coefficients
+
+    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
+        """F at checked points, shape (m, c), the same in all processes."""
+        own = self.function.scores(X[self.processes.own(X.shape[0])], device, budget)
+        return self.processes.gathered(own, X.shape[0])
 
 
 @dataclass(frozen=True)

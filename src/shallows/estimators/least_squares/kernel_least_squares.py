@@ -22,7 +22,7 @@ from ...fitting.machine import GROWTH, SMALL
 from ...fitting.narrower_bandwidth import are_classes
 from ...fitting.parameter_checks import check_positive, check_whole, is_whole
 from ...fitting.preconditioning import Plan
-from ...fitting.square_targets import SquareClassTargets
+from ...fitting.square_targets import ROUNDING, SquareClassTargets
 from ...fitting.user_warnings import warn_user
 from ...kernels import Kernel
 from ...models import precomputed
@@ -383,7 +383,17 @@ class KernelLeastSquares(TrainedEstimator):
 
     def _warn_if_unconverged(self, fit: LeastSquaresFit, run: training.Run) -> None:
         """Warn if the training ended far from the training targets and something is known to help."""
-        message = convergence_warning.message(self, run, fit.choices.regularisation)
+        spread = getattr(self, "_target_scale", None)
+        equal = spread is not None and bool(np.all(spread <= ROUNDING * np.abs(self.intercept_)))
+        message = convergence_warning.message(
+            run,
+            max_epochs=self.max_epochs,
+            tol=self.tol,
+            step_size=self.step_size,
+            damping=getattr(self, "damping", 1.0),
+            regularisation=fit.choices.regularisation,
+            nothing_to_learn=self._centring.all_equal or equal,
+        )
         if message:
             warn_user(message)
 

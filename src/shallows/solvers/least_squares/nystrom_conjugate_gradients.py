@@ -13,6 +13,7 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram import rectangular
 from ...kernels import Kernel
+from ...processes import ALONE, Processes
 from .columnwise import ratio
 
 SETTLED = 1e-3
@@ -157,6 +158,7 @@ class NystromProblem:
     # The iteration begins at the solution of so many first rows, which are read in batches of `batch_size`; 0: at zero
     n_first: int = 0
     batch_size: int = 0
+    processes: Processes = ALONE  # Each computes what its piece of the rows of a batch adds
 
     def of_first_rows(self) -> NystromProblem:
         """The problem that these rows alone pose, with their share of λ."""
@@ -316,24 +318,29 @@ class NystromConjugateGradients:
     def _product(problem: NystromProblem, a: Array, batch: slice, *, subtracts_targets: bool) -> tuple[Array, Any]:
         """K_ZS W K_SZ a for the rows S of a batch; or K_ZS W (K_SZ a − y), and Σ wᵢ (f(xᵢ) − yᵢ)² of each output."""
         xp, targets, weights = arrays.namespace(problem.targets), problem.targets, problem.weights
+        mine = problem.processes.piece(batch)
 
         def respond(values: Array, rows: slice) -> tuple[Array, Any]:
-            here = slice(batch.start + rows.start, batch.start + rows.stop)
+            here = slice(mine.start + rows.start, mine.start + rows.stop)
             values = values - targets[here, :] if subtracts_targets else values
             weighted = values if weights is None else weights[here, :] * values
             return weighted, _dots(weighted, values) if subtracts_targets else 0.0
 
-        return rectangular.forward_and_back(
-            problem.kernel,
-            problem.points(batch),
-            problem.centres,
-            a,
-            respond,
-            budget=problem.budget,
-            kept=problem.kept,
-            first=batch.start,
-            sums=xp.float64,
-        )
+        image, squares = xp.zeros(a.shape, dtype=xp.float64), 0.0
+        if mine.start < mine.stop:
+            image, squares = rectangular.forward_and_back(
+                problem.kernel,
+                problem.points(mine),
+                problem.centres,
+                a,
+                respond,
+                budget=problem.budget,
+                kept=problem.kept,
+                first=mine.start,
+                sums=xp.float64,
+            )
+            problem.processes.count((mine.stop - mine.start) * a.shape[0])
+        return problem.processes.sum_with_row(image, squares)
 
 
 def _dots(a: Array, b: Array) -> Array:

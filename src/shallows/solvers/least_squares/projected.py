@@ -10,6 +10,7 @@ from ... import arrays, kernels
 from ...arrays import Array
 from ...gram import rectangular
 from ...kernels import Kernel
+from ...processes import ALONE, Processes
 from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
 from .projection import Projection
 
@@ -31,6 +32,7 @@ class CentresProblem:
     regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖²
     budget: int = 2**28  # Bytes that strips of the kernel matrix may take
     kept: rectangular.KeptStrips | None = None  # Strips that stay from epoch to epoch
+    processes: Processes = ALONE  # Each computes what its piece of the rows of a batch adds
 
     @cached_property
     def functions_at_centres(self) -> Array:
@@ -136,25 +138,29 @@ class ProjectedEigenPro:
 
     @staticmethod
     def _gradient(problem: CentresProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
-        xp = arrays.namespace(iterate)
+        xp, mine = arrays.namespace(iterate), problem.processes.piece(batch)
 
         def respond(values: Array, rows: slice) -> tuple[Array, float]:
-            here = slice(batch.start + rows.start, batch.start + rows.stop)
+            here = slice(mine.start + rows.start, mine.start + rows.stop)
             difference = values - problem.targets[here, :]
             gradient = difference if problem.weights is None else problem.weights[here, :] * difference
             return gradient, float(xp.sum(gradient * difference))
 
-        points = problem.points(batch)
-        return rectangular.forward_and_back(
-            problem.kernel,
-            points,
-            problem.centres,
-            iterate,
-            respond,
-            budget=problem.budget,
-            kept=problem.kept,
-            first=batch.start,
-        )
+        h, loss = xp.zeros_like(iterate), 0.0
+        if mine.start < mine.stop:
+            h, loss = rectangular.forward_and_back(
+                problem.kernel,
+                problem.points(mine),
+                problem.centres,
+                iterate,
+                respond,
+                budget=problem.budget,
+                kept=problem.kept,
+                first=mine.start,
+            )
+            problem.processes.count((mine.stop - mine.start) * iterate.shape[0])
+        h, of_batch = problem.processes.sum_with_row(h, loss)
+        return h, of_batch if isinstance(of_batch, float) else float(of_batch[0, 0])
 
 
 @dataclass(frozen=True)

@@ -22,22 +22,21 @@ class RowsAhead:
     rows : TrainingRows
     device : Device
         Of the points.
+    share : callable
+        Which part of a batch will be asked for; all of it, unless several processes divide it.
 
     Attributes
     ----------
-    share : callable
-        Which part of a batch will be asked for; all of it, unless several processes divide it.
     n_ahead : int
         How many batches were there when they were asked for.
     """
 
-    def __init__(self, rows: TrainingRows, device: Device):
+    def __init__(self, rows: TrainingRows, device: Device, share: Callable[[slice], slice] = lambda batch: batch):
         self._rows, self._device = rows, device
         self._pool: ThreadPoolExecutor | None = None
         self._next: dict[int, slice] = {}
         self._pending: tuple[slice, Future] | None = None
-        self.share: Callable[[slice], slice] = lambda batch: batch
-        self.n_ahead = 0
+        self._share, self.n_ahead = share, 0
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -68,7 +67,7 @@ class RowsAhead:
 
     def expect(self, order: list[slice], after: slice | None) -> None:
         """Take the order of an epoch, and the first batch of the epoch after it."""
-        parts = [None if one is None else self.share(one) for one in (*order, after)]
+        parts = [None if one is None else self._share(one) for one in (*order, after)]
         self._next = {one.start: other for one, other in itertools.pairwise(parts) if other is not None}
 
 

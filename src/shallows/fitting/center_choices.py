@@ -1,0 +1,145 @@
+"""What a fit over centers chooses from the training rows: their order, the kernel and λ, and the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, kernels, streams
+from ..arrays import Array
+from ..kernels import Kernel
+from ..models import precomputed
+from ..models.centring import Centring
+from ..models.kernel_checks import chosen_kernel
+from ..spectrum.kernel_ridge_choice import AUTO, LEAST_ROWS, is_automatic, number_of_rows
+from .center_points import Centers, are_training_points
+from .center_training import StepSettings
+from .choices import (
+    Choices,
+    Request,
+    Sample,
+    choose_bandwidth,
+    choose_for_kernel,
+    choose_on_all_rows,
+    held_out_spans,
+    narrow_bandwidth,
+)
+from .every_class import class_labels, with_every_class
+from .machine import SMALL
+from .square_targets import SquareClassTargets, SquareTargets
+
+EIGENPRO, CONJUGATE_GRADIENTS = "eigenpro", "conjugate_gradients"
+
+ROWS_PER_CENTER = 50
+"""solver="auto" may change to EigenPro's steps only where there are so many rows for each center. With fewer, an epoch
+has few batches, and the decomposition for the steps takes as long as some epochs."""
+
+
+def order_rows(
+    seed: int, targets: SquareTargets, codes: np.ndarray, choosing: slice, spans: Sequence[slice]
+) -> np.ndarray:
+    """Random order of the rows; classes are in those that choose parameters, and in those that are left out."""
+    order = streams.permutation(seed, "order", 0, len(codes))
+    if not isinstance(targets, SquareClassTargets):
+        return order
+    return with_every_class(order, class_labels(codes, multilabel=targets.several), choosing, spans)
+
+
+def span_to_choose_with(centers: Any, n: int, bandwidth: Any, regularisation: Any) -> slice:
+    """Rows, in the order of the fit, that parameters are chosen with."""
+    if not (is_automatic(regularisation) or is_automatic(bandwidth)):
+        return slice(0, 0)
+    # The first of the centers choose, and where the centers are too few the rows after them.
+    stop, few = number_of_rows(n), 0 if not are_training_points(centers) or isinstance(centers, str) else int(centers)
+    return slice(few, few + stop) if few and few < stop else slice(0, min(stop, LEAST_ROWS))
+
+
+def spans_left_out(centers: Any, n: int, n_outputs: int) -> list[slice]:
+    """Rows, in the order of the fit, that a calibration is learned on; none where all are left out in closed form."""
+    are_all = isinstance(centers, str) or (are_training_points(centers) and centers >= n)
+    return [] if are_all and n <= SMALL else held_out_spans(n, 0, n_outputs)
+
+
+def measure_points(X: Any, kernel: Any, centers: Any) -> Centring:
+    """What is subtracted from the points."""
+    kind = kernels.kind(kernel)
+    kind.check_inputs(X.shape[1])
+    return Centring.of(
+        X,
+        centred=kind.shift_invariant,
+        without_constants=kind.of_distance and are_training_points(centers),
+        may_stay_sparse=kind.takes_sparse_points,
+    )
+
+
+def begins_with_steps(solver: str, steps: StepSettings, regularisation: Any, *, all_equal: bool) -> bool:
+    """Whether EigenPro trains the model, whatever the time that conjugate gradients would take."""
+    # Where all points are equal, one step of EigenPro is the mean of the targets.
+    suits = bool(steps.given) or regularisation == 0 or all_equal
+    return solver == EIGENPRO or (solver == AUTO and suits)
+
+
+def may_change_to_steps(solver: str, placed: Centers, max_seconds: float | None, matrix: Any) -> bool:
+    """Whether EigenPro trains the model where conjugate gradients would take too long."""
+    enough = len(placed.rows) >= ROWS_PER_CENTER * placed.n
+    return max_seconds is not None and solver == AUTO and enough and matrix is None
+
+
+def choose_kernel(
+    request: Request,
+    placed: Centers,
+    matrix: Any,
+    targets: Array,
+    weights: Array | None,
+    weight_unit: float,
+    seed: int,
+    budget: int,
+) -> tuple[Kernel, Choices]:
+    """The kernel, and how its bandwidth and λ were chosen.
+
+    Parameters
+    ----------
+    request : Request
+    placed : Centers
+    matrix : array, CSR matrix or None
+        The kernel matrix of a fit that gets one instead of points.
+    targets, weights : array
+        Of all rows, in the order of the fit.
+    weight_unit : float
+        What the user's weights were divided by.
+    seed, budget : int
+    """
+    sample = Sample(*placed.rows_to_choose_with(targets, weights))
+    choices = choose_bandwidth(request, sample, weight_unit, seed, is_given=False)
+
+    def first_rows(m: int) -> tuple[Array, Array, Array | None]:
+        return placed.rows(slice(0, m)), targets[:m, :], None if weights is None else weights[:m]
+
+    n, d = len(placed.rows), placed.n_inputs
+    choices = narrow_bandwidth(request, choices, first_rows, n, d, budget - placed.points.nbytes, placed.n)
+    with arrays.one_blas_thread():
+        kernel = request.kernel if matrix is None else precomputed.kernel_on(matrix, placed.points)
+        given = kernel, choices.bandwidth, request.kernel_params, placed.points, seed
+        made = chosen_kernel(*given, all_equal=request.all_equal)
+        choices = choose_for_kernel(request, choices, made, sample)
+    return made, choices
+
+
+def with_all_rows(
+    request: Request,
+    choices: Choices,
+    kernel: Kernel,
+    placed: Centers,
+    targets: Array,
+    weights: Array | None,
+    *,
+    calibrates: bool,
+) -> Choices:
+    """Choose anew with all rows of a small problem of which all are centers."""
+    wanted, n = request.chooses_regularisation or calibrates, len(placed.rows)
+    if not (wanted and placed.sampled and placed.n == n and 2 < n <= SMALL) or request.all_equal:
+        return choices
+    sample = Sample(placed.of_model, targets, weights)
+    return choose_on_all_rows(request, choices, lambda x: kernels.matrix(kernel, x), sample)
