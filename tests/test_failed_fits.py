@@ -127,8 +127,7 @@ def interrupt():
 @pytest.fixture
 def a_short_beginning(monkeypatch):
     """Two batches are enough to go on by steps."""
-    for module in ("fitting.stream_training", "estimators.streaming.streamed_fit"):
-        monkeypatch.setattr(f"shallows.{module}.FIRST_ROWS", 200)
+    monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 200)
 
 
 begins_shortly = pytest.mark.usefixtures("a_short_beginning")

@@ -37,7 +37,7 @@ def endless(size=300, seed=0, spoilt=None):
 @pytest.fixture
 def a_short_beginning(monkeypatch):
     """So few rows are enough to go on by steps."""
-    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 600)
+    monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 600)
 
 
 @pytest.fixture

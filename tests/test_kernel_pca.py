@@ -115,7 +115,7 @@ def test_fit_transform_is_fit_and_transform():
 @pytest.fixture
 def a_short_beginning(monkeypatch):
     """So few rows are enough to go on by steps."""
-    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 600)
+    monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 600)
 
 
 def test_a_stream_that_never_ends_gives_the_components_of_its_law(a_short_beginning):

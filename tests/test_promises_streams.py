@@ -35,8 +35,7 @@ of_every_size = pytest.mark.parametrize(
 
 
 def set_first_rows(monkeypatch, n):
-    for name in ("fitting.stream_training.FIRST_ROWS", "estimators.streaming.streamed_fit.FIRST_ROWS"):
-        monkeypatch.setattr(f"shallows.{name}", n)
+    monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", n)
     monkeypatch.setattr("shallows.estimators.streaming.first_rows.ENOUGH", n)
 
 

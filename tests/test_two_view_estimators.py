@@ -88,7 +88,7 @@ def test_the_printed_rule_is_algorithm_4_without_a_guard(Estimator):
     x, y = two_views(500)
     options = {"method": "printed", "ridge": 0.0, "step_size": 3.0, "decrease": 0.001, "n_iter": 4, "block_size": 8}
     model = brief(Estimator, **options, max_features=16).fit(x, y)
-    assert model._solver == DoublyStochasticCCAStepper(
+    assert model._stream.model.plan.stepper == DoublyStochasticCCAStepper(
         3.0, 0.001, 0.0, newton=False, guarded=False, max_blocks=2, seed=0
     )
     with pytest.raises(ShallowsError, match=r"no value of method 'plain'. Did you mean 'printed'"):
@@ -131,7 +131,7 @@ def endless(seed=0, spoilt=None, labels=False):
 @pytest.fixture(autouse=True)
 def a_short_beginning(monkeypatch):
     """Two batches are enough to go on by steps."""
-    monkeypatch.setattr("shallows.estimators.streaming.streamed_fit.FIRST_ROWS", 400)
+    monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 400)
 
 
 @pytest.mark.parametrize("Estimator", ALL)

@@ -38,18 +38,6 @@ class ModelSnapshot:
         return float(np.linalg.norm(arrays.to_numpy(self.state.coefficients).astype(np.float64)))
 
 
-class ComponentSnapshot(ModelSnapshot):
-    """A model of components or canonical variables in the middle of its training: it transforms."""
-
-    def _components(self, X: Any) -> np.ndarray:
-        """Values of the components for any points, shape (m, k); subclasses say."""
-        raise NotImplementedError
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Values of the components, shape (m, k)."""
-        return self._once(X, self._components)
-
-
 class Snapshot(ModelSnapshot):
     """A model in the middle of its training that predicts."""
 

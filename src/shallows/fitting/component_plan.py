@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..features.fourier import FourierFeatures
 from ..models.centring import Centring
 from ..models.kernel_checks import check_precision, check_scale
 from .machine import Options
+from .trained_components import View
 
 SAMPLE = 2000
 """Points that the start is computed from, and the bandwidth from a thousand of them."""
@@ -29,48 +29,6 @@ START_WIDTH = 2048
 
 MOST_FREQUENCIES = 16384
 """Budget of random frequencies where the user sets none."""
-
-
-@dataclass(frozen=True)
-class View:
-    """One view of the examples: how its points are brought into shape, and its random features."""
-
-    centring: Centring
-    features: FourierFeatures
-    sample: np.ndarray | None  # centred points that were looked at first, float64, shape (m, d)
-
-    def points(self, X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any) -> Any:
-        """Points as the features take them, shape (len(rows), d)."""
-        found = self.centring.training_points(X, rows, device, dtype)[:, :-2]
-        return found if device.kind == "cpu" else arrays.contiguous(found)
-
-
-@dataclass(frozen=True)
-class FittedComponents:
-    """What a fit of components over streamed random features leaves.
-
-    Attributes
-    ----------
-    views : tuple of View
-        One for each view of the examples.
-    stepper, problem, state
-        With which a stream goes on; the problem has no training set.
-    batch_size : int
-    run : Run
-    report : dict
-        What was chosen where a parameter left it open.
-    seconds : dict
-        Of each phase.
-    """
-
-    views: tuple[View, ...]
-    stepper: Any
-    problem: Any
-    state: Any
-    batch_size: int
-    run: training.Run
-    report: dict[str, Any]
-    seconds: dict[str, float]
 
 
 def view_of(

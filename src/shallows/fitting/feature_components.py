@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
 from .. import arrays, streams, training
-from ..arrays import Array, Device
+from ..arrays import Array
 from ..features import Blocks, Design
 from ..models.centring import Centring
 from ..models.component_functions import FeatureComponents
@@ -23,35 +21,22 @@ from ..solvers.feature_components.problem import (
 from .component_plan import LEAST_MEMORY, MOMENT_ROWS, check_finite, even_batch_size, stopping
 from .machine import Options
 from .phases import Phases
+from .second_view import NotCoded
 from .snapshot import ComponentSnapshot
+from .trained_components import ComponentPlan, TrainedComponents, View
 
 SAMPLE = 2000
 """Rows whose components a training starts from."""
 
 
-@dataclass(frozen=True)
-class FittedFeatureComponents:
-    """What a fit of components of explicit features leaves.
+class PrincipalFeatures(TrainedComponents):
+    """Principal components of explicit features."""
 
-    Attributes
-    ----------
-    stepper, problem, state
-        With which a stream goes on; the problem has no training set.
-    batch_size : int
-    run : Run
-    report : dict
-        What was chosen where a parameter left it open.
-    seconds : dict
-        Of each phase.
-    """
-
-    stepper: Any
-    problem: FeaturePCAProblem
-    state: FeaturePCAState
-    batch_size: int
-    run: training.Run
-    report: dict[str, Any]
-    seconds: dict[str, float]
+    def functions_at(self, state: FeaturePCAState) -> FeatureComponents:
+        """The components at a state of the stepper."""
+        [view] = self.plan.views
+        # Their number is that of the fit, whatever `set_params` has changed after it.
+        return FeatureComponents.of(view.features, view.centring, state, self.plan.problem.n_components)
 
 
 def fit_feature_components(
@@ -62,21 +47,25 @@ def fit_feature_components(
     n_components: int,
     centred: bool,
     solver: FeaturePCASettings,
+    chosen: dict[str, Any],
     seed: int,
     options: Options,
     max_seconds: float | None,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
     phases: Phases,
-    name: str,
-) -> FittedFeatureComponents:
-    """Train on checked points, for features that are on the host."""
+) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
+    """Train on checked points, for features that are on the host; ``chosen`` is reported of them.
+
+    Returns components, their training and the seconds of each phase.
+    """
     device, n, k = options.fit_device(), X.shape[0], n_components
     dtype, budget = options.precision(n), options.budget(device, LEAST_MEMORY)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
         order = streams.permutation(seed, "order", 0, n)
-        points, n_first = place_points(X, order, centring, device, dtype), min(n, SAMPLE)
+        view, n_first = View(centring, blocks, None), min(n, SAMPLE)
+        points = view.points(X, order, device, dtype)
         needed = 8 * blocks.n_features * (n_first + 8 * (k + 1) + min(n_first, blocks.n_features))
         what = f"The covariance of {blocks.n_features:,} features (n_features) takes"
         arrays.check_room(what, needed, budget, "Take fewer, or give more memory.")
@@ -93,7 +82,7 @@ def fit_feature_components(
             problem,
             training.Batches(n, size, seed),
             stopping(n, size, solver.n_iter, solver.max_epochs, solver.n_passes, max_seconds or options.max_seconds),
-            observers=[*([training.Progress(name)] if options.verbose else []), *observers],
+            observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: ComponentSnapshot(
                 FeatureComponents.of(blocks, centring, state, k), state, epoch, device
@@ -106,6 +95,7 @@ def fit_feature_components(
         state.moment = training_moment(problem, state)
         arrays.synchronise(points[:1, :])
     report = {
+        **chosen,
         **asdict(stepper),
         "batch_size": size,
         "start_eigenvalues": values[:k].tolist(),
@@ -115,13 +105,8 @@ def fit_feature_components(
         "seed": seed,
     }
     problem = replace(problem, blocks=blocks, start=None, design=None)
-    return FittedFeatureComponents(stepper, problem, state, size, run, report, phases.seconds)
-
-
-def place_points(X: Any, rows: np.ndarray, centring: Centring, device: Device, dtype: np.dtype) -> Array:
-    """Rows of checked points on the device, as feature maps take them, shape (len(rows), d)."""
-    found = centring.training_points(X, rows, device, dtype)[:, :-2]
-    return found if device.kind == "cpu" else arrays.contiguous(found)
+    plan = ComponentPlan((view,), NotCoded(), stepper, problem, size, dtype, seed, report)
+    return PrincipalFeatures(plan, state), run, phases.seconds
 
 
 def training_moment(problem: FeaturePCAProblem, state: FeaturePCAState) -> Array:

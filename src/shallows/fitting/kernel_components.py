@@ -18,15 +18,28 @@ from . import component_plan
 from .component_plan import (
     LEAST_MEMORY,
     MOMENT_ROWS,
-    FittedComponents,
-    View,
     check_finite,
     even_batch_size,
     stopping,
 )
 from .machine import Options
 from .phases import Phases
+from .second_view import NotCoded
 from .snapshot import ComponentSnapshot
+from .trained_components import ComponentPlan, GrownComponents, View
+
+
+class KernelComponents(GrownComponents):
+    """Kernel principal components."""
+
+    def functions_at(self, state: ComponentState) -> ExpansionComponents:
+        """The components at a state of the stepper; they refer to its arrays."""
+        return components_at(self.plan.views[0], self.plan.stepper, self.plan.problem, state)
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of the covariance operator."""
+        return self.plan.stepper.eigenvalues(self.state)
 
 
 def fit_kernel_components(
@@ -39,14 +52,17 @@ def fit_kernel_components(
     max_features: int | None,
     orthogonal: bool | None,
     solver: DoublyStochasticOja,
+    chosen: dict[str, Any],
     seed: int,
     options: Options,
     max_seconds: float | None,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
-    name: str,
-) -> FittedComponents:
-    """Train on checked points; ``kernel`` is a kernel or its name, its bandwidth and its further parameters."""
+) -> tuple[KernelComponents, training.Run, dict[str, float]]:
+    """Train on checked points; returns components, their training and the seconds of each phase.
+
+    ``kernel`` is a kernel or its name, its bandwidth and its further parameters.
+    """
     phases, device, n, k = Phases(), options.fit_device(), X.shape[0], n_components
     dtype, budget = component_plan.precision(options), options.budget(device, LEAST_MEMORY)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
@@ -79,7 +95,7 @@ def fit_kernel_components(
             problem,
             training.Batches(n, size, seed),
             stopping(n, size, solver.n_iter, solver.max_epochs, solver.n_passes, max_seconds or options.max_seconds),
-            observers=[*([training.Progress(name)] if options.verbose else []), *observers],
+            observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: ComponentSnapshot(
                 components_at(view, stepper, problem, state), state, epoch, state.device
@@ -91,6 +107,7 @@ def fit_kernel_components(
         take_training_moments(run.state, problem)
         arrays.synchronise(problem.points[:1, :])
     report = {
+        **chosen,
         "start_eigenvalues": values[:k].tolist(),
         "start_blocks": start.coefficients.shape[0],
         **component_plan.report_of(view, stepper, size),
@@ -100,7 +117,8 @@ def fit_kernel_components(
         "seed": seed,
     }
     view, problem = replace(view, sample=None), replace(problem, start=None, start_moment=None, points=None)
-    return FittedComponents((view,), stepper, problem, run.state, size, run, report, phases.seconds)
+    plan = ComponentPlan((view,), NotCoded(), stepper, problem, size, dtype, seed, report)
+    return KernelComponents(plan, run.state), run, phases.seconds
 
 
 def take_training_moments(state: ComponentState, problem: ComponentProblem) -> None:

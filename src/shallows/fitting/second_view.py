@@ -9,6 +9,14 @@ import numpy as np
 
 
 @dataclass(frozen=True)
+class NotCoded:
+    """There is no second view, or it is not known yet how it is coded."""
+
+    def encode(self, Y: Any) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True)
 class Columns:
     """A second view of points, taken as it is.
 

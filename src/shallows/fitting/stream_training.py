@@ -92,8 +92,10 @@ class Continued:
 Check = Callable[[Batch, Any], tuple[Batch, Any]]
 """Checks a batch, with what is known of the targets (None for the first rows); returns both."""
 
-Begin = Callable[[Batch, int], tuple[Any, training.Run]]
-"""Fits a model to rows, where the last one was begun with so many; returns it and its training."""
+Begin = Callable[[Batch, int], tuple[Any, training.Run | None]]
+"""Fits a model to rows, where the last one was begun with so many; returns it and its training.
+
+Where the rows are too few for any, it returns the model before, or None, and no training."""
 
 
 def continue_stream(

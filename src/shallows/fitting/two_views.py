@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, streams, training
+from ..arrays import Device
 from ..models.component_functions import ExpansionComponents, TwoViewComponents
 from ..solvers.components.two_view_state import (
     TwoViewProblem,
@@ -22,8 +23,6 @@ from . import component_plan
 from .component_plan import (
     LEAST_MEMORY,
     MOMENT_ROWS,
-    FittedComponents,
-    View,
     check_finite,
     even_batch_size,
     stopping,
@@ -31,11 +30,29 @@ from .component_plan import (
 from .machine import Options
 from .phases import Phases
 from .snapshot import TwoViewSnapshot
+from .trained_components import ComponentPlan, GrownComponents, View
 
 START_WIDTH = 1024
 """Most columns of the features that the start is computed in, in either view."""
 
 START_POINTS = 2000
+
+
+class ComponentPairs(GrownComponents):
+    """Pairs of functions of two views."""
+
+    def functions_at(self, state: TwoViewState) -> TwoViewComponents:
+        """The functions at a state of the stepper; they refer to its arrays."""
+        return two_views_at(self.plan.views, self.plan.stepper, self.plan.problem, state)
+
+    def snapshot(self, state: TwoViewState, epoch: int, options: Options, device: Device) -> TwoViewSnapshot:
+        """The functions at a state on a stream, for observers."""
+        return TwoViewSnapshot(self.functions_at(state), self.plan.targets, state, epoch, device)
+
+    @property
+    def strengths(self) -> np.ndarray:
+        """Singular values or correlations, descending."""
+        return self.plan.stepper.turns(self.state)[2]
 
 
 def fit_two_views(
@@ -50,15 +67,19 @@ def fit_two_views(
     max_features: int | None,
     orthogonal: bool | None,
     solver: TwoViewSettings,
+    chosen: dict[str, Any],
     seed: int,
     options: Options,
     max_seconds: float | None,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
-    name: str,
-) -> FittedComponents:
-    """Train on checked points and a second view that is coded already; observers code theirs by ``coding``."""
+) -> tuple[ComponentPairs, training.Run, dict[str, float]]:
+    """Train on checked views, of which the second is coded by ``coding``.
+
+    Returns pairs of functions, their training and the seconds of each phase.
+    """
     phases, device, n, k = Phases(), options.fit_device(), X.shape[0], n_components
+    Y = coding.encode(Y)
     dtype, budget = component_plan.precision(options), options.budget(device, LEAST_MEMORY)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
@@ -87,7 +108,7 @@ def fit_two_views(
             problem,
             training.Batches(n, size, seed),
             stopping(n, size, solver.n_iter, solver.max_epochs, solver.n_passes, max_seconds or options.max_seconds),
-            observers=[*([training.Progress(name)] if options.verbose else []), *observers],
+            observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: TwoViewSnapshot(
                 two_views_at(views, stepper, problem, state), coding, state, epoch, state.device
@@ -99,6 +120,7 @@ def fit_two_views(
         take_training_moments(run.state, problem)
         arrays.synchronise(problem.points[:1, :])
     report = {
+        **chosen,
         "start_values": start.values[:k].tolist(),
         **component_plan.report_of(views[0], stepper, size),
         "memory_budget": budget,
@@ -108,7 +130,8 @@ def fit_two_views(
     }
     views = tuple(replace(view, sample=None) for view in views)
     problem = replace(problem, start=None, second_start=None, points=None, second_view=None)
-    return FittedComponents(views, stepper, problem, run.state, size, run, report, phases.seconds)
+    plan = ComponentPlan(views, coding, stepper, problem, size, dtype, seed, report)
+    return ComponentPairs(plan, run.state), run, phases.seconds
 
 
 def first_functions(

@@ -10,22 +10,26 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import arrays, kernels, training
-from ...fitting.component_plan import FittedComponents
+from ...errors import TooFewDirectionsError
+from ...fitting import stream_training
 from ...fitting.parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
+from ...fitting.second_view import NotCoded
+from ...fitting.stream_training import Stream
+from ...fitting.waiting_rows import Batch
 from ...models.kernel_checks import check_scores
-from ...solvers.examples import Examples
 from ...training.failed_fits import keeps_model_on_failure
+from ...utils.plain_numbers import plain_numbers
 from ..array_inputs import follows_input
+from ..base import Estimator
+from ..column_units import LEAST_ROWS
 from ..constructors import stores_parameters
-from ..streaming.last_good_state import LastGoodState, steps_back_on_failure
-from ..streaming.stream_batches import Batch, batches_of, is_array
-from ..streaming.streamed_fit import StreamedFit
+from ..streaming.stream_batches import batches_of, is_array
 
 SLICE = 2048
 """Rows of the slices that the arrays of a stream are first cut into."""
 
 
-class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamedFit):
+class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of the estimators of components: their common parameters and the work."""
 
     _takes_targets = False
@@ -59,19 +63,16 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         """Check the arrays of the views; ``first`` is False for further data of a model, ``least`` are its rows."""
         raise NotImplementedError
 
-    def _learn(
+    def _train(
         self,
-        views: Batch,
+        rows: Batch,
         seed: int,
-        max_seconds: float | None,
+        *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
-    ) -> training.Run:
-        """Fit the model to checked views."""
-        raise NotImplementedError
-
-    def _model_at(self, state: Any) -> Any:
-        """The functions at a state of the solver, see `shallows.models.component_functions`."""
+        max_seconds: float | None = None,
+    ) -> tuple[Any, training.Run, dict[str, float]]:
+        """Fit components to checked rows; returns them, their training and the seconds of each phase."""
         raise NotImplementedError
 
     # -------------------------------------------------------------------------------- what users call
@@ -111,14 +112,18 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        vars(self).pop("_state", None)
         self._check_parameters()
         views = self._validated_views(*self._views_of(X, y), first=True)
         self._warn_of_units(views[0])
         if hasattr(self, "second_bandwidth"):
             self._warn_of_units(views[1], "y")
-        self._learn(views, self._seed(), None, observers, checkpoint)
-        self._end_beginning(views[0].shape[0])
+        model, run, seconds = self._train(
+            views,
+            self._seed(),
+            observers=[*self._progress_observers(), *observers],
+            checkpoint=checkpoint,
+        )
+        self._store(Stream(model, (), views[0].shape[0], 0, begins=False), run, seconds)
         return self
 
     def partial_fit(
@@ -169,7 +174,15 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         An error or Ctrl-C in a call with an array leaves the model as it was before the call. In a call with an
         iterable, the model is then that of the batches before.
         """
-        return self._partial_fit(self._views_of(X, y), n_iter, max_seconds, observers, checkpoint)
+        attributes = dict(vars(self))
+        try:
+            continued = self._continued(self._views_of(X, y), n_iter, max_seconds, observers, checkpoint)
+        except BaseException:
+            training.restore_attributes(self, attributes)
+            raise
+        if continued.failure is not None:
+            raise continued.failure
+        return self
 
     @follows_input
     def transform(self, X: Any) -> np.ndarray:
@@ -184,18 +197,17 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         ndarray, shape (n_samples, n_components)
         """
         X, device = self._validated(X), arrays.resolve_device(self.device)
-        state = self._state_on(device)
-        values = self._model_at(state).transform(X, device)
-        if state.is_finite():
+        values = self._functions_on(device).transform(X, device)
+        if self._state.is_finite():
             check_scores(values, X)
         return values
 
     @property
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the features of the first view, shape (n_blocks, width, n_components)."""
-        if not hasattr(self, "_state"):
+        if not self.__sklearn_is_fitted__():
             raise AttributeError("dual_coef_ is there after fit.")
-        return self._model_at(self._state).coefficients
+        return self._stream.model.functions.coefficients
 
     # ------------------------------------------------------------------------------------- the fit
 
@@ -221,50 +233,103 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
         names = ("step_size", "decrease", "batch_size", "n_iter", "max_epochs")
         return {name: getattr(self, name) for name in names}
 
-    def _store(self, found: FittedComponents, seed: int, chosen: dict[str, Any]) -> None:
-        """Set the fitted attributes."""
-        features = found.views[0].features
-        self._views, self._dtype, self._seed_ = found.views, np.dtype(found.report["precision"]), seed
-        self._solver, self._problem, self._state = found.stepper, found.problem, found.state
-        self.batch_size_, self.block_size_ = found.batch_size, features.block_size
-        self.bandwidth_, self.effective_params_ = features.kernel.bandwidth, chosen | found.report
-        self._set_fitted_attributes(found.run, found.seconds, found.run.seconds + found.seconds["evaluation"])
-
     # ---------------------------------------------------------------------------------------- streams
 
-    @steps_back_on_failure
-    def _partial_fit(
+    def _continued(
         self,
         views: Batch,
         n_iter: int | None,
         max_seconds: float | None,
-        observers: Sequence,
-        checkpoint: Any,
-        last_good: LastGoodState,
-    ) -> Self:
-        last_good.is_whole = is_array(views[0])
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+    ) -> stream_training.Continued:
+        """Go on with a stream, and store what that has made, also where it fails."""
         self._check_parameters()
-        size = getattr(self, "batch_size_", None) or self.batch_size or SLICE
+        before, limit = vars(self).get("_stream"), plain_numbers(max_seconds)
+        model = None if before is None else before.model
+        size = self.batch_size or SLICE if model is None else model.plan.batch_size
         source = batches_of(views, ("X", "y")[: len(views)], len(views), lambda _: size)
-        return self._learn_stream(source, n_iter, max_seconds, observers, checkpoint, last_good)
+        continued = stream_training.continue_stream(
+            before,
+            ((*batch, None)[:2] for batch in source),
+            is_whole=is_array(views[0]),
+            check=self._checked_batch,
+            begin=lambda rows, n_before: self._begin(rows, n_before, limit),
+            n_iter=plain_numbers(n_iter),
+            max_seconds=limit,
+            options=self._options(),
+            may_shrink=self.step_size is None,
+            observers=[*self._progress_observers(), *observers],
+            checkpoint=checkpoint,
+        )
+        self._store(continued.stream, continued.run, {"preparation": continued.preparation})
+        if continued.stream.model is not None:
+            self.effective_params_ = self.effective_params_ | {
+                "n_rows_begun_with": continued.stream.n_begun,
+                "n_rows_waiting": continued.stream.n_waiting,
+            }
+        return continued
 
-    def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
-        return self._validated_views(*batch, first=first, least=1)
+    def _checked_batch(self, batch: Batch, coding: Any) -> tuple[Batch, Any]:
+        """A batch that is checked, and how the second view is coded, as far as that is known."""
+        first = coding is None and "_stream" not in vars(self)
+        views = self._validated_views(*batch[: len(self._view_kernels())], first=first, least=1)
+        return (*views, None)[:2], NotCoded() if coding is None else coding
 
-    def _fit_rows(self, rows: Batch, seed: int, max_seconds: float | None) -> training.Run:
-        return self._learn(rows, seed, max_seconds)
+    def _begin(self, rows: Batch, n_before: int, max_seconds: float | None) -> tuple[Any, training.Run | None]:
+        """Fit a model to the first rows of a stream; where they are too few and more may come, keep the one before."""
+        if n_before < LEAST_ROWS:
+            self._warn_of_units(rows[0])
+        before = vars(self).get("_stream")
+        model = None if before is None else before.model
+        try:
+            return self._train(rows, self._seed() if model is None else model.plan.seed, max_seconds=max_seconds)[:2]
+        except TooFewDirectionsError:
+            if rows[0].shape[0] >= stream_training.FIRST_ROWS:
+                raise
+            return model, None
 
-    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
-        numbers = np.arange(rows[0].shape[0])
-        points = [view.points(X, numbers, device, self._dtype) for view, X in zip(self._views, rows, strict=True)]
-        return Examples(points[0], second_view=points[1] if len(points) > 1 else None)
+    # -------------------------------------------------------------------------------------- the model
 
-    def _rows_of_step(self) -> int:
-        return self.batch_size_
+    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+        """Set the fitted attributes; a call on a stream may have had no training."""
+        self._stream = stream
+        if run is None:
+            return
+        plan, state = stream.model.plan, run.state
+        self.batch_size_, self.n_iter_, self.n_epochs_ = plan.batch_size, state.n_steps, run.epoch
+        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
+        self.effective_params_ = stream.model.report(run)
+        self.timings_ = {**seconds, "training": run.seconds, "evaluation": seconds.get("evaluation", 0.0)}
+        self._describe(stream.model, state)
 
-    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        super()._set_fitted_attributes(run, timings, spent)
-        self.n_revisits_ = run.state.n_revisits
+    def _describe(self, model: Any, state: Any) -> None:
+        """Set the fitted attributes that only this kind of components has."""
+        features = model.plan.views[0].features
+        self.block_size_, self.bandwidth_ = features.block_size, features.kernel.bandwidth
+        self.n_blocks_, self.n_random_features_ = state.n_blocks, state.n_blocks * features.block_size
+        self.step_size_, self.n_revisits_ = state.step_size, state.n_revisits
+
+    @property
+    def _state(self) -> Any:
+        """The coefficients, for the check of models that are saved."""
+        return self._stream.model.state
+
+    def _functions_on(self, device: arrays.Device) -> Any:
+        """The functions of the model, which is on a device from now on."""
+        if self._state.device != device:
+            self._stream = self._stream.on(device)
+        return self._stream.model.functions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_stream" in vars(self) and self._stream.model is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = dict(super().__getstate__())
+        if "_stream" in kept and kept["_stream"].model is not None:
+            # So a model that was trained on a GPU can be unpickled where there is none.
+            kept["_stream"] = kept["_stream"].kept()
+        return kept
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -275,4 +340,4 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stre
     @property
     def _n_features_out(self) -> int:
         check_is_fitted(self)
-        return self._problem.n_components
+        return self._stream.model.plan.problem.n_components

@@ -9,22 +9,19 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ... import arrays, training
+from ... import training
 from ...errors import UnknownNameError
-from ...fitting.feature_components import FittedFeatureComponents, fit_feature_components, place_points
+from ...fitting.feature_components import PrincipalFeatures, fit_feature_components
 from ...fitting.parameter_checks import check_choice
 from ...fitting.phases import Phases
-from ...fitting.snapshot import ComponentSnapshot
-from ...models.component_functions import FeatureComponents
+from ...fitting.waiting_rows import Batch
 from ...solvers import settings
-from ...solvers.examples import Examples
 from ...solvers.feature_components import SOLVERS
 from ...solvers.feature_components.problem import FeaturePCASettings, FeaturePCAState
 from ...utils.lazy_tables import LazyTable
 from ..base import native
 from ..constructors import stores_parameters
 from ..feature_maps.base import FeatureMapTransformer
-from ..streaming.stream_batches import Batch
 from .component_estimator import ComponentEstimator
 
 MAPS = LazyTable(
@@ -171,34 +168,34 @@ class FeatureKernelPCA(ComponentEstimator):
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
         return (validate_data(self, native(views[0]), reset=first, **options),)
 
-    def _learn(
+    def _train(
         self,
-        views: Batch,
+        rows: Batch,
         seed: int,
-        max_seconds: float | None,
+        *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
-    ) -> training.Run:
-        """Fit the model to checked points."""
-        phases, options, dtype = Phases(), self._options(), self._options().precision(views[0].shape[0])
-        transformer = self._transformer(seed, dtype).fit(views[0])
+        max_seconds: float | None = None,
+    ) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
+        phases, options, dtype = Phases(), self._options(), self._options().precision(rows[0].shape[0])
+        transformer = self._transformer(seed, dtype).fit(rows[0])
         found = fit_feature_components(
-            views[0],
+            rows[0],
             blocks=transformer._blocks,
             centring=transformer._centring,
             n_components=self.n_components,
             centred=bool(self.center),
             solver=self._settings(),
+            chosen={**transformer.effective_params_, "features": self.features, "solver": self.solver},
             seed=seed,
             options=options,
             max_seconds=max_seconds,
             observers=observers,
             checkpoint=checkpoint,
             phases=phases,
-            name=type(self).__name__,
         )
-        self._store(found, transformer, dtype, seed)
-        return found.run
+        self.transformer_, self.bandwidth_ = transformer, transformer.bandwidth_
+        return found
 
     def _transformer(self, seed: int, dtype: np.dtype) -> FeatureMapTransformer:
         """The map of the features, not yet fitted."""
@@ -218,48 +215,7 @@ class FeatureKernelPCA(ComponentEstimator):
         shared = {"batch_size": self.batch_size, "n_iter": self.n_iter, "max_epochs": self.max_epochs}
         return settings.make(SOLVERS, self.solver, self.solver_params, **shared)
 
-    def _store(
-        self, found: FittedFeatureComponents, transformer: FeatureMapTransformer, dtype: np.dtype, seed: int
-    ) -> None:
-        """Set the fitted attributes."""
-        self.transformer_, self.bandwidth_, self.batch_size_ = transformer, transformer.bandwidth_, found.batch_size
-        self._dtype, self._seed_ = dtype, seed
-        self._solver, self._problem, self._state = found.stepper, found.problem, found.state
-        chosen = {"features": self.features, "solver": self.solver}
-        self.effective_params_ = {**transformer.effective_params_, **chosen, **found.report}
-        self._set_fitted_attributes(found.run, found.seconds, found.run.seconds + found.seconds["evaluation"])
-
-    # ---------------------------------------------------------------------------------------- streams
-
     partial_fit = available_if(_takes_streams)(ComponentEstimator.partial_fit)
 
-    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
-        [X], centring = rows, self.transformer_._centring
-        return Examples(place_points(X, np.arange(X.shape[0]), centring, device, self._dtype))
-
-    # ---------------------------------------------------------------------------------- the functions
-
-    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        state = run.state
-        self.n_iter_, self.n_epochs_, self.losses_ = state.n_steps, run.epoch, run.losses
-        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
-        self.effective_params_ = self.effective_params_ | {"n_steps": state.n_steps, "stopped_by": run.stopped_by}
-        self.timings_ = {**timings, "training": run.seconds, "evaluation": max(0.0, spent - run.seconds)}
-        self.eigenvalues_ = self._model_at(state).eigenvalues
-
-    def _model_at(self, state: FeaturePCAState) -> FeatureComponents:
-        """The components at a state of the solver."""
-        # Their number is that of the fit, whatever `set_params` has changed after it.
-        k = self._problem.n_components
-        return FeatureComponents.of(self.transformer_._blocks, self.transformer_._centring, state, k)
-
-    def _make_snapshot(self, state: FeaturePCAState, epoch: int) -> ComponentSnapshot:
-        return ComponentSnapshot(self._model_at(state), state, epoch, state.device)
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Orthonormal coefficients of the features, shape (n_features_out, n_components)."""
-        return self._model_at(self._state).coefficients
-
-    def _project(self, views: Any, state: FeaturePCAState, device: arrays.Device) -> list[np.ndarray]:
-        return [self._model_at(state).transform(views[0], device)]
+    def _describe(self, model: PrincipalFeatures, state: FeaturePCAState) -> None:
+        self.eigenvalues_ = model.functions.eigenvalues

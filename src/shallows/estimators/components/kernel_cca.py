@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import training
 from ...fitting.parameter_checks import check_choice
+from ...fitting.two_views import ComponentPairs
 from ...solvers.components.kernel_cca import DoublyStochasticCCA
+from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 
@@ -29,9 +30,9 @@ class CanonicalEstimator(TwoViewEstimator):
     def _chosen(self) -> dict[str, Any]:
         return {"method": self.method, "ridge": float(self.ridge)}
 
-    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        super()._set_fitted_attributes(run, timings, spent)
-        self.correlations_ = self._solver.turns(run.state)[2]
+    def _describe(self, model: ComponentPairs, state: TwoViewState) -> None:
+        super()._describe(model, state)
+        self.correlations_ = model.strengths
 
 
 class DoublyStochasticKernelCCA(CanonicalEstimator):

@@ -9,15 +9,13 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ... import training
-from ...fitting.kernel_components import components_at, fit_kernel_components
+from ...fitting.kernel_components import KernelComponents, fit_kernel_components
 from ...fitting.parameter_checks import check_choice
-from ...fitting.snapshot import ComponentSnapshot
-from ...models.component_functions import ExpansionComponents
+from ...fitting.waiting_rows import Batch
 from ...solvers.components.component_state import ComponentState
 from ...solvers.components.oja import DoublyStochasticOja
 from ..base import native
 from ..constructors import with_parameters
-from ..streaming.stream_batches import Batch
 from .component_estimator import ComponentEstimator
 
 METHODS = ("subspace", "individual")
@@ -125,17 +123,17 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         """The settings of the solver."""
         return DoublyStochasticOja(method=self.method, scaling=self.scaling, **self._step_parameters())
 
-    def _learn(
+    def _train(
         self,
-        views: Batch,
+        rows: Batch,
         seed: int,
-        max_seconds: float | None,
+        *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
-    ) -> training.Run:
-        """Fit the model to checked points."""
-        found = fit_kernel_components(
-            views[0],
+        max_seconds: float | None = None,
+    ) -> tuple[KernelComponents, training.Run, dict[str, float]]:
+        return fit_kernel_components(
+            rows[0],
             kernel=self._view_kernels()[0],
             n_components=self.n_components,
             centred=bool(self.center),
@@ -143,22 +141,14 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
             max_features=self.max_features,
             orthogonal=self.orthogonal,
             solver=self._settings(),
+            chosen={"method": self.method, "scaling": self.scaling},
             seed=seed,
             options=self._options(),
             max_seconds=max_seconds,
             observers=observers,
             checkpoint=checkpoint,
-            name=type(self).__name__,
         )
-        self._store(found, seed, {"method": self.method, "scaling": self.scaling})
-        return found.run
 
-    def _model_at(self, state: ComponentState) -> ExpansionComponents:
-        return components_at(self._views[0], self._solver, self._problem, state)
-
-    def _make_snapshot(self, state: ComponentState, epoch: int) -> ComponentSnapshot:
-        return ComponentSnapshot(self._model_at(state), state, epoch, state.device)
-
-    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        super()._set_fitted_attributes(run, timings, spent)
-        self.eigenvalues_ = self._solver.eigenvalues(run.state)
+    def _describe(self, model: KernelComponents, state: ComponentState) -> None:
+        super()._describe(model, state)
+        self.eigenvalues_ = model.eigenvalues

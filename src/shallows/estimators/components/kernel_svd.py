@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import training
 from ...fitting.parameter_checks import check_choice
+from ...fitting.two_views import ComponentPairs
 from ...solvers.components.kernel_svd import DoublyStochasticSVD
+from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 
@@ -115,6 +116,6 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     def _chosen(self) -> dict[str, Any]:
         return {"scaling": self.scaling}
 
-    def _set_fitted_attributes(self, run: training.Run, timings: dict[str, float], spent: float) -> None:
-        super()._set_fitted_attributes(run, timings, spent)
-        self.singular_values_ = self._solver.turns(run.state)[2]
+    def _describe(self, model: ComponentPairs, state: TwoViewState) -> None:
+        super()._describe(model, state)
+        self.singular_values_ = model.strengths

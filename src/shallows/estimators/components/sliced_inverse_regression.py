@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from ...fitting import second_view
-from ...fitting.component_plan import FittedComponents
 from ...fitting.label_checks import refuse_missing_labels
 from ...fitting.parameter_checks import check_median_bandwidth, width
+from ...fitting.two_views import ComponentPairs
+from ...solvers.components.two_view_state import TwoViewState
 from ..array_inputs import on_host
 from ..base import native
 from ..constructors import with_parameters
@@ -149,16 +150,20 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
         scale = (Y / unit).std(axis=0) * unit
         return second_view.Values(np.where(scale > 0, scale, 1.0))
 
-    def _second_view(self, Y: Any) -> np.ndarray:
-        if isinstance(self._coding, second_view.Labels):
+    def _first_coding(self, Y: np.ndarray) -> second_view.NotCoded:
+        # Labels that are not among the first rows may come until a model is begun.
+        return second_view.NotCoded()
+
+    def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
+        if not isinstance(coding, second_view.Values):
             return np.asarray(Y)
         return check_array(native(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
 
-    def _store(self, found: FittedComponents, seed: int, chosen: dict[str, Any]) -> None:
-        super()._store(found, seed, chosen)
+    def _describe(self, model: ComponentPairs, state: TwoViewState) -> None:
+        super()._describe(model, state)
         vars(self).pop("classes_", None)
-        if isinstance(self._coding, second_view.Labels):
-            self.classes_ = self._coding.classes
+        if isinstance(model.plan.targets, second_view.Labels):
+            self.classes_ = model.plan.targets.classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,15 +11,12 @@ from sklearn.utils.validation import check_array, validate_data
 from ... import arrays, training
 from ...fitting import second_view
 from ...fitting.parameter_checks import width
-from ...fitting.snapshot import TwoViewSnapshot
-from ...fitting.two_views import fit_two_views, two_views_at
-from ...models.component_functions import TwoViewComponents
+from ...fitting.two_views import ComponentPairs, fit_two_views
+from ...fitting.waiting_rows import Batch
 from ...models.kernel_checks import check_scores
-from ...solvers.components.two_view_state import TwoViewSettings, TwoViewState
-from ...solvers.examples import Examples
+from ...solvers.components.two_view_state import TwoViewSettings
 from ...utils.plain_numbers import numeric_targets
 from ..base import native
-from ..streaming.stream_batches import Batch
 from .component_estimator import ComponentEstimator
 
 FLOATS = [np.float64, np.float32]
@@ -46,7 +43,7 @@ class TwoViewEstimator(ComponentEstimator):
         """How a second view is coded, learned from checked training rows; see `shallows.fitting.second_view`."""
         return second_view.Columns(Y.shape[1])
 
-    def _second_view(self, Y: Any) -> np.ndarray:
+    def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
         """The second view as an array of floats with a row for each example."""
         return check_array(numeric_targets(native(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
 
@@ -67,14 +64,14 @@ class TwoViewEstimator(ComponentEstimator):
         """
         if y is None:
             return super().transform(X)
-        X, Y = self._validated(X), self._coding.encode(self._second_view(y))
+        X, coding = self._validated(X), self._stream.model.plan.targets
+        Y = coding.encode(self._second_view(y, coding))
         if len(Y) != X.shape[0]:
             raise ValueError(f"The two views have {X.shape[0]} and {len(Y)} rows; each row is one example.")
         device = arrays.resolve_device(self.device)
-        state = self._state_on(device)
-        model = self._model_at(state)
-        found = model.transform(X, device), model.transform_second(Y, device)
-        if state.is_finite():
+        functions = self._functions_on(device)
+        found = functions.transform(X, device), functions.transform_second(Y, device)
+        if self._state.is_finite():
             check_scores(found[0], X)
             check_scores(found[1], Y)
         return found
@@ -105,26 +102,21 @@ class TwoViewEstimator(ComponentEstimator):
             ensure_min_samples=least if self.center else 1,
             reset=first,
         )
-        Y = self._second_view(Y)
-        if first:
-            self._coding = self._coding_of(Y.reshape(len(Y), -1))
-        return X, self._coding.encode(Y)
+        Y = self._second_view(Y, None)
+        return X, Y.reshape(len(Y), -1)
 
-    def _learn(
+    def _train(
         self,
-        views: Batch,
+        rows: Batch,
         seed: int,
-        max_seconds: float | None,
+        *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
-    ) -> training.Run:
-        """Fit the model to checked views."""
-        X, Y = views
-        coding = self._coding_of(Y)
-        found = fit_two_views(
-            X,
-            coding.encode(Y),
-            coding=coding,
+        max_seconds: float | None = None,
+    ) -> tuple[ComponentPairs, training.Run, dict[str, float]]:
+        return fit_two_views(
+            *rows,
+            coding=self._coding_of(rows[1]),
             kernels=tuple(self._view_kernels()),
             n_components=self.n_components,
             centred=bool(self.center),
@@ -132,31 +124,24 @@ class TwoViewEstimator(ComponentEstimator):
             max_features=self.max_features,
             orthogonal=self.orthogonal,
             solver=self._settings(),
+            chosen=self._chosen(),
             seed=seed,
             options=self._options(),
             max_seconds=max_seconds,
             observers=observers,
             checkpoint=checkpoint,
-            name=type(self).__name__,
         )
-        self._coding = coding
-        self._store(found, seed, self._chosen())
-        return found.run
 
-    def _checked_batch(self, batch: Batch, *, first: bool) -> Batch:
-        batch = super()._checked_batch(batch, first=first)
-        if hasattr(self, "_state"):
-            self._coding.encode(self._second_view(batch[1]))
-        return batch
+    def _checked_batch(self, batch: Batch, coding: Any) -> tuple[Batch, Any]:
+        views, known = super()._checked_batch(batch, coding)
+        if coding is None:
+            return views, self._first_coding(views[1])
+        coding.encode(self._second_view(views[1], coding))
+        return views, known
 
-    def _examples(self, rows: Batch, device: arrays.Device) -> Examples:
-        return super()._examples((rows[0], self._coding.encode(self._second_view(rows[1]))), device)
-
-    def _model_at(self, state: TwoViewState) -> TwoViewComponents:
-        return two_views_at(self._views, self._solver, self._problem, state)
-
-    def _make_snapshot(self, state: TwoViewState, epoch: int) -> TwoViewSnapshot:
-        return TwoViewSnapshot(self._model_at(state), self._coding, state, epoch, state.device)
+    def _first_coding(self, Y: np.ndarray) -> Any:
+        """What the first batch of a stream says of the second view."""
+        return self._coding_of(Y)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
