@@ -208,7 +208,7 @@ class DividedBlocks:
 class DistributedExpansionFit(DistributedFit):
     """Doubly stochastic gradients: the blocks of features are divided among the processes."""
 
-    def _processes(self) -> DividedBlocks:
+    def _sharing(self) -> DividedBlocks:
         return DividedBlocks(self._ranks)
 
     def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:

@@ -18,7 +18,15 @@ from ..models.expansion_function import Expansion
 from ..solvers.examples import Examples
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..solvers.expansions.expansion_settings import ExpansionSettings
-from .expansion_plan import ALONE, ExpansionPlan, Processes, check_room, holds_points, plan_expansion, stopping_rules
+from .expansion_plan import (
+    ALL_BLOCKS,
+    BlockSharing,
+    ExpansionPlan,
+    check_room,
+    holds_points,
+    plan_expansion,
+    stopping_rules,
+)
 from .expansion_targets import ExpansionTargets, Novelty
 from .machine import Options
 from .phases import Phases
@@ -142,7 +150,7 @@ def fit_expansion(
     observers: Sequence[training.Observer] = (),
     checkpoint: training.Checkpoint | None = None,
     max_seconds: float | None = None,
-    processes: Processes = ALONE,
+    sharing: BlockSharing = ALL_BLOCKS,
 ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
     """Train on checked rows; returns the model, how the training went, and the seconds of each phase.
 
@@ -155,7 +163,7 @@ def fit_expansion(
     """
     phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
     codes, dtype = targets.encode(rows.y), options.precision(n)
-    budget = processes.budget(options.budget(device, LEAST_MEMORY), options)
+    budget = sharing.budget(options.budget(device, LEAST_MEMORY), options)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
         plan = plan_expansion(
@@ -172,7 +180,7 @@ def fit_expansion(
             budget=budget,
             device=device,
             seed=seed,
-            processes=processes,
+            sharing=sharing,
         )
         order = streams.permutation(seed, "order", 0, n)
         points = place_points(rows.X, order, plan.centring, device, dtype, budget)
@@ -205,8 +213,8 @@ def fit_expansion(
         sample = first_sample(problem, run.state, seed) if isinstance(targets, Novelty) else None
         run.state.known = None
         arrays.synchronise(points[:1, :])
-        run.state = processes.whole(run.state, plan.problem)
-    plan = dataclasses.replace(plan, stepper=processes.joined(plan.stepper))
+        run.state = sharing.whole(run.state, plan.problem)
+    plan = dataclasses.replace(plan, stepper=sharing.joined(plan.stepper))
     rows_of_step = min(LEAST_STEP, settings.batch_size or LEAST_STEP)
     return TrainedExpansion(plan, run.state, sample, rows_of_step), run, phases.seconds
 

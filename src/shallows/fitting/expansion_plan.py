@@ -65,8 +65,8 @@ LEAST_ERROR = 0.01
 """The least share of the variance of labels that is believed to be left."""
 
 
-class Processes(Protocol):
-    """The processes that share a fit, each of which holds some of the blocks; `ALONE` is one."""
+class BlockSharing(Protocol):
+    """How processes share a fit, each of which holds some of the blocks; `ALL_BLOCKS` is for one process."""
 
     def budget(self, budget: int, options: Options) -> int:
         """The bytes that each may use."""
@@ -81,8 +81,8 @@ class Processes(Protocol):
         """The state with the blocks of all."""
 
 
-class Alone:
-    """One process."""
+class AllBlocks:
+    """One process, which holds all blocks."""
 
     def budget(self, budget: int, options: Options) -> int:
         """All bytes."""
@@ -101,7 +101,7 @@ class Alone:
         return state
 
 
-ALONE = Alone()
+ALL_BLOCKS = AllBlocks()
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def plan_expansion(
     budget: int,
     device: Device,
     seed: int,
-    processes: Processes,
+    sharing: BlockSharing,
 ) -> ExpansionPlan:
     """Choose centring, kernel, features and stepper from the training data."""
     X, weights, (n, d), c = rows.X, rows.weights, rows.X.shape, 1 if codes is None else codes.shape[1]
@@ -203,7 +203,7 @@ def plan_expansion(
         "Take a smaller block_size, or give more memory.",
     )
     stepper, told = choose_stepper(sample, features, block_size, batch_size, loss, settings, nu, chosen, seed)
-    stepper = processes.divided(stepper, kernel_)
+    stepper = sharing.divided(stepper, kernel_)
     at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
     counts = targets.counts(codes, None if weights is None else weights / weight_unit)
     growth = divergence_factor(settings, loss)

@@ -12,7 +12,7 @@ from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
 from ...fitting import leave_one_out_choice, stream_training
 from ...fitting.expansion import TrainedExpansion, fit_expansion
-from ...fitting.expansion_plan import ALONE, Processes
+from ...fitting.expansion_plan import ALL_BLOCKS, BlockSharing
 from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
 from ...fitting.parameter_checks import (
     check_choice,
@@ -338,15 +338,15 @@ class RandomFeatureExpansion(Estimator):
             observers=[*self._progress_observers(), *observers],
             checkpoint=checkpoint,
             max_seconds=max_seconds,
-            processes=self._processes(),
+            sharing=self._sharing(),
         )
 
     def _settings(self) -> ExpansionSettings:
         return ExpansionSettings(**{name: getattr(self, name) for name in ExpansionSettings.__dataclass_fields__})
 
-    def _processes(self) -> Processes:
-        """The processes that share the fit."""
-        return ALONE
+    def _sharing(self) -> BlockSharing:
+        """How processes share the fit."""
+        return ALL_BLOCKS
 
     # ----------------------------------------------------------------------------------- the model
 
