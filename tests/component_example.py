@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from shallows import kernels, streams
-from shallows.estimators.snapshot import ComponentSnapshot
+from shallows import arrays, kernels, streams
 from shallows.features import FourierFeatures
+from shallows.fitting.snapshot import ComponentSnapshot
 from shallows.solvers.examples import Examples, ExampleSet
 from shallows.solvers.expansions.growing_expansion import GrowingExpansion, zeros
 
@@ -87,17 +87,23 @@ class Oja:
         return state
 
 
-@dataclass
 class OjaSnapshot(ComponentSnapshot):
-    """Kernel PCA in the middle of its training; in place of the estimator the problem."""
+    """Kernel PCA in the middle of its training, whose model counts evaluations."""
 
     def __init__(self, problem: ComponentProblem, state: OjaState, epoch: int):
-        super().__init__(problem, state, epoch)
-        self.n_evaluations = 0
+        super().__init__(self.Model(problem, state), state, epoch, arrays.Device("cpu"))
 
-    def _components(self, X: np.ndarray) -> np.ndarray:
-        self.n_evaluations += 1
-        return self.state.evaluate(self.estimator.features, X)
+    class Model:
+        def __init__(self, problem: ComponentProblem, state: OjaState):
+            self.problem, self.state, self.n_evaluations = problem, state, 0
+
+        def transform(self, X: np.ndarray, device: arrays.Device) -> np.ndarray:
+            self.n_evaluations += 1
+            return self.state.evaluate(self.problem.features, X)
+
+    @property
+    def n_evaluations(self) -> int:
+        return self.model.n_evaluations
 
 
 def sine_squared(V: np.ndarray, G: np.ndarray) -> float:
