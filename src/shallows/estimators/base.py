@@ -27,7 +27,7 @@ from ..fitting.user_warnings import warn_user
 from ..models import precomputed
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from ..utils import progress
-from ..utils.plain_numbers import PlainParameters, numeric_targets
+from ..utils.plain_numbers import numeric_targets, plain_parameter
 from . import column_units
 from .array_inputs import canonical_rows, on_host, refuse_text
 from .other_parameter_names import refuse_other_names
@@ -89,7 +89,7 @@ def reports_progress(method: Callable[..., Any]) -> Callable[..., Any]:
     return told
 
 
-class Estimator(PlainParameters, BaseEstimator):
+class Estimator(BaseEstimator):
     """Base of all estimators: it checks data and parameters, and leaves the fit to the families."""
 
     _y_is_numeric = False
@@ -112,6 +112,9 @@ class Estimator(PlainParameters, BaseEstimator):
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}.{hint}")
         return super().__new__(cls)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, plain_parameter(self, name, value))
 
     def set_params(self, **parameters: Any) -> Any:
         """Set parameters of the estimator.
