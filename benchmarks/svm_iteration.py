@@ -32,7 +32,7 @@ import scipy.linalg
 import scipy.sparse
 
 from shallows import FourierFeatures, arrays, kernels
-from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGD
+from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGDStepper
 from shallows.solvers.budgeted.sparse_rows import sparse_rows
 from shallows.solvers.linear_svm.folos import FOLOSStepper
 from shallows.solvers.linear_svm.lbfgs import LBFGSStepper
@@ -255,7 +255,7 @@ def budgeted() -> Iterator[tuple[str, Pair]]:
     """Steps of budgeted stochastic gradients that find no loss."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2000, 100)) / 10
-    solver = BudgetedSGD(kernels.make("gaussian", math.sqrt(10.0)), 500, 1e-3)
+    solver = BudgetedSGDStepper(kernels.make("gaussian", math.sqrt(10.0)), 500, 1e-3)
     problem = sparse_rows(x, np.zeros(2000, dtype=np.int64), None, 2)
     state = solver.init(problem)
     # A function that is far below zero everywhere, and steps so late that it stays so.

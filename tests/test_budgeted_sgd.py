@@ -13,7 +13,7 @@ from engine_example import naive_kernel, sample
 from shallows import kernels
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.solvers.budgeted import budgeted_sgd, budgeted_steps
-from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGD
+from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGDStepper
 from shallows.solvers.budgeted.sparse_rows import sparse_rows
 from shallows.solvers.point_budget import PointBudget
 
@@ -87,7 +87,7 @@ def naive_training(given, way, budget, regularisation, n_steps):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_compiled_steps_are_those_of_the_definition(way, n_classes):
     given = problem(n_classes=n_classes, weighted=True)
-    solver = BudgetedSGD(GAUSSIAN, 8, 0.01, way, "golden_section")
+    solver = BudgetedSGDStepper(GAUSSIAN, 8, 0.01, way, "golden_section")
     state = solver.init(given)
     for first in range(0, 30, 10):
         state = solver.step(given, state, np.arange(first, first + 10))
@@ -104,7 +104,7 @@ def test_compiled_steps_are_those_of_the_definition(way, n_classes):
 
 def test_without_a_need_for_room_the_steps_are_those_of_pegasos():
     given = problem()
-    solver = BudgetedSGD(GAUSSIAN, 60, 0.1)
+    solver = BudgetedSGDStepper(GAUSSIAN, 60, 0.1)
     state = solver.step(given, solver.init(given), np.arange(60))
     z, a, _ = naive_training(given, "removal", 1000, 0.1, 60)
     new = sample(20, 3, seed=5)
@@ -192,7 +192,7 @@ def test_the_table_chooses_partners_that_lose_hardly_more_than_the_best():
 def test_a_state_goes_on_from_what_was_kept_of_it():
     given = problem(n_classes=3)
     for way in budgeted_sgd.MAINTENANCE:
-        solver = BudgetedSGD(GAUSSIAN, 6, 0.05, way)
+        solver = BudgetedSGDStepper(GAUSSIAN, 6, 0.05, way)
         state = solver.step(given, solver.init(given), np.arange(30))
         held, numbers = state.remember()
         state = solver.step(given, state, np.arange(30, 60))
@@ -207,13 +207,13 @@ def test_a_state_goes_on_from_what_was_kept_of_it():
 
 def test_parameters_out_of_range_are_told():
     with pytest.raises(ShallowsError, match="budget must be at least 1, got 0"):
-        BudgetedSGD(GAUSSIAN, 0, 0.1)
+        BudgetedSGDStepper(GAUSSIAN, 0, 0.1)
     with pytest.raises(UnknownNameError, match="shrinking"):
-        BudgetedSGD(GAUSSIAN, 5, 0.1, "shrinking")
+        BudgetedSGDStepper(GAUSSIAN, 5, 0.1, "shrinking")
     with pytest.raises(UnknownNameError, match="bisection"):
-        BudgetedSGD(GAUSSIAN, 5, 0.1, line_search="bisection")
+        BudgetedSGDStepper(GAUSSIAN, 5, 0.1, line_search="bisection")
     with pytest.raises(ShallowsError, match="two classes"):
-        BudgetedSGD(GAUSSIAN, 5, 0.1, line_search="lookup").init(problem(n_classes=3))
+        BudgetedSGDStepper(GAUSSIAN, 5, 0.1, line_search="lookup").init(problem(n_classes=3))
 
 
 COMPILED = """

@@ -8,7 +8,7 @@ import pytest
 from engine_example import sample
 from shallows.errors import ShallowsError
 from shallows.solvers.budgeted import hyperplane_steps
-from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplane
+from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplaneStepper
 from shallows.solvers.budgeted.sparse_rows import sparse_rows
 
 
@@ -70,7 +70,9 @@ def naive_training(given, solver, order):
 @pytest.mark.parametrize(("n_classes", "reserve"), [(2, False), (3, False), (2, True), (3, True)])
 def test_compiled_steps_are_those_of_the_definition(batch, n_classes, reserve):
     given = problem(n_classes=n_classes)
-    solver = MultiHyperplane(0.01, 4, batch, prune_every=10**6, constant=0.0 if reserve else 0.5, reserve=reserve)
+    solver = MultiHyperplaneStepper(
+        0.01, 4, batch, prune_every=10**6, constant=0.0 if reserve else 0.5, reserve=reserve
+    )
     state, order = solver.init(given), []
     for epoch in range(3):
         rows = np.random.default_rng(epoch).permutation(80)
@@ -90,7 +92,7 @@ def test_compiled_steps_are_those_of_the_definition(batch, n_classes, reserve):
 
 def test_hyperplanes_are_pruned_in_the_course_of_a_training_by_their_own_norms():
     given, rows = problem(), np.random.default_rng(0).permutation(80)
-    solver = MultiHyperplane(0.01, 4, False, prune_every=20, aggressiveness=2.0, constant=0.5)
+    solver = MultiHyperplaneStepper(0.01, 4, False, prune_every=20, aggressiveness=2.0, constant=0.5)
     state = solver.step(given, solver.init(given), rows)
     planes, told = naive_training(given, solver, rows.tolist())
     assert told["lost"] > 0
@@ -103,7 +105,7 @@ def test_fixed_assignments_make_another_machine():
     given = problem()
     found = []
     for batch in (False, True):
-        solver = MultiHyperplane(0.01, 4, batch, prune_every=10**6)
+        solver = MultiHyperplaneStepper(0.01, 4, batch, prune_every=10**6)
         state = solver.init(given)
         for _ in range(3):
             state = solver.step(given, state, np.arange(80))
@@ -122,7 +124,7 @@ def test_one_hyperplane_a_class_is_the_multiclass_pegasos_whose_risk_comes_down_
         return reg / 4 * v @ v + np.mean(given.weights * np.maximum(0, 1 - signs * (x @ v)))
 
     best = min(minimize(risk, np.zeros(5), method="Powell", options={"maxiter": 20000}).fun for _ in range(1))
-    solver = MultiHyperplane(reg, 1, False)
+    solver = MultiHyperplaneStepper(reg, 1, False)
     state = solver.init(given)
     for epoch in range(400):
         state = solver.step(given, state, np.random.default_rng(epoch).permutation(80))
@@ -148,7 +150,7 @@ def test_pruning_takes_the_smallest_up_to_the_threshold_and_leaves_one_of_each_c
 
 def test_a_row_whose_hyperplane_was_pruned_takes_the_best_there_is():
     given = problem()
-    solver = MultiHyperplane(0.01, 4, True, prune_every=80, aggressiveness=1e6)
+    solver = MultiHyperplaneStepper(0.01, 4, True, prune_every=80, aggressiveness=1e6)
     state = solver.step(given, solver.init(given), np.arange(80))
     assert not np.isin(state.assigned, state.names[: state.n_weights]).all()
     state = solver.step(given, state, np.arange(79))
@@ -157,7 +159,7 @@ def test_a_row_whose_hyperplane_was_pruned_takes_the_best_there_is():
 
 
 def test_a_state_goes_on_from_what_was_kept_of_it_to_the_bit():
-    given, solver = problem(), MultiHyperplane(0.01, 4, True, prune_every=50, aggressiveness=3.0)
+    given, solver = problem(), MultiHyperplaneStepper(0.01, 4, True, prune_every=50, aggressiveness=3.0)
     state = solver.step(given, solver.init(given), np.arange(80))
     held, numbers = state.remember()
     state = solver.step(given, state, np.arange(80))
@@ -171,4 +173,4 @@ def test_a_state_goes_on_from_what_was_kept_of_it_to_the_bit():
 
 def test_parameters_out_of_range_are_told():
     with pytest.raises(ShallowsError, match="at least 1, got 0 and 10000"):
-        MultiHyperplane(0.1, 0)
+        MultiHyperplaneStepper(0.1, 0)

@@ -59,19 +59,17 @@ def fit_budgeted_svm(
     weights: np.ndarray | None,
     *,
     targets: Machines,
-    budget: int | None,
-    maintenance: str,
-    line_search: str,
+    solver: BudgetedSGD,
     bandwidth: float | str | None,
     regularisation: float | None,
-    max_epochs: int | None,
+    streamed: bool,
     before: FittedBudgetedSVM | None,
     seed: int,
     options: Options,
     name: str,
 ) -> FittedBudgetedSVM:
-    """Train on checked rows for some epochs; without ``max_epochs`` visit them once, and go on from a fit before."""
-    phases, streamed, n = Phases(), max_epochs is None, len(y)
+    """Train on checked rows for some epochs; the rows of a stream are visited once, to go on from a fit before."""
+    phases, n = Phases(), len(y)
     offsets = column_scales.far_offsets(X) if before is None else before.model.offsets
     X = column_scales.shifted(X, offsets)
     factors = weights if streamed or weights is None else weights / weights.mean()
@@ -81,14 +79,14 @@ def fit_budgeted_svm(
         choice = choose_bandwidth(X, targets.ridge_codes(y), weights, bandwidth, n * ridge, seed)
         width = float(leave_one_out_choice.given_bandwidth(bandwidth, choice) or median_distance(X, seed))
         selection = leave_one_out_choice.report(choice)
-        most = chosen_budget(budget, n, streamed=streamed)
-        check_room(most, X.shape[1] + 2 + (most if maintenance == "projection" else 0), options)
+        most = chosen_budget(solver.budget, n, streamed=streamed)
+        check_room(most, X.shape[1] + 2 + (most if solver.maintenance == "projection" else 0), options)
     else:
         width, selection, most = before.model.bandwidth, before.selection, before.budget
-    stepper = BudgetedSGD(kernels.Gaussian(width), most, ridge, maintenance, line_search)
+    stepper = solver.build(kernels.Gaussian(width), most, ridge)
     state = None if before is None else state_of(before, stepper.init(rows))
     phases.end("preparation")
-    run = train_on_rows(stepper, rows, state, seed, max_epochs, options, name)
+    run = train_on_rows(stepper, rows, state, seed, None if streamed else solver.max_epochs, options, name)
     state = run.state
     model = GaussianSum(np.ascontiguousarray(state.centres + offsets), state.coefficients.copy(), width, offsets)
     warn_of_large_loss(run)

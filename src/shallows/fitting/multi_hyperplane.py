@@ -47,36 +47,31 @@ def fit_multi_hyperplane(
     weights: np.ndarray | None,
     *,
     targets: Machines,
-    n_hyperplanes: int,
-    by_epoch: bool,
-    prune_every: int,
-    pruning: float,
-    constant: float,
-    reserve: bool,
+    solver: MultiHyperplane,
     regularisation: float | None,
-    max_epochs: int | None,
+    streamed: bool,
     before: FittedHyperplanes | None,
     seed: int,
     options: Options,
     name: str,
 ) -> FittedHyperplanes:
-    """Train on checked rows for some epochs; without ``max_epochs`` visit them once, and go on from a fit before."""
-    phases, streamed, k = Phases(), max_epochs is None, len(targets.classes)
+    """Train on checked rows for some epochs; the rows of a stream are visited once, to go on from a fit before."""
+    phases, k, constant = Phases(), len(targets.classes), float(solver.constant)
     offsets = first_offsets(X, constant) if before is None else before.model.offsets
     X = column_scales.shifted(X, offsets)
     factors = weights if streamed or weights is None else weights / weights.mean()
     rows = make_rows(X, targets.numbers(y), factors, k)
     ridge = chosen_ridge(regularisation, len(y), None if before is None else before.ridge, streamed=streamed)
     arrays.check_room(
-        f"{n_hyperplanes * k:,} hyperplanes take",
-        8 * n_hyperplanes * k * (X.shape[1] + 2),
+        f"{solver.n_hyperplanes * k:,} hyperplanes take",
+        8 * solver.n_hyperplanes * k * (X.shape[1] + 2),
         options.budget(arrays.Device("cpu")),
         "Take a smaller n_hyperplanes, or give more memory.",
     )
-    stepper = MultiHyperplane(ridge, n_hyperplanes, by_epoch, prune_every, pruning, constant, reserve)
+    stepper = solver.build(ridge)
     state = None if before is None else state_of(before, stepper.init(rows), constant)
     phases.end("preparation")
-    run = train_on_rows(stepper, rows, state, seed, max_epochs, options, name)
+    run = train_on_rows(stepper, rows, state, seed, None if streamed else solver.max_epochs, options, name)
     state = run.state
     model = hyperplanes_of(state, constant, k, offsets)
     warn_of_large_loss(run)

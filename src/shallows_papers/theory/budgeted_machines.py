@@ -28,8 +28,8 @@ from shallows.fitting.budgeted_svm import FittedBudgetedSVM
 from shallows.fitting.multi_hyperplane import FittedHyperplanes, hyperplanes_of
 from shallows.fitting.two_classes import Machines
 from shallows.models.budgeted import GaussianSum
-from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGD
-from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplane
+from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGDStepper
+from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplaneStepper
 from shallows.solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 
 from .results import AnalysisResult
@@ -124,7 +124,7 @@ Machine = Callable[[Size, SparseRows], tuple[Callable[[], Any], Callable[[Any], 
 
 
 def _hyperplanes(size: Size, train: SparseRows, per_class: int) -> tuple[Any, Any]:
-    solver = MultiHyperplane(1e-3, per_class, batch=False, prune_every=2**40)
+    solver = MultiHyperplaneStepper(1e-3, per_class, batch=False, prune_every=2**40)
     state = solver.init(train)
     capacity = len(state.weights)
     state.weights[...] = np.random.default_rng(0).normal(size=state.weights.shape) * 1e-2
@@ -143,7 +143,7 @@ def _hyperplanes(size: Size, train: SparseRows, per_class: int) -> tuple[Any, An
 
 def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
     kernel = kernels.Gaussian(math.sqrt(2.0 * size.nonzeros))
-    solver = BudgetedSGD(kernel, size.budget, 1e-3, "removal")
+    solver = BudgetedSGDStepper(kernel, size.budget, 1e-3, "removal")
     state = solver.init(train)
     points = rows_of(size, size.budget, 1, "budget").points.toarray()
     state.add(points, np.random.default_rng(0).normal(size=(size.budget, state.buffer.shape[1])) * 1e-3)

@@ -14,6 +14,8 @@ from ...fitting.multi_hyperplane import FittedHyperplanes, fit_multi_hyperplane
 from ...fitting.parameter_checks import check_not_negative, check_positive, check_whole
 from ...fitting.row_by_row import outputs
 from ...fitting.two_classes import Machines
+from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
+from ...solvers.settings import settings_of
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import first_rows
@@ -151,13 +153,13 @@ class AMMClassifier(LabelPredictions, LabelledBatches):
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         y = single_column(y)
         targets = Machines.of(y, "one_vs_rest", self.class_weight)
-        self._store(self._train(X, y, weights, targets, self.max_epochs, None), targets)
+        self._store(self._train(X, y, weights, targets, None, streamed=False), targets)
         first_rows.end_beginning(self, len(y))
         return self
 
     def _learn(self, batch: Batch, *, begins: bool) -> None:
         targets, before = Machines(self.classes_, "one_vs_rest"), None if begins else self._fitted
-        found = self._train(*batch, targets, None, before)
+        found = self._train(*batch, targets, before, streamed=True)
         self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}), targets)
 
     def _train(
@@ -166,22 +168,18 @@ class AMMClassifier(LabelPredictions, LabelledBatches):
         y: np.ndarray,
         weights: np.ndarray | None,
         targets: Machines,
-        max_epochs: int | None,
         before: FittedHyperplanes | None,
+        *,
+        streamed: bool,
     ) -> FittedHyperplanes:
         return fit_multi_hyperplane(
             X,
             y,
             weights,
             targets=targets,
-            n_hyperplanes=self.n_hyperplanes,
-            by_epoch=self.method == "batch",
-            prune_every=self.prune_every,
-            pruning=float(self.pruning),
-            constant=float(self.constant),
-            reserve=bool(self.reserve),
+            solver=settings_of(MultiHyperplane, self),
             regularisation=self.regularisation,
-            max_epochs=max_epochs,
+            streamed=streamed,
             before=before,
             seed=self._seed(),
             options=self._options(),

@@ -15,7 +15,8 @@ from ...fitting.label_checks import single_column
 from ...fitting.parameter_checks import check_positive, check_whole
 from ...fitting.row_by_row import outputs
 from ...fitting.two_classes import Machines
-from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE
+from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
+from ...solvers.settings import settings_of
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import first_rows
@@ -147,13 +148,13 @@ class BudgetedSVMClassifier(LabelPredictions, LabelledBatches):
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
         y = single_column(y)
         targets = Machines.of(y, "one_vs_rest", self.class_weight)
-        self._store(self._train(X, y, weights, targets, self.max_epochs, None), targets)
+        self._store(self._train(X, y, weights, targets, None, streamed=False), targets)
         first_rows.end_beginning(self, len(y))
         return self
 
     def _learn(self, batch: Batch, *, begins: bool) -> None:
         targets, before = Machines(self.classes_, "one_vs_rest"), None if begins else self._fitted
-        found = self._train(*batch, targets, None, before)
+        found = self._train(*batch, targets, before, streamed=True)
         self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}), targets)
 
     def _train(
@@ -162,20 +163,19 @@ class BudgetedSVMClassifier(LabelPredictions, LabelledBatches):
         y: np.ndarray,
         weights: np.ndarray | None,
         targets: Machines,
-        max_epochs: int | None,
         before: FittedBudgetedSVM | None,
+        *,
+        streamed: bool,
     ) -> FittedBudgetedSVM:
         return fit_budgeted_svm(
             X,
             y,
             weights,
             targets=targets,
-            budget=self.budget,
-            maintenance=self.maintenance,
-            line_search=self.line_search,
+            solver=settings_of(BudgetedSGD, self),
             bandwidth=self.bandwidth,
             regularisation=self.regularisation,
-            max_epochs=max_epochs,
+            streamed=streamed,
             before=before,
             seed=self._seed(),
             options=self._options(),

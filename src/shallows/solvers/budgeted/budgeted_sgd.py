@@ -13,6 +13,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...kernels.radial import Gaussian
 from ..pieces import pieces
 from ..point_budget import FOLD_BELOW, PointBudget
+from ..settings import Settings
 from .sparse_rows import SparseRows
 
 MAINTENANCE = ("removal", "projection", "merging")
@@ -81,7 +82,7 @@ def table_of_losses() -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class BudgetedSGD:
+class BudgetedSGDStepper:
     """f ← (1 − 1/t) f + (wᵢ/(λt)) k(xᵢ, ·) (e_y − e_r) where 1 + f_r(xᵢ) − f_y(xᵢ) > 0, then room is made.
 
     r is the best of the classes other than y. Two classes have one output, ±1, and a violation where y f(xᵢ) < 1. One
@@ -168,3 +169,29 @@ class BudgetedSGD:
         state.n_points, state.n_steps, state.n_violations = (int(count) for count in counts)
         state.scale, state.loss, state.zero_loss, state.lost = (float(number) for number in numbers)
         return state
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetedSGD(Settings):
+    """Pegasos on a kernel with a budget of support vectors.
+
+    Parameters
+    ----------
+    budget : int, optional
+        Support vectors at most. None takes 100, or as many as there are training rows if these are fewer.
+    maintenance : {"merging", "projection", "removal"}
+        What happens to the support vector that must go.
+    line_search : {"auto", "golden_section", "lookup"}
+        How losses of merging are found.
+    max_epochs : int
+        Passes over the training data.
+    """
+
+    budget: int | None = None
+    maintenance: str = "merging"
+    line_search: str = "auto"
+    max_epochs: int = 5
+
+    def build(self, kernel: Gaussian, budget: int, regularisation: float) -> BudgetedSGDStepper:
+        """The stepper, for the budget that was decided."""
+        return BudgetedSGDStepper(kernel, budget, regularisation, self.maintenance, self.line_search)

@@ -10,6 +10,7 @@ from ...errors import ShallowsError
 from ..array_state import ArrayState
 from ..pieces import pieces
 from ..point_budget import FOLD_BELOW
+from ..settings import Settings
 from .sparse_rows import SparseRows
 
 
@@ -48,7 +49,7 @@ class HyperplaneState(ArrayState):
 
 
 @dataclass(frozen=True)
-class MultiHyperplane:
+class MultiHyperplaneStepper:
     """Subgradient steps on λ/2 ‖W‖² + (1/n) Σ wᵢ max(0, 1 + max_{c≠y} g(c, xᵢ) − w_{y,z}ᵀxᵢ).
 
     g(c, x) = max_j w_{c,j}ᵀx is the score of a class; z is the hyperplane of its class that an example is assigned to.
@@ -144,3 +145,46 @@ class MultiHyperplane:
         state.n_weights, state.n_steps, state.n_violations, state.n_names = (int(count) for count in counts)
         state.scale, state.loss, state.zero_loss, state.pruned = (float(number) for number in numbers)
         return state
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiHyperplane(Settings):
+    """Subgradient steps on several hyperplanes for each class.
+
+    Parameters
+    ----------
+    method : {"batch", "online"}
+        An example is assigned to the best hyperplane of the epoch before, or to the best at its visit.
+    n_hyperplanes : int
+        Hyperplanes of each class, at most.
+    prune_every : int
+        Examples between two prunings.
+    pruning : float
+        c: how large the hyperplanes are that are taken out.
+    constant : float
+        A further feature of that value.
+    reserve : bool
+        Whether every class has a hyperplane of zeros in reserve.
+    max_epochs : int
+        Passes over the training data.
+    """
+
+    method: str = "batch"
+    n_hyperplanes: int = 20
+    prune_every: int = 10000
+    pruning: float = 10.0
+    constant: float = 1.0
+    reserve: bool = False
+    max_epochs: int = 10
+
+    def build(self, regularisation: float) -> MultiHyperplaneStepper:
+        """The stepper."""
+        return MultiHyperplaneStepper(
+            regularisation,
+            self.n_hyperplanes,
+            self.method == "batch",
+            self.prune_every,
+            float(self.pruning),
+            float(self.constant),
+            bool(self.reserve),
+        )
