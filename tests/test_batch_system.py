@@ -161,7 +161,7 @@ def test_a_command_line_says_whether_slurm_is_used(words, used):
 
 
 def test_the_extra_that_is_missing_is_told_in_one_line(monkeypatch, capsys):
-    monkeypatch.setattr(slurm.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SystemExit):
         slurm.require_plugin()
     said = capsys.readouterr().err
