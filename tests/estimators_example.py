@@ -49,11 +49,14 @@ def published(Estimator, *but):
     return {name: parameters[name] for name in sorted(set(parameters) & set(Estimator().get_params()) - set(but))}
 
 
+def unscaled(model, scores):
+    """Outputs of the fitted function in the units of a regressor's targets."""
+    scale = model._targets.scale if hasattr(model, "_targets") else model._target_scale
+    return scores * scale + model.intercept_
+
+
 def one_by_hand(model, X, new):
     """f(x) = Σ αⱼ k(x, xⱼ) with the coefficients that were learnt, by the naive formula."""
     name, bandwidth = model.effective_params_["kernel"], model.bandwidth_
     scores = naive_kernel(name, bandwidth, new, X[model.support_]) @ model.dual_coef_
-    if is_classifier(model):
-        return scores
-    scale = model._targets.scale if hasattr(model, "_targets") else model._target_scale
-    return scores * scale + model.intercept_
+    return scores if is_classifier(model) else unscaled(model, scores)

@@ -14,8 +14,8 @@ import pytest
 
 from checkpoint_example import assert_the_same, solve
 from resumed_example import stopped_at_every_batch
-from shallows import EigenProRegressor
 from shallows.errors import TrainingInterrupted
+from shallows.fitting.eigenpro import EigenProSettings
 from shallows.solvers import EigenPro, Richardson
 from shallows.solvers.least_squares.cycles import Cycle
 from shallows.solvers.least_squares.kernel_problem import AveragedState
@@ -130,7 +130,7 @@ def test_an_averaged_training_holds_no_more_arrays_than_its_estimator_leaves_roo
     finally:
         tracemalloc.stop()
     arrays_held = 1 + peak / targets.nbytes
-    assert 9 < arrays_held <= EigenProRegressor._n_arrays + 0.5
+    assert 9 < arrays_held <= EigenProSettings.n_arrays + 0.5
 
 
 @pytest.mark.parametrize("at", [1, 7, 8, 9, 20])

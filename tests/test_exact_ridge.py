@@ -15,6 +15,7 @@ from engine_example import naive_kernel, sample
 from resumed_example import StopAt
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
+from shallows.fitting import machine
 from shallows.solvers import Cholesky, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import dense
 from shallows.solvers.least_squares.conjugate_gradients import CONJUGATE_GRADIENTS_SOLVER, low_rank
@@ -182,22 +183,23 @@ def test_single_precision_reaches_the_double_precision_answer_to_the_residual_as
     np.testing.assert_allclose(single.predict(new), double.predict(new), atol=5e-3)
 
 
-def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regression):
+def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regression, monkeypatch):
     x, y, new = regression
     x, y = np.tile(x, (4, 1)) + 0.05 * sample(4 * N, 4, seed=9), np.tile(y, (4, 1))
     given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu", "tol": 1e-5}
     whole = KernelRidgeRegressor(**given).fit(x, y)
     model = KernelRidgeRegressor(**given)
-    model._working_budget = lambda device: 8_000_000  # below the 14 MB of the matrix in float64
+    # Below the 14 MB of the matrix in float64.
+    monkeypatch.setattr(machine.Options, "budget", lambda self, device, least=0: 8_000_000)
     model.fit(x, y)
     assert whole.effective_params_["solver"] == "cholesky"
     assert model.effective_params_["solver"] == "conjugate_gradients"
     np.testing.assert_allclose(model.predict(new), whole.predict(new), atol=5e-3)
 
 
-def test_a_factorisation_that_does_not_fit_says_what_to_do(regression):
+def test_a_factorisation_that_does_not_fit_says_what_to_do(regression, monkeypatch):
     model = KernelRidgeRegressor(solver="cholesky", device="cpu")
-    model._working_budget = lambda device: 100_000
+    monkeypatch.setattr(machine.Options, "budget", lambda self, device, least=0: 100_000)
     with pytest.raises(ShallowsError, match="conjugate_gradients"):
         model.fit(*regression[:2])
 

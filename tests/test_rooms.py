@@ -17,7 +17,16 @@ SHARED = {
     "feature_gaussian_process",
     *("fitting", "hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "pegasos", "precomputed"),
     *("predictions", "problem", "regularised_risk", "rows", "semi_random", "snapshot", "source", "targets"),
-    *("budgeted_svm", "expansion", "kernel_svm", "multi_hyperplane", "tensor_sketch", "warm_start"),
+    *(
+        "budgeted_svm",
+        "expansion",
+        "kernel_ridge",
+        "kernel_sgd",
+        "kernel_svm",
+        "multi_hyperplane",
+        "tensor_sketch",
+        "warm_start",
+    ),
 }
 
 

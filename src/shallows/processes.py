@@ -71,6 +71,10 @@ class Processes:
         """The smallest number of all processes."""
         return value
 
+    def share_of(self, budget: int, given: Any) -> int:
+        """Bytes that each process may use; ``given`` is a budget that the user has given."""
+        return budget
+
     def total(self, value: int) -> int:
         """The sum of the numbers of all processes."""
         return value

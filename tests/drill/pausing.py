@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallows import KernelSGDClassifier
+from shallows.fitting.kernel_sgd import KernelSGDSettings
 
 SECONDS = 0.01
 """Of a pause, before each step."""
@@ -28,8 +29,17 @@ class Pausing:
         return self.solver.step(problem, state, batch)
 
 
+class PausingSettings(KernelSGDSettings):
+    """The settings of kernel SGD that waits before each step."""
+
+    def build(self, *given: Any) -> tuple[Any, Pausing]:
+        """See `KernelSGDSettings`."""
+        problem, stepper = super().build(*given)
+        return problem, Pausing(stepper)
+
+
 class PausingSGDClassifier(KernelSGDClassifier):
     """Kernel SGD that waits before each step."""
 
-    def _make_solver(self, fit: Any) -> Pausing:
-        return Pausing(super()._make_solver(fit))
+    def _settings(self) -> PausingSettings:
+        return PausingSettings(**vars(super()._settings()))

@@ -10,7 +10,11 @@ import numpy as np
 from .. import arrays, gram
 from ..arrays import Array
 from ..errors import ShallowsError
-from ..estimators.least_squares.kernel_least_squares import LeastSquaresFit, Plan
+from ..estimators.least_squares.kernel_least_squares import LeastSquaresFit
+from ..fitting.eigenpro import EigenProSettings
+from ..fitting.preconditioning import Plan, agreed_plan
+from ..models.functions import KernelSum
+from ..processes import ALONE
 from ..solvers.least_squares.columnwise import bounded_step, dots
 from ..solvers.least_squares.cycles import Cycle
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem
@@ -150,8 +154,7 @@ class DistributedFit:
 
         The processes of a node share what is free there; a budget that the user gives is for each of them.
         """
-        share = super()._working_budget(device)
-        return self._ranks.least(share if self.memory is not None else share // self._ranks.on_this_node)
+        return self._ranks.share_of(super()._working_budget(device), self.memory)
 
     def _progress_observers(self) -> list[Any]:
         return super()._progress_observers() if self._ranks.rank == 0 else []
@@ -168,37 +171,54 @@ class DistributedLeastSquaresFit(DistributedFit):
     """What the estimators of least squares have in common in a fit by several processes."""
 
     def _make_plan(self, fit: LeastSquaresFit) -> Plan:
-        """The plan of rank 0: eigenvectors that another machine computes may differ in sign."""
-        plan = super()._make_plan(fit)
-        self._ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
-        p = plan.preconditioner
-        held, numbers = {}, {}
-        if p is not None:
-            held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
-            numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
-        sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
-        held, numbers, sizes = self._ranks.from_first((held, numbers, sizes))
+        plan = agreed_plan(super()._make_plan(fit), self._ranks, fit.points)
         fit.choices = replace(fit.choices, regularisation=self._ranks.from_first(fit.choices.regularisation))
-        held = {name: arrays.like(array, fit.points) for name, array in held.items()}
-        return replace(plan, preconditioner=p and replace(p, **held, **numbers), **sizes)
+        return plan
 
 
-class DistributedEigenProFit(DistributedLeastSquaresFit):
+@dataclass(frozen=True)
+class DistributedKernelSum(KernelSum):
+    """A `KernelSum` at work in a fit by several processes, each of which adds what its own points give."""
+
+    own: Array | None = None
+    ranks: Any = None
+
+    def scores(self, X: Any, device: arrays.Device, budget: int) -> np.ndarray:
+        """F at checked points, shape (m, c); a collective operation."""
+        mine = arrays.contiguous_copy(self.coefficients[self.ranks.own(self.points.shape[0]), :])
+        out = np.empty((X.shape[0], mine.shape[1]), dtype=np.dtype(str(self.own.dtype)))
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, x, extra in self.centring.new_points(self.inputs(X), device, out.dtype):
+                made = gram.cross_product(self.kernel, x, self.own, mine, budget=budget, extra=extra)
+                out[rows] = arrays.to_numpy(made)
+        return self.ranks.sum(out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistributedEigenProSettings(EigenProSettings):
     """EigenPro with all training points as centres, which are divided among the processes."""
 
-    def _make_problem(self, fit: LeastSquaresFit, budget: int) -> DistributedProblem:
-        fit.gram = OwnColumns(self._ranks, fit.plan.kernel, fit.points, budget=budget)
-        return DistributedProblem(
-            fit.gram,
-            fit.targets,
-            fit.weights,
-            fit.plan.preconditioner,
-            fit.choices.regularisation,
-            OwnDirections.of(fit.plan.preconditioner, self._ranks),
-        )
+    ranks: Any = ALONE
 
-    def _make_solver(self, fit: LeastSquaresFit) -> DistributedEigenPro:
-        return DistributedEigenPro(float(fit.plan.step_size), fit.plan.cycle)
+    def build(
+        self, plan: Plan, points: Any, targets: Any, weights: Any, ridge: float, n_outputs: int, budget: int
+    ) -> tuple[DistributedProblem, DistributedEigenPro]:
+        """The problem and the stepper of this process."""
+        columns = OwnColumns(self.ranks, plan.kernel, points, budget=budget)
+        own = OwnDirections.of(plan.preconditioner, self.ranks)
+        problem = DistributedProblem(columns, targets, weights, plan.preconditioner, ridge, own)
+        return problem, DistributedEigenPro(float(plan.step_size), plan.cycle)
+
+    def function(self, function: KernelSum, matrix: OwnColumns) -> DistributedKernelSum:
+        """The function of a fit at work, which all processes evaluate together."""
+        return DistributedKernelSum(**vars(function), own=matrix.own, ranks=self.ranks)
+
+
+class DistributedEigenProFit(DistributedFit):
+    """EigenPro by several processes, see `DistributedEigenProSettings`."""
+
+    def _settings(self) -> DistributedEigenProSettings:
+        return DistributedEigenProSettings(**vars(super()._settings()), ranks=self._ranks)
 
     def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
         """The arrays of a checkpoint, which have a row for each centre, from those of all processes."""
@@ -207,17 +227,3 @@ class DistributedEigenProFit(DistributedLeastSquaresFit):
     def _share(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
         """The rows of this process's centres."""
         return {name: np.ascontiguousarray(array[self._ranks.own(len(array))]) for name, array in held.items()}, notes
-
-    def _raw_predict(self, X: Any, coefficients: Any = None, fit: LeastSquaresFit | None = None) -> np.ndarray:
-        """f(x), shape (m, c); in the course of the fit every process adds what its own centres give."""
-        if fit is None:
-            return super()._raw_predict(X)
-        device, own = arrays.resolve_device(self.device), fit.gram.own
-        mine = arrays.contiguous_copy(coefficients[self._ranks.own(fit.gram.n), :])
-        budget = min(self._working_budget(device) // 2, 2**28 if device.kind == "cpu" else 2**32)
-        out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(own.dtype)))
-        with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, extra in self._centring.new_points(self._model_inputs(X), device, out.dtype):
-                made = gram.cross_product(fit.gram.kernel, x, own, mine, budget=budget, extra=extra)
-                out[rows] = arrays.to_numpy(made)
-        return self._unscale(self._ranks.sum(out))

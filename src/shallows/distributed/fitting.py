@@ -15,7 +15,7 @@ from .. import arrays, training
 from ..errors import ShallowsError
 from ..estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
-from ..estimators.least_squares.eigenpro import EigenProMethod
+from ..estimators.least_squares.eigenpro import EigenProMachine
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
 from .checkpoints import DistributedCheckpoint, Held
 from .eigenpro import DistributedEigenProFit, refuse_parameters
@@ -145,7 +145,7 @@ class FittedTogether:
 
 
 HELPERS: dict[type, type] = {
-    EigenProMethod: DistributedEigenProFit,
+    EigenProMachine: DistributedEigenProFit,
     EigenProCentresMethod: FitByValue,
     DoublyStochasticClassifier: DistributedExpansionFit,
     DoublyStochasticRegressor: DistributedExpansionFit,

@@ -123,6 +123,13 @@ class Ranks(Processes):
         """Whether it is so in at least one process."""
         return bool(self._comm.allreduce(bool(value), op=self._mpi.LOR))
 
+    def share_of(self, budget: int, given: Any) -> int:
+        """Bytes that each process may use, the same in all of them: sizes are chosen by it.
+
+        The processes of a node share what is free there; a budget that the user has given is for each of them.
+        """
+        return self.least(budget if given is not None else budget // self.on_this_node)
+
     def least(self, value: int) -> int:
         """The smallest number of all processes."""
         return int(self._comm.allreduce(int(value), op=self._mpi.MIN))

@@ -31,7 +31,7 @@ from .expansion_targets import ExpansionTargets, Novelty
 from .machine import Options
 from .phases import Phases
 from .rows import TrainingSet
-from .snapshot import FunctionSnapshot
+from .snapshot import RiskSnapshot
 from .waiting_rows import Batch
 
 LEAST_MEMORY = 2**26
@@ -111,7 +111,7 @@ class TrainedExpansion:
         }
 
 
-class ExpansionSnapshot(FunctionSnapshot):
+class ExpansionSnapshot(RiskSnapshot):
     """What observers see of a random feature expansion in the middle of its training."""
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from .. import arrays
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..solvers.least_squares import step_rules
@@ -21,7 +22,7 @@ are not preconditioned. They are approached in steps, and 20 epochs regularise t
 SMALL_FLOOR λ₁ / 20. It is a share, so that neither the unit of the weights nor repeated rows matter."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Plan:
     """The choices of a fit, made before any large array is.
 
@@ -71,7 +72,9 @@ def subsample_size(estimator: Any, n: int, itemsize: int, budget: int) -> int:
     return suggested if rank is None else min(n, max(suggested, 2 * rank))
 
 
-def plan_of_steps(estimator: Any, kernel: Any, p: Any, batch_size: int, n: int, added: float) -> Plan:
+def plan_of_steps(
+    estimator: Any, kernel: Any, p: Any, batch_size: int, n: int, added: float, *, all_equal: bool
+) -> Plan:
     """The plan of a preconditioner and a batch size, with the step by ``step_size`` or ``step_rule``.
 
     ``added`` is what regularisation adds to the operator's diagonal, for a sum over the batch. A rule's step is
@@ -89,7 +92,7 @@ def plan_of_steps(estimator: Any, kernel: Any, p: Any, batch_size: int, n: int, 
     if rule is not None:
         step_size = 1.0 / (1.0 / step_size + (1.0 if is_exact else 0.5) * added)
     # Where all points are equal, the base class takes a single step.
-    cycle = None if estimator._centring.all_equal else cycle
+    cycle = None if all_equal else cycle
     return Plan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal, cycle, is_exact)
 
 
@@ -101,3 +104,19 @@ def step_parameters(estimator: Any, plan: Plan) -> dict[str, Any]:
         rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
     chosen = "given" if estimator.step_size is not None else "exact" if plan.is_exact else rule
     return {"damping": float(p.damping), "power": p.power, "step_rule": chosen}
+
+
+def agreed_plan(plan: Plan, ranks: Any, points: Any) -> Plan:
+    """The plan of the first process: eigenvectors that another machine computes may differ in sign."""
+    if ranks.size == 1:
+        return plan
+    ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
+    p = plan.preconditioner
+    held, numbers = {}, {}
+    if p is not None:
+        held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
+        numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
+    sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
+    held, numbers, sizes = ranks.from_first((held, numbers, sizes))
+    held = {name: arrays.like(array, points) for name, array in held.items()}
+    return replace(plan, preconditioner=p and replace(p, **held, **numbers), **sizes)

@@ -23,7 +23,7 @@ from .kernel_points import place_points
 from .machine import Options
 from .phases import Phases
 from .rows import TrainingSet, split_rows
-from .snapshot import FunctionSnapshot
+from .snapshot import RiskSnapshot
 from .targets import ClassTargets, ValueTargets
 from .user_warnings import warn_user
 from .warm_start import Ended, begin
@@ -134,7 +134,7 @@ def fit_regularised_risk(
             ),
             observers=[*([training.Progress(name)] if options.verbose else []), *observers],
             checkpoint=checkpoint,
-            snapshot=lambda state, epoch: FunctionSnapshot(
+            snapshot=lambda state, epoch: RiskSnapshot(
                 function_of(problem, state, made, centring, blocks),
                 *(targets, problem, state, epoch, order, held_out, options, device),
             ),

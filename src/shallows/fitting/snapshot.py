@@ -11,9 +11,9 @@ from .early_stopping import HeldOut
 from .machine import Options
 
 
-def prediction_budget(options: Options, device: arrays.Device) -> int:
-    """Bytes that a prediction takes at a time."""
-    return min(options.budget(device) // 4, 2**28 if device.kind == "cpu" else 2**32)
+def prediction_budget(options: Options, device: arrays.Device, *, share: int = 4) -> int:
+    """Bytes that a prediction takes at a time, at most one in ``share`` of those that it may use."""
+    return min(options.budget(device) // share, 2**28 if device.kind == "cpu" else 2**32)
 
 
 class FunctionSnapshot:
@@ -54,14 +54,14 @@ class FunctionSnapshot:
     def decision_function(self, X: Any) -> np.ndarray:
         """Outputs at any points in the units of the targets, shape (m, c)."""
         if self._last is None or self._last[0] is not X:
-            raw = self.model.scores(X, self._device, prediction_budget(self._options, self._device))
+            raw = self.model.scores(X, self._device, self._budget())
             self._last = (X, self.targets.unscale(raw))
         return self._last[1]
 
     def training_decision_function(self) -> np.ndarray:
         """The same at the training rows in their own order, shape (n, c)."""
         if self._in_training is None:
-            fitted = self.problem.training_scores(self.state)
+            fitted = self._fitted_scores()
             scores = np.empty_like(fitted)
             scores[self.order] = fitted
             scores, held_out = self.targets.unscale(scores), self.held_out
@@ -69,6 +69,13 @@ class FunctionSnapshot:
                 scores = held_out.merged(scores, self.decision_function(held_out.X))
             self._in_training = scores
         return self._in_training
+
+    def _fitted_scores(self) -> np.ndarray:
+        """Outputs of the function at the points of the fit."""
+        return self.problem.training_scores(self.state)
+
+    def _budget(self) -> int:
+        return prediction_budget(self._options, self._device)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels or values in the user's coding."""
@@ -95,6 +102,10 @@ class FunctionSnapshot:
         own = self.state.coefficients[:, : self.model.coefficients.shape[1]]
         return float(np.linalg.norm(arrays.to_numpy(own).astype(np.float64)))
 
+
+class RiskSnapshot(FunctionSnapshot):
+    """A function that minimizes a regularized risk, at a state of its solver."""
+
     def objective(self) -> float:
         """What the training minimizes, in the units that it is minimized in."""
         return self.problem.objective(self.state.coefficients)
@@ -104,6 +115,20 @@ class FunctionSnapshot:
         scores = self.decision_function(X)
         codes = self.targets.encode(np.asarray(y)).astype(scores.dtype)
         return float(np.mean(self.targets.loss.value(scores, codes), dtype=np.float64))
+
+
+class LeastSquaresSnapshot(FunctionSnapshot):
+    """A sum of kernel functions of least squares, whose state may have further columns for a calibration."""
+
+    def _fitted_scores(self) -> np.ndarray:
+        return arrays.to_numpy(self.problem.gram.dot(self.model.coefficients))
+
+    def _budget(self) -> int:
+        return prediction_budget(self._options, self._device, share=2)
+
+    def coefficient_norm(self) -> float:
+        """‖α‖₂ of the model's outputs."""
+        return float(np.linalg.norm(arrays.to_numpy(self.model.coefficients).astype(np.float64)))
 
 
 class ComponentSnapshot:

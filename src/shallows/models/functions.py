@@ -38,6 +38,8 @@ class KernelSum:
         Whether its arrays are those of a fit at work, on the fit's device.
     components : Components or None
         Principal components that take the place of the inputs.
+    cache
+        An `EvaluationCache` for points that come several times during a fit.
     """
 
     kernel: Kernel
@@ -46,12 +48,19 @@ class KernelSum:
     coefficients: Array
     fitting: bool = False
     components: Components | None = None
+    cache: Any = None
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
         """F at checked points, shape (m, c), with blocks of kernel values of at most so many bytes."""
-        X = X if self.components is None else self.components(X)
         points, a = (arrays.to_device(part, device) for part in (self.points, self.coefficients))
-        return kernel_scores(self.kernel, self.centring, X, points, a, device, budget=budget, fitting=self.fitting)
+        kept = None if self.cache is None else self.cache.entry_for(X, budget)
+        budget = budget if kept is None else kept.budget
+        given = self.kernel, self.centring, self.inputs(X), points, a, device
+        return kernel_scores(*given, budget=budget, fitting=self.fitting, kept=kept)
+
+    def inputs(self, X: Any) -> Any:
+        """What f is a function of: components of checked points, or the points."""
+        return X if self.components is None else self.components(X)
 
     def on_host(self) -> KernelSum:
         """The function after a fit, on the host."""

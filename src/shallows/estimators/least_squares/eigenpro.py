@@ -2,70 +2,32 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
-import numpy as np
-
-from ... import arrays, kernels, spectrum
+from ... import training
 from ...errors import ShallowsError
-from ...fitting.choices import Sample, choose_on_all_rows
-from ...fitting.machine import SMALL
+from ...fitting.eigenpro import EigenProSettings
+from ...fitting.kernel_steps import fit_kernel_steps
 from ...fitting.parameter_checks import check_choice, is_whole
-from ...fitting.preconditioning import (
-    SMALL_FLOOR,
-    check_preconditioning,
-    plan_of_steps,
-    step_parameters,
-    subsample_size,
-)
-from ...gpu import gpu_checks
-from ...gram.split_products import split_kernel
+from ...fitting.preconditioning import check_preconditioning
 from ...kernels import Kernel
 from ...models import precomputed
-from ...solvers.least_squares import device_form, step_rules
-from ...solvers.least_squares.conjugate_residuals import ConjugateResiduals
-from ...solvers.least_squares.eigenpro import EigenPro
-from ...solvers.least_squares.full_length_eigenpro import FullLengthEigenPro, with_functions
-from ...solvers.least_squares.kernel_problem import KernelProblem
-from ...solvers.least_squares.lifted_eigenpro import LiftedEigenPro
-from ...solvers.least_squares.selection import solver_for
+from ...solvers.least_squares import step_rules
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import Preconditioner, power_of
-from ...spectrum.kernel_ridge_choice import AUTO
 from ...spectrum.randomised_rows import check_eigensystem
 from ..constructors import stores_parameters, with_parameters
-from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan, subsample_first
+from ..predictions import ValuePredictions
+from ..square_loss_classes import SquareLossLabels
+from .kernel_machine import KernelMachine
 
 PRECISIONS = ("full", "split")
 
-RELEASED_BATCH = 256
-"""The batch size of the authors' first release."""
 
-
-@dataclass
-class EigenProFit(LeastSquaresFit):
-    """The fit of EigenPro.
-
-    Attributes
-    ----------
-    lifted : LiftedEigenPro or None
-        The solver, where its steps have another form on a GPU.
-    splits : bool
-        Whether kernel values are computed from split inputs.
-    """
-
-    lifted: LiftedEigenPro | None = None
-    splits: bool = False
-
-
-class EigenProMethod:
-    """Parameters, plan and solver of EigenPro, for classes and for values."""
-
-    _context = EigenProFit
+class EigenProMachine(KernelMachine):
+    """Parameters and fit of EigenPro, for classes and for values."""
 
     @stores_parameters
     def __init__(
@@ -102,8 +64,87 @@ class EigenProMethod:
         verbose: int = 0,
     ): ...
 
-    # The iterate is kept with an average, so that there are twice as many arrays, see the base class.
-    _n_arrays = 10
+    @training.keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+            Memory maps are read block by block. Sparse rows with many columns stay sparse.
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
+            ``regularisation`` are a tenth of the regularisation; without one their ratios alone count.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        self._check_parameters()
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        found = fit_kernel_steps(
+            rows,
+            of_classes=not self._y_is_numeric,
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
+            n_components=self.n_components,
+            regularisation=self.regularisation,
+            calibrates=self.calibration is not None,
+            solver=self._settings(),
+            class_weight=getattr(self, "class_weight", None),
+            validation_fraction=self.validation_fraction if self.early_stopping else None,
+            patience=self.n_iter_no_change,
+            warm=(self._warm_start_parameters(), vars(self).get("_ended")),
+            seed=seed,
+            options=self._options(),
+            observers=observers,
+            checkpoint=checkpoint,
+            name=type(self).__name__,
+        )
+        self._store(found)
+        self.step_size_ = found.report["step_size"]
+        return self
+
+    def _settings(self) -> EigenProSettings:
+        """The settings of the solver."""
+        return EigenProSettings(
+            rank=self.rank,
+            n_subsample=self.n_subsample,
+            eigensystem=self.eigensystem,
+            batch_size=self.batch_size,
+            shuffle=self.shuffle,
+            step_size=self.step_size,
+            step_rule=self.step_rule,
+            damping=self.damping,
+            power=self.power,
+            max_epochs=self.max_epochs,
+            tol=self.tol,
+            preconditioner=self.preconditioner,
+            precision=self.precision,
+        )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -134,172 +175,8 @@ class EigenProMethod:
                 "of them out; leave one of the two out."
             )
 
-    def _order_of(self, fit: EigenProFit) -> np.ndarray:
-        """The order of the rows, of which the subsample of a preconditioner that was handed in comes first."""
-        order, given = super()._order_of(fit), self.preconditioner
-        if given is None:
-            return order
-        if not isinstance(given, Preconditioner):
-            try:
-                given = spectrum.load_preconditioner(given)
-            except FileNotFoundError:
-                raise ShallowsError(f"There is no file {given} (preconditioner).") from None
-        fit.given = given
-        return subsample_first(given.indices, order)
 
-    def _least_kept(self, fit: EigenProFit) -> int:
-        return subsample_size(self, fit.n, fit.dtype.itemsize, fit.budget)
-
-    def _make_kernel(self, fit: EigenProFit) -> Kernel:
-        given = fit.given
-        if given is None:
-            return super()._make_kernel(fit)
-        name, bandwidth, parameters = kernels.translated(self.kernel, self.bandwidth, self.kernel_params)
-        wanted = kernels.kind(name)
-        if not isinstance(wanted, Kernel):
-            # Where no bandwidth is given, it is that of the preconditioner.
-            if (bandwidth is None or isinstance(bandwidth, str)) and wanted.takes_bandwidth:
-                bandwidth = given.kernel.bandwidth
-            bandwidth = None if isinstance(bandwidth, str) else bandwidth
-            wanted = kernels.make(name, bandwidth, **parameters)
-        same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
-        if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
-            raise ShallowsError(
-                f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
-                f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={self.kernel!r}, "
-                f"bandwidth={self.bandwidth!r}, kernel_params={self.kernel_params!r} was asked for."
-            )
-        return given.kernel
-
-    def _choose_on_all_rows(self, fit: EigenProFit) -> None:
-        wanted = self.regularisation == AUTO or self._calibrates
-        if wanted and 2 < fit.n <= SMALL and not self._centring.all_equal:
-            sample = Sample(fit.points, fit.targets, fit.weights)
-            matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
-            fit.choices = choose_on_all_rows(self._request(), fit.choices, matrix_of, sample)
-
-    def _make_plan(self, fit: EigenProFit) -> Plan:
-        n, points, weights, kernel, seed, budget = fit.n, fit.points, fit.weights, fit.kernel, fit.seed, fit.room
-        p, ridge = fit.given, fit.choices.regularisation
-        if self.eigensystem == "rsvd":
-            if weights is not None:
-                raise ShallowsError("eigensystem='rsvd' knows no sample weights; take eigensystem='subsample'.")
-            n_rows, rank = self._sizes(n, arrays.itemsize(points), budget)
-            p = spectrum.make_rsvd_preconditioner(
-                kernel,
-                points,
-                rank=rank,
-                n_rows=n_rows,
-                seed=seed,
-                damping=self.damping,
-                power=power_of(self.power),
-            )
-        elif p is None:
-            n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
-            # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing. Nor
-            # does it below λ/n, since regularisation has the rest at that level.
-            smallest = (ridge or float(n > SMALL and self.rank is None)) / n
-            smallest_share = SMALL_FLOOR if self.rank is None and n <= SMALL and not ridge else 0.0
-            p = spectrum.make_preconditioner(
-                kernel,
-                points,
-                rank=rank,
-                n_subsample=n_subsample,
-                seed=seed,
-                damping=self.damping,
-                power=power_of(self.power),
-                weights=weights,
-                smallest=smallest,
-                smallest_share=smallest_share,
-                known=fit.choices.eigensystem() if n_subsample == n else None,
-                resolves_more=ridge > 0,
-            )
-        else:
-            if weights is not None:
-                raise ShallowsError(
-                    "A preconditioner that is handed in knows no sample weights; leave one of the two out."
-                )
-            p = p.to(arrays.device_of(points), points.dtype)
-        released = RELEASED_BATCH if self.eigensystem == "rsvd" else None
-        batch_size = min(n, self.batch_size or released or self._batch_size(p, n))
-        if self._uses_large_gpu_batches(points):
-            sizes = (fit.n_outputs, p.rank, arrays.itemsize(points), budget)
-            batch_size = device_form.filling_batch(batch_size, n, *sizes)
-        return plan_of_steps(self, kernel, p, batch_size, n, ridge)
-
-    def _make_problem(self, fit: EigenProFit, budget: int) -> KernelProblem:
-        plan, points, targets, p = fit.plan, fit.points, fit.targets, fit.plan.preconditioner
-        solver = self._make_solver(fit)
-        if isinstance(solver, FullLengthEigenPro):
-            return with_functions(super()._make_problem(fit, budget - 2 * p.vectors.nbytes))
-        if self.shuffle:
-            return replace(super()._make_problem(fit, budget), regularisation=fit.choices.regularisation)
-        if isinstance(solver, ConjugateResiduals):
-            budget -= solver.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
-            beside = 0
-        else:
-            beside = device_form.lifted_bytes(points, targets, p, plan.batch_size)
-        kernel = split_kernel(plan.kernel, points) if self.precision == "split" else plan.kernel
-        fit.splits = kernel is not plan.kernel
-        ridge = fit.choices.regularisation
-        # Beside a ridge the rounding of kept values, 8e-6 at most, is nothing; without one it would be the floor.
-        fit.gram = device_form.gram_on(kernel, points, budget, beside, rounds=ridge > 0)
-        problem = KernelProblem(fit.gram, targets, fit.weights, p, ridge)
-        problem, solver = device_form.problem_and_solver(problem, solver, plan.batch_size, budget)
-        fit.lifted = solver if isinstance(solver, LiftedEigenPro) else None
-        return problem
-
-    def _model_parameters(self, fit: EigenProFit) -> dict[str, Any]:
-        vectors = fit.plan.preconditioner.vectors
-        products = gpu_checks.precision_of_products(arrays.device_of(vectors), str(vectors.dtype))
-        return (
-            super()._model_parameters(fit)
-            | step_parameters(self, fit.plan)
-            | {
-                "eigensystem": self.eigensystem,
-                "solver": type(fit.solver).__name__,
-                **products,
-                **({"precision_of_blocks": "split"} if fit.splits else {}),
-            }
-        )
-
-    def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
-        n_subsample = subsample_size(self, n, itemsize, budget)
-        rank = self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-        return n_subsample, min(rank, n_subsample - 1)
-
-    def _uses_large_gpu_batches(self, points: Any) -> bool:
-        """Whether batches are made larger than half of the critical size, for a GPU to be busy."""
-        certified = isinstance(step_rules.make(self.step_rule), step_rules.Certified)
-        on_gpu = arrays.device_of(points).kind != "cpu" and points.shape[0] > SMALL
-        return on_gpu and certified and self.batch_size is None and self.step_size is None
-
-    @staticmethod
-    def _batch_size(p: Preconditioner, n: int) -> int:
-        """All rows of a small problem; else half of the critical size, up to which an epoch makes the same progress."""
-        if n <= SMALL:
-            return n
-        return int(min(n, max(16, p.critical_batch_size() / 2)))
-
-    def _has_own_threads(self, fit: EigenProFit) -> bool:
-        return True
-
-    def _make_solver(self, fit: EigenProFit) -> EigenPro | ConjugateResiduals | LiftedEigenPro | FullLengthEigenPro:
-        step_size = float(fit.plan.step_size)
-        if fit.lifted is not None:
-            return replace(fit.lifted, step_size=step_size)
-        plain = not (fit.choices.regularisation or fit.plan.cycle) and self.precision == "full"
-        if self.eigensystem == "rsvd" and plain and (self.shuffle or fit.device.kind == "cpu"):
-            return FullLengthEigenPro(step_size)
-        if self.shuffle:
-            return EigenPro(step_size, fit.plan.cycle)
-        return solver_for(step_size, fit.plan.cycle, fit.plan.batch_size, fit.n_outputs)
-
-
-class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
+class EigenProClassifier(SquareLossLabels, EigenProMachine):
     """Kernel classification by EigenPro: least squares on ±1 targets, the top of the spectrum flattened.
 
     Parameters
@@ -450,10 +327,10 @@ class EigenProClassifier(EigenProMethod, LeastSquaresClassifier):
     True
     """
 
-    __init__ = with_parameters(EigenProMethod.__init__, class_weight=None)
+    __init__ = with_parameters(EigenProMachine.__init__, class_weight=None)
 
 
-class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
+class EigenProRegressor(ValuePredictions, EigenProMachine):
     """Kernel regression by EigenPro: least squares, the top of the spectrum flattened.
 
     Parameters
@@ -592,3 +469,5 @@ class EigenProRegressor(EigenProMethod, LeastSquaresRegressor):
     NIPS 30. The update in the span of the subsample follows S. Ma and M. Belkin (2019), "Kernel machines that adapt to
     GPUs for effective large batch training", MLSys.
     """
+
+    _decode = KernelMachine._decode

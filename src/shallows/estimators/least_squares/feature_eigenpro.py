@@ -199,7 +199,8 @@ class FeatureEigenProMethod:
         whole = n <= SMALL and p.n_subsample == n
         critical = n if whole else max(16, p.critical_batch_size() / 2)
         batch_size = int(min(n, self.batch_size or critical))
-        return plan_of_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n)
+        all_equal = self._centring.all_equal
+        return plan_of_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n, all_equal=all_equal)
 
     def _has_own_threads(self, fit: FeatureEigenProFit) -> bool:
         return workers_of(fit.points, fit.blocks.spans) > 1

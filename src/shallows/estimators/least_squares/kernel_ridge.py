@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-
-from ... import arrays, kernels, training
-from ...fitting.choices import Sample, choose_on_all_rows
-from ...fitting.machine import SMALL
+from ... import training
+from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.parameter_checks import check_whole
-from ...fitting.user_warnings import warn_user
 from ...kernels import Kernel
 from ...solvers.least_squares import RIDGE_SOLVERS
-from ...solvers.least_squares.ridge_solver import RidgeTask
 from ...solvers.solver_parameters import complete
-from ...spectrum.certificates import different
 from ..constructors import stores_parameters, with_parameters
-from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
-
-MOST_LEFT_OUT = 1000
-"""Rows on which the calibration is learnt, each left out in closed form."""
-
-
-@dataclass
-class KernelRidgeFit(LeastSquaresFit):
-    """The fit of kernel ridge regression.
-
-    Attributes
-    ----------
-    method : RidgeSolver
-        How the equations are solved.
-    solution
-        Its sizes, see `RidgeSolver.plan`.
-    largest_diagonal : float
-        Of the kernel, on some points.
-    """
-
-    method: Any = None
-    solution: Any = None
-    largest_diagonal: float = 1.0
+from ..predictions import ValuePredictions
+from ..square_loss_classes import SquareLossLabels
+from .kernel_machine import KernelMachine
 
 
-class _KernelRidge:
-    """Parameters, plan and fit of kernel ridge regression, for classes and for values."""
+class KernelRidgeMachine(KernelMachine):
+    """Parameters and fit of kernel ridge regression, for classes and for values."""
 
-    _context = KernelRidgeFit
-
-    # The base class expects these of methods whose batches and steps the user may set.
-    batch_size = None
-    step_size = None
     # From the coefficients alone, and so with another regularisation too.
     _starts_warm_itself = True
 
@@ -88,7 +54,7 @@ class _KernelRidge:
         *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
-    ) -> Any:
+    ) -> Self:
         """Solve for the coefficients.
 
         Parameters
@@ -107,119 +73,45 @@ class _KernelRidge:
         -------
         self
         """
-        self._fit(X, y, sample_weight, observers, checkpoint)
+        self._check_parameters()
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        goes_on = self.warm_start and hasattr(self, "dual_coef_")
+        found = fit_kernel_ridge(
+            rows,
+            of_classes=not self._y_is_numeric,
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
+            n_components=self.n_components,
+            regularisation=self.regularisation,
+            calibrates=self.calibration is not None,
+            solver=RIDGE_SOLVERS[self.solver],
+            solver_params=complete(RIDGE_SOLVERS, self.solver, self.solver_params),
+            tol=self.tol,
+            max_iterations=self.max_iterations,
+            class_weight=getattr(self, "class_weight", None),
+            before=(self.support_, self.dual_coef_) if goes_on else None,
+            seed=seed,
+            options=self._options(),
+            observers=observers,
+            checkpoint=checkpoint,
+            name=type(self).__name__,
+        )
+        self._store(found)
         return self
-
-    def _describe(self, fit: KernelRidgeFit, run: training.Run) -> None:
-        super()._describe(fit, run)
-        self.n_iter_ = self.n_epochs_
-        self.effective_params_ |= {
-            "solver": fit.method.name,
-            "jitter": getattr(run.state, "jitter", 0.0),
-            "relative_residual": math.sqrt(max(run.losses[-1], 0.0)),
-            "n_iterations": self.n_iter_,
-            "rank": fit.solution.rank,
-            "n_subsample": fit.solution.n_subsample,
-        }
-        del self.step_size_
-
-    def _report_of_steps(self, fit: KernelRidgeFit) -> dict[str, Any]:
-        if fit.solution.preconditioner:
-            return {"preconditioner": fit.solution.preconditioner}
-        return {"batch_size": fit.plan.batch_size} if "batch_size" in fit.method.parameters else {}
 
     def _seed_to_go_on_with(self) -> int | None:
         # The coefficients before belong to the rows in their order.
         fitted = self.warm_start and hasattr(self, "effective_params_")
         return self.effective_params_["seed"] if fitted else None
 
-    def _most_iterations(self, method: Any) -> int:
-        """The most iterations; a factorisation is one."""
-        return 1 if method.is_direct else self.max_iterations or method.max_iterations
-
     def _check_parameters(self) -> None:
         check_whole(self, "max_iterations", optional=True)
         super()._check_parameters()
         complete(RIDGE_SOLVERS, self.solver, self.solver_params)
 
-    def _left_out_spans(self, fit: KernelRidgeFit) -> list[slice]:
-        # Only a factor leaves rows out in closed form.
-        method = fit.method or RIDGE_SOLVERS[self.solver].for_size(fit.n, fit.budget)
-        learns = self.calibration is not None and method.is_direct and fit.n > MOST_LEFT_OUT
-        return [slice(fit.n - MOST_LEFT_OUT, fit.n)] if learns else []
 
-    def _precision(self, fit: KernelRidgeFit) -> str:
-        fit.method = RIDGE_SOLVERS[self.solver].for_size(fit.n, fit.budget)
-        return "float64" if fit.method.is_direct or fit.n <= SMALL else "float32"
-
-    def _make_plan(self, fit: KernelRidgeFit) -> Plan:
-        some = fit.points[: min(fit.n, 1000), :-2]
-        fit.largest_diagonal = max(float(arrays.namespace(some).max(fit.kernel.diagonal(some))), 1e-300)
-        parameters = complete(RIDGE_SOLVERS, self.solver, self.solver_params)
-        fit.solution = fit.method.plan(fit.n, fit.dtype.itemsize, fit.room, **parameters)
-        return Plan(fit.kernel, None, fit.solution.batch_size, 1.0, 1.0, 1.0)
-
-    @staticmethod
-    def _rows_to_keep(plan: Plan) -> int:
-        return sys.maxsize  # No solver of these takes other weights for other outputs.
-
-    def _step_bytes(self, fit: KernelRidgeFit) -> int:
-        return int(fit.solution.step_bytes(fit.plan.batch_size, fit.targets.shape[1]))
-
-    def _make_solver(self, fit: KernelRidgeFit) -> Any:
-        if self._centring.all_equal and fit.choices.regularisation == 0 and "batch_size" in fit.method.parameters:
-            # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
-            fit.choices = replace(fit.choices, regularisation=1.0)
-        precision = float(np.finfo(fit.dtype).eps)
-        return fit.method.make(
-            RidgeTask(
-                fit.solution,
-                fit.choices.regularisation,  # The base divides weights by their largest, and λ follows.
-                4.0 * precision * math.sqrt(fit.n) * fit.largest_diagonal,
-                MOST_LEFT_OUT if self._calibrates else 0,
-                fit.seed,
-                self._coefficients_before(fit),
-            )
-        )
-
-    def _choose_on_all_rows(self, fit: KernelRidgeFit) -> None:
-        # Only a factor leaves rows out in closed form, row by row, which says nothing of a row that is there twice.
-        n, points = fit.n, fit.points
-        fit.method = fit.method or RIDGE_SOLVERS[self.solver].for_size(n, fit.room)
-        if self._calibrates and 2 < n <= SMALL and not (fit.method.is_direct and different(points[:, :-2]) == n):
-            sample = Sample(points, fit.targets, fit.weights)
-            matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
-            fit.choices = choose_on_all_rows(self._request(), fit.choices, matrix_of, sample)
-
-    def _left_out_scores(self, fit: KernelRidgeFit, state: Any) -> tuple[np.ndarray, slice] | None:
-        inverse = getattr(state, "inverse_diagonal", None)
-        if inverse is not None and fit.choices.path is None:
-            rows = slice(fit.n - len(inverse), fit.n)
-            coefficients = arrays.to_numpy(state.coefficients[rows, :])
-            return arrays.to_numpy(fit.targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
-        return fit.choices.left_out_scores()
-
-    def _coefficients_before(self, fit: KernelRidgeFit) -> Any:
-        """The coefficients of the fit before, where they are those of as many points in the same order."""
-        before = fit.before.get("dual_coef_") if self.warm_start else None
-        if before is None or not np.array_equal(self.support_, fit.rows_of_points):
-            return None
-        return arrays.to_device(before, arrays.device_of(fit.points), fit.dtype)
-
-    def _stopping(self, fit: KernelRidgeFit) -> training.Stopping:
-        return training.Stopping(self._most_iterations(fit.method), tolerance=self.tol**2)
-
-    def _warn_if_unconverged(self, fit: KernelRidgeFit, run: training.Run) -> None:
-        left = math.sqrt(max(run.losses[-1], 0.0))
-        if not fit.method.is_direct and left > self.tol:
-            blocks = ", larger blocks (batch_size)" if "batch_size" in fit.method.parameters else ""
-            warn_user(
-                f"After max_iterations={self._most_iterations(fit.method)} the relative residual is {left:.1e}, above "
-                f"tol={self.tol:g}; more iterations{blocks} or a larger regularisation would help.",
-            )
-
-
-class KernelRidgeClassifier(_KernelRidge, LeastSquaresClassifier):
+class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     """Kernel classification by regularised least squares on ±1 targets, solved to the end (KRLS).
 
     The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space. Iterative solvers read as much of the kernel
@@ -330,10 +222,10 @@ class KernelRidgeClassifier(_KernelRidge, LeastSquaresClassifier):
     True
     """
 
-    __init__ = with_parameters(_KernelRidge.__init__, class_weight=None)
+    __init__ = with_parameters(KernelRidgeMachine.__init__, class_weight=None)
 
 
-class KernelRidgeRegressor(_KernelRidge, LeastSquaresRegressor):
+class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
     """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS).
 
     The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space. Iterative solvers read as much of the kernel
@@ -432,3 +324,5 @@ class KernelRidgeRegressor(_KernelRidge, LeastSquaresRegressor):
     S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
     descent", arXiv:1602.05310.
     """
+
+    _decode = KernelMachine._decode

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
-from ... import spectrum
+from ... import training
 from ...errors import UnknownNameError
+from ...fitting.kernel_sgd import KernelSGDSettings
+from ...fitting.kernel_steps import fit_kernel_steps
 from ...kernels import Kernel
-from ...solvers.least_squares import step_rules
-from ...solvers.least_squares.averaged_richardson import AveragedRichardson
-from ...solvers.least_squares.richardson import Richardson
 from ..constructors import stores_parameters, with_parameters
-from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
+from ..predictions import ValuePredictions
+from ..square_loss_classes import SquareLossLabels
+from .kernel_machine import KernelMachine
 
 RULES = ("certified", "constant")
 
-CONSTANT = 0.75
-"""The constant step as a share of the edge of stability, at which the largest directions would be reflected rather than
-fitted: that of the authors' release, 1.5/λ₁ for large batches."""
 
-
-class _KernelSGD:
-    """Parameters, plan and solver of kernel SGD, for classes and for values."""
+class KernelSGDMachine(KernelMachine):
+    """Parameters and fit of kernel SGD, for classes and for values."""
 
     @stores_parameters
     def __init__(
@@ -50,33 +47,87 @@ class _KernelSGD:
         verbose: int = 0,
     ): ...
 
+    @training.keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+            Memory maps are read block by block. Sparse rows with many columns stay sparse.
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
+            ``regularisation`` are a tenth of the regularisation; without one their ratios alone count.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        self._check_parameters()
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        found = fit_kernel_steps(
+            rows,
+            of_classes=not self._y_is_numeric,
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
+            n_components=None,
+            regularisation=None,
+            calibrates=self.calibration is not None,
+            solver=self._settings(),
+            class_weight=getattr(self, "class_weight", None),
+            validation_fraction=self.validation_fraction if self.early_stopping else None,
+            patience=self.n_iter_no_change,
+            warm=(self._warm_start_parameters(), vars(self).get("_ended")),
+            seed=seed,
+            options=self._options(),
+            observers=observers,
+            checkpoint=checkpoint,
+            name=type(self).__name__,
+        )
+        self._store(found)
+        self.step_size_ = found.report["step_size"]
+        return self
+
+    def _settings(self) -> KernelSGDSettings:
+        """The settings of the solver."""
+        return KernelSGDSettings(
+            batch_size=self.batch_size,
+            shuffle=self.shuffle,
+            step_size=self.step_size,
+            step_rule=self.step_rule,
+            max_epochs=self.max_epochs,
+            tol=self.tol,
+        )
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         UnknownNameError.check("step_rule", self.step_rule, RULES)
 
-    def _make_plan(self, fit: LeastSquaresFit) -> Plan:
-        # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
-        n, kernel = fit.n, fit.kernel
-        bare = spectrum.make_preconditioner(
-            kernel, fit.points, rank=0, n_subsample=1, seed=fit.seed, weights=fit.weights
-        )
-        batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
-        if self.step_rule == "certified" and self.step_size is None and not self._centring.all_equal:
-            step_size, cycle = step_rules.planned("certified", bare, batch_size, n)
-            return Plan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal, cycle)
-        step_size = self.step_size or CONSTANT * bare.step_size(batch_size)
-        return Plan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
 
-    def _model_parameters(self, fit: LeastSquaresFit) -> dict[str, Any]:
-        rule = self.step_rule if self.step_size is None else "given"
-        return super()._model_parameters(fit) | {"step_rule": rule}
-
-    def _make_solver(self, fit: LeastSquaresFit) -> AveragedRichardson | Richardson:
-        step_size, cycle = float(fit.plan.step_size), fit.plan.cycle
-        return Richardson(step_size) if cycle is None else AveragedRichardson(step_size, cycle)
-
-
-class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
+class KernelSGDClassifier(SquareLossLabels, KernelSGDMachine):
     """Classification by kernel stochastic gradient descent with the square loss.
 
     The baseline that Ma and Belkin (2017) call Pegasos, without regularisation.
@@ -156,10 +207,10 @@ class KernelSGDClassifier(_KernelSGD, LeastSquaresClassifier):
     EigenProClassifier : the same with the top of the spectrum flattened; many times fewer epochs.
     """
 
-    __init__ = with_parameters(_KernelSGD.__init__, class_weight=None)
+    __init__ = with_parameters(KernelSGDMachine.__init__, class_weight=None)
 
 
-class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
+class KernelSGDRegressor(ValuePredictions, KernelSGDMachine):
     """Regression by kernel stochastic gradient descent with the square loss, without regularisation.
 
     It is EigenPro without a preconditioner: `EigenProRegressor` with ``rank=0``, ``n_subsample=1``,
@@ -233,3 +284,5 @@ class KernelSGDRegressor(_KernelSGD, LeastSquaresRegressor):
     --------
     EigenProRegressor : the same with the top of the spectrum flattened; many times fewer epochs.
     """
+
+    _decode = KernelMachine._decode
