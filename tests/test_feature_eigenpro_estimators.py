@@ -22,7 +22,7 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.estimators.least_squares import feature_eigenpro
+from shallows.fitting import feature_eigenpro
 from solved_by import constructor
 
 BOTH = [FeatureEigenProClassifier, FeatureEigenProRegressor]
@@ -106,7 +106,7 @@ def test_predictions_are_the_linear_model_that_was_learnt(Estimator):
     model = Estimator(Given(4), calibration=None, random_state=0, max_epochs=3).fit(X, y)
     scores = new @ model.coef_.T  # A map of the user's sees the inputs as they are.
     if not is_classifier(model):
-        scores = scores * model._target_scale + model.intercept_
+        scores = scores * model._targets.scale + model.intercept_
     assert np.abs(outputs(model, new).reshape(scores.shape) - scores).max() < 1e-12
 
 
@@ -116,10 +116,10 @@ def test_a_feature_that_is_constant_in_training_still_counts_in_a_new_point(Esti
     X, y, new = table(Estimator)
     X, new = np.hstack([X, np.full((len(X), 1), 3.0)]), np.hstack([new, sample(len(new), 1)])
     model = Estimator("rbf", n_features=30, calibration=None, random_state=0, max_epochs=2).fit(X, y)
-    centres = model._blocks.features.centres + X.mean(axis=0)
+    centres = model._model.blocks.features.centres + X.mean(axis=0)
     scores = naive_kernel("gaussian", model.bandwidth_, new, centres) @ model.coef_.T
     if not is_classifier(model):
-        scores = scores * model._target_scale + model.intercept_
+        scores = scores * model._targets.scale + model.intercept_
     assert np.abs(outputs(model, new).reshape(scores.shape) - scores).max() < 1e-9
 
 
@@ -141,7 +141,7 @@ def test_a_small_budget_changes_no_prediction_beyond_rounding(Estimator):
     X, y, new = table(Estimator, 1100)
     options = {"n_features": 5000, "random_state": 0, "max_epochs": 2, "tol": 0, "rank": 20, "n_subsample": 100}
     kept = Estimator(**options).fit(X, y)
-    with mock.patch.object(Estimator, "_check_memory"):  # It refuses less than the process holds already.
+    with mock.patch.object(feature_eigenpro, "check_memory"):  # It refuses less than the process holds already.
         streamed = Estimator(**options, memory="40MB").fit(X, y)
     assert (kept.effective_params_["kept_fraction"], streamed.effective_params_["kept_fraction"]) == (1.0, 0.0)
     assert np.abs(outputs(kept, new) - outputs(streamed, new)).max() < 1e-3

@@ -87,7 +87,7 @@ def test_a_seed_makes_the_map_that_it_makes_in_an_estimator():
     options = {"bandwidth": 2.0, "n_features": 30, "random_state": 4}
     model = FeatureEigenProRegressor("fourier", max_epochs=1, **options).fit(X, y)
     features = FourierFeatures(**options).fit(X).transform(new)
-    expected = (features @ model.coef_.T)[:, 0] * model._target_scale + model.intercept_
+    expected = (features @ model.coef_.T)[:, 0] * model._targets.scale + model.intercept_
     assert np.abs(model.predict(new) - expected).max() < 1e-12
 
 

@@ -19,9 +19,9 @@ from shallows import (
     losses,
 )
 from shallows.errors import ShallowsError
-from shallows.estimators.least_squares.kernel_least_squares import KernelLeastSquares
 from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, base, block_sums
 from shallows.features.fourier import DenseProjector, joined
+from shallows.fitting import feature_eigenpro
 from shallows.solvers import DoublyStochastic
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.spectrum import make_feature_preconditioner
@@ -187,7 +187,7 @@ MODELS = {
 def test_models_on_explicit_features_take_sparse_rows(make, memory):
     x = sample(150)
     y = (x[:, 0] * x[:, 1] > 0).astype(float)
-    with mock.patch.object(KernelLeastSquares, "_check_memory"):  # It refuses less than the process holds already.
+    with mock.patch.object(feature_eigenpro, "check_memory"):  # It refuses less than the process holds already.
         models = [make(f).set_params(dtype="float64", memory=memory).fit(x, y) for f in (BINNING, Dense(BINNING))]
     assert np.abs(models[0].predict(x) - models[1].predict(x)).max() < 1e-8
     assert models[0].score(x, y) > 0.3

@@ -171,8 +171,9 @@ def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
     given = {"bandwidth": 1.0, "regularisation": 1.0, "random_state": 0, "n_features": 100}
     model = FeatureEigenProRegressor(max_epochs=400, tol=0, **given).fit(X, y)
     inputs = X - X.mean(axis=0)
-    phi = np.hstack([model._blocks.block(inputs, k) for k in range(len(model._blocks.spans))])
-    centred = (y - model.intercept_) / model._target_scale
+    blocks = model._model.blocks
+    phi = np.hstack([blocks.block(inputs, k) for k in range(len(blocks.spans))])
+    centred = model._targets.encode(y)[:, 0]
     truth = np.linalg.solve(phi.T @ phi + np.eye(phi.shape[1]), phi.T @ centred)
     assert np.abs(model.coef_[0] - truth).max() < 1e-3 * np.abs(truth).max()
 

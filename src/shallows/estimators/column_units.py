@@ -30,7 +30,7 @@ def has_common_bandwidth(estimator: Any) -> bool:
     """Whether an estimator compares points by a kernel, or by random units, with one bandwidth for all columns."""
     parameters = estimator.get_params(deep=False)
     features = parameters.get("features")
-    if precomputed.is_asked_for(estimator) or features in WITHOUT_BANDWIDTH:
+    if precomputed.is_asked_for(estimator) or (isinstance(features, str) and features in WITHOUT_BANDWIDTH):
         return False
     if not (features is None or isinstance(features, str)):
         return False  # A feature map of the user's, in which the kernel has no part.

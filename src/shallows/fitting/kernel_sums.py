@@ -221,7 +221,7 @@ def outputs_of(
 
 
 def report_of_model(
-    kernel: Kernel,
+    kernel: Kernel | None,
     targets: SquareTargets,
     choices: Choices | None,
     weight_unit: float,
@@ -234,9 +234,8 @@ def report_of_model(
     """The entries of ``effective_params_`` about the model and its training; ``choices`` are None without a λ."""
     calibration = getattr(targets, "calibration", None)
     return {
-        "kernel": kernel.name,
-        "bandwidth": kernel.bandwidth,
-        **({"kernel_params": kernel.parameters} if kernel.parameters else {}),
+        **({} if kernel is None else {"kernel": kernel.name, "bandwidth": kernel.bandwidth}),
+        **({"kernel_params": kernel.parameters} if kernel is not None and kernel.parameters else {}),
         **({} if choices is None else choices.report(weight_unit)),
         **({} if calibration is None else calibration.report()),
         "n_epochs": run.epoch,

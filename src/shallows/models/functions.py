@@ -115,15 +115,19 @@ class FeatureFunction:
     centring : Centring
     coefficients : array, shape (D, c)
         A.
+    components : Components or None
+        Principal components of the inputs, where φ is a function of them.
     """
 
     blocks: Blocks
     centring: Centring
     coefficients: Array
+    components: Components | None = None
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
         """F at checked points, shape (m, c), with features of at most so many bytes at a time."""
         blocks, a = self.blocks.to(device), arrays.to_device(self.coefficients, device)
+        X = X if self.components is None else self.components(X)
         return feature_scores(blocks, self.centring, X, a, device, budget=budget // 2)
 
     def kept(self) -> tuple[FeatureFunction, None]:

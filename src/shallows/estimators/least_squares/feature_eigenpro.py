@@ -2,64 +2,37 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
 from ... import arrays, kernels, spectrum, training
 from ... import features as feature_maps
 from ...errors import UnknownNameError
-from ...features import Blocks, Design
-from ...fitting.choices import Sample, choose_for_matrix, choose_on_all_rows, inner_products
-from ...fitting.machine import SMALL
-from ...fitting.parameter_checks import check_whole
-from ...fitting.preconditioning import (
-    SMALL_FLOOR,
-    check_preconditioning,
-    plan_of_steps,
-    step_parameters,
-    subsample_size,
-)
+from ...fitting import choices as automatic_choice
+from ...fitting import early_stopping, leave_one_out_choice
+from ...fitting.feature_eigenpro import FeatureEigenProSettings, FittedFeatureFunction, fit_feature_eigenpro
+from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.preconditioning import check_preconditioning
+from ...fitting.snapshot import prediction_budget
+from ...fitting.square_targets import SquareClassTargets
 from ...kernels import Kernel
 from ...models import precomputed
-from ...models.centring import Centring
-from ...models.kernel_checks import check_scale, check_scores
-from ...models.scores import feature_scores
+from ...models.kernel_checks import check_scores
 from ...solvers.least_squares import step_rules
-from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem, workers_of
 from ...solvers.least_squares.step_rules import StepRule
 from ...spectrum import power_of
+from ..base import Estimator
 from ..constructors import stores_parameters, with_parameters
-from .kernel_least_squares import LeastSquaresClassifier, LeastSquaresFit, LeastSquaresRegressor, Plan
-
-LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
-"""With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
-usual floor, are not flattened: the steps of the epochs fit them anyway."""
-
-GROWING = ("fourier", "orthogonal")
-"""Beginnings of the names of maps of which more rows are given more features, where their number is left open."""
-
-FEATURES_PER_ROOT, LEAST_FEATURES, MOST_FEATURES = 40.0, 4000, 10_000
-"""So many features times √n, the fewest and the most: beyond 62,500 rows the time of an epoch grows like n."""
-
-MANY = 10_000
-"""Beyond so many rows the training ends where its loss rests; with fewer the last epochs cost little."""
+from ..predictions import ValuePredictions
+from ..square_loss_classes import SquareLossLabels
 
 
-@dataclass
-class FeatureEigenProFit(LeastSquaresFit):
-    """The fit of EigenPro on explicit features, made in ``blocks``."""
+class FeatureEigenProMachine(Estimator):
+    """Base of the two estimators: parameters and fit of EigenPro on explicit features, for classes and for values."""
 
-    blocks: Blocks | None = None
-
-
-class FeatureEigenProMethod:
-    """Parameters, plan and solver of EigenPro on explicit features, for classes and for values."""
-
-    _context = FeatureEigenProFit
+    _sums_losses = True  # λ stands beside the sum of the squared errors.
 
     @stores_parameters
     def __init__(
@@ -95,166 +68,134 @@ class FeatureEigenProMethod:
         verbose: int = 0,
     ): ...
 
+    @training.keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+            Memory maps are read block by block. Sparse rows with many columns stay sparse.
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
+            ``regularisation`` are a tenth of the regularisation; without one their ratios alone count.
+        observers : sequence of shallows.training.Observer
+            `Progress`, `Curve` and others, called after every batch and epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Go on from it if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            With a ``step_size`` of the user's that is too large.
+        """
+        self._check_parameters()
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        found = fit_feature_eigenpro(
+            rows,
+            of_classes=not self._y_is_numeric,
+            feature_map=self.features,
+            n_features=self.n_features,
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            kernel_params=self.kernel_params,
+            n_components=self.n_components,
+            regularisation=self.regularisation,
+            calibrates=self.calibration is not None,
+            solver=self._settings(),
+            class_weight=getattr(self, "class_weight", None),
+            validation_fraction=self.validation_fraction if self.early_stopping else None,
+            patience=self.n_iter_no_change,
+            warm=(self._warm_start_parameters(), vars(self).get("_ended")),
+            seed=seed,
+            options=self._options(),
+            observers=observers,
+            checkpoint=checkpoint,
+            name=type(self).__name__,
+        )
+        self._store(found)
+        return self
+
+    def _settings(self) -> FeatureEigenProSettings:
+        """The settings of the solver."""
+        return FeatureEigenProSettings(
+            rank=self.rank,
+            n_subsample=self.n_subsample,
+            eigensystem=self.eigensystem,
+            damping=self.damping,
+            power=self.power,
+            batch_size=self.batch_size,
+            step_size=self.step_size,
+            step_rule=self.step_rule,
+            max_epochs=self.max_epochs,
+            tol=self.tol,
+        )
+
+    def _store(self, found: FittedFeatureFunction) -> None:
+        """Set the fitted attributes."""
+        for name in ("intercept_", "bandwidth_", "validation_scores_", "best_validation_score_"):
+            vars(self).pop(name, None)  # of a fit with other parameters
+        self._model, self._targets, self.coef_ = found.model, found.targets, found.model.coefficients.T
+        if isinstance(found.targets, SquareClassTargets):
+            self.classes_ = found.targets.classes
+        else:
+            self.intercept_ = found.targets.intercept
+        if found.bandwidth is not None:
+            self.bandwidth_ = found.bandwidth
+        self._set_course(found.run)
+        self._remember_end(found.ended)
+        self.effective_params_, self.timings_ = found.report, found.seconds
+        self.step_size_ = found.report["step_size"]
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        kernels.kind(self.kernel)  # Report unknown kernels first.
+        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
+        automatic_choice.check(self, chooses=True)
+        check_positive(self, "step_size", "max_seconds")
+        check_whole(self, "batch_size", "n_features", optional=True)
+        check_whole(self, "max_epochs")
+        early_stopping.check_parameters(self)
+        leave_one_out_choice.check_components(self)
         check_preconditioning(self)
-        check_whole(self, "n_features", optional=True)
         power_of(self.power)
         step_rules.make(self.step_rule)
         UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
         feature_maps.check(self.features)
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
 
-    @property
-    def _takes_kernel(self) -> bool:
-        return isinstance(self.features, str) and self.features != "linear"
-
-    def _prepare_points(self, fit: FeatureEigenProFit) -> Any:
-        # All columns are kept: the map has to see where a new point differs from features that were constant before.
-        of_kernel = feature_maps.takes_sparse_points(self.features) and kernels.kind(self.kernel).takes_sparse_points
-        self._centring = Centring.of(
-            fit.inputs,
-            centred=isinstance(self.features, str),
-            without_constants=False,
-            may_stay_sparse=of_kernel,
-        )
-        points = self._centring.training_points(fit.inputs, fit.order, fit.device, fit.dtype)
-        if isinstance(self.features, str):
-            centred = not self._takes_kernel or kernels.kind(self.kernel).shift_invariant
-            check_scale(points, fit.dtype, may_vanish=self._centring.all_equal or not centred)
-        return points
-
-    def _make_kernel(self, fit: FeatureEigenProFit) -> Kernel | None:
-        return super()._make_kernel(fit) if self._takes_kernel else None
-
-    def _n_units(self, fit: FeatureEigenProFit) -> int:
-        return self.n_features or self._number_of_features(fit.n)
-
-    def _choose_on_all_rows(self, fit: FeatureEigenProFit) -> None:
-        sizes = self._n_units(fit), fit.seed, fit.room
-        fit.blocks = blocks = feature_maps.in_blocks(self.features, fit.kernel, fit.points[:, :-2], *sizes)
-        if self._centring.all_equal or fit.n < 3:
-            return
-        sample = Sample(fit.points, fit.targets, fit.weights)
-        named = self.features if isinstance(self.features, str) else ""
-        if not named.startswith(("fourier", "orthogonal", "nystrom")):
-            # Their products are not the kernel's values, and λ is chosen with them.
-            matrix_of = lambda x: inner_products(blocks, x, fit.points)  # noqa: E731
-            fit.choices = choose_for_matrix(self._request(), fit.choices, matrix_of, sample)
-        else:
-            matrix_of = lambda x: kernels.matrix(fit.kernel, x)  # noqa: E731
-        if self._calibrates and fit.n <= SMALL:
-            fit.choices = choose_on_all_rows(self._request(), fit.choices, matrix_of, sample)
-
-    def _number_of_features(self, n: int) -> int:
-        """How many features n rows are given, of maps that make any number without an eigensystem."""
-        if not isinstance(self.features, str) or not self.features.startswith(GROWING):
-            return LEAST_FEATURES
-        return max(LEAST_FEATURES, min(MOST_FEATURES, int(FEATURES_PER_ROOT * math.sqrt(n))))
-
-    def _stopping(self, fit: FeatureEigenProFit) -> training.Stopping:
-        # Fewer features than rows leave a loss that no epoch takes away.
-        rests = fit.choices.regularisation and fit.n > MANY
-        return replace(super()._stopping(fit), least_fall=2.0 * self.tol if rests else 0.0)
-
-    @staticmethod
-    def _rows_to_keep(plan: Plan) -> int:
-        return 0
-
-    def _sizes(self, fit: FeatureEigenProFit) -> tuple[int, int]:
-        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
-        n, n_features, itemsize, budget = fit.n, fit.blocks.n_features, fit.dtype.itemsize, fit.room
-        if self.rank == 0:
-            return min(n, self.n_subsample or 1), 0
-        n_subsample = subsample_size(self, n, itemsize, budget)
-        rank = self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-            # The eigenvectors, n_features q numbers, twice while they are made.
-            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
-        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
-
-    def _make_plan(self, fit: FeatureEigenProFit) -> Plan:
-        n, ridge = fit.n, fit.choices.regularisation
-        n_subsample, rank = self._sizes(fit)
-        # With kernel functions as features the eigenvalues are those of the kernel, squared.
-        by_kernel = isinstance(self.features, str) and self.features.startswith("rbf")
-        floor = SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
-        small = self.rank is None and n <= SMALL
-        level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
-        p = spectrum.make_feature_preconditioner(
-            fit.blocks,
-            fit.points[:, :-2],
-            rank=rank,
-            n_subsample=n_subsample,
-            eigensystem=self.eigensystem,
-            seed=fit.seed,
-            damping=self.damping,
-            power=power_of(self.power),
-            weights=fit.weights,
-            # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
-            smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),
-            smallest=(ridge if self.rank is not None else level) / n,
-        )
-        whole = n <= SMALL and p.n_subsample == n
-        critical = n if whole else max(16, p.critical_batch_size() / 2)
-        batch_size = int(min(n, self.batch_size or critical))
-        all_equal = self._centring.all_equal
-        return plan_of_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n, all_equal=all_equal)
-
-    def _has_own_threads(self, fit: FeatureEigenProFit) -> bool:
-        return workers_of(fit.points, fit.blocks.spans) > 1
-
-    def _step_bytes(self, fit: FeatureEigenProFit) -> int:
-        n_outputs, width = fit.targets.shape[1], max(span.stop - span.start for span in fit.blocks.spans)
-        # The iterate and its average, as they are, at the start of the epoch, at their best and in a copy; the gradient
-        # and one more at work.
-        beside = max(2, workers_of(fit.points, fit.blocks.spans))
-        held = fit.blocks.n_features * (fit.plan.preconditioner.rank + 10 * n_outputs)
-        return fit.dtype.itemsize * (held + fit.plan.batch_size * (beside * width + 4 * n_outputs))
-
-    def _make_problem(self, fit: FeatureEigenProFit, budget: int) -> FeatureProblem:
-        fit.gram = Design(fit.blocks, fit.points[:, :-2], budget=budget)
-        return FeatureProblem(fit.gram, fit.targets, fit.weights, fit.plan.preconditioner, fit.choices.regularisation)
-
-    def _make_solver(self, fit: FeatureEigenProFit) -> FeatureEigenPro:
-        return FeatureEigenPro(float(fit.plan.step_size), fit.plan.cycle)
-
-    def _store_model(self, fit: FeatureEigenProFit, state: Any) -> None:
-        self.coef_ = np.ascontiguousarray(arrays.to_numpy(state.coefficients[:, : fit.n_outputs]).T)
-        self._blocks = fit.blocks.to(arrays.Device("cpu"))
-        if fit.plan.kernel is not None:
-            self.bandwidth_ = fit.plan.kernel.bandwidth
-
-    def _model_parameters(self, fit: FeatureEigenProFit) -> dict[str, Any]:
-        of_features = {
-            "features": feature_maps.name_of(self.features),
-            "n_features": fit.blocks.n_features,
-            "eigensystem": self.eigensystem,
-        }
-        if fit.plan.kernel is not None:
-            of_features |= super()._model_parameters(fit)
-        return of_features | step_parameters(self, fit.plan)
-
-    def _raw_predict(self, X: Any, coefficients: Any = None, fit: FeatureEigenProFit | None = None) -> np.ndarray:
-        """φ(x)ᵀA, shape (m, c), for checked X."""
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Outputs in the units of the targets, shape (m, c), for checked X."""
         device = arrays.resolve_device(self.device)
-        if fit is not None:
-            blocks = fit.blocks
-        else:
-            coefficients = arrays.to_device(self.coef_.T, device)
-            blocks = self._blocks.to(device)
-        budget = min(self._working_budget(device) // 4, 2**27 if device.kind == "cpu" else 2**31)
-        out = feature_scores(blocks, self._centring, self._model_inputs(X), coefficients, device, budget=budget)
-        if fit is None:
-            check_scores(out, X)
-        return self._unscale(out)
+        scores = self._model.scores(X, device, prediction_budget(self._options(), device, share=2))
+        check_scores(scores, X)
+        return self._targets.unscale(scores)
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self._targets.decode(scores)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+        return hasattr(self, "_model")
 
 
-class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
+class FeatureEigenProClassifier(SquareLossLabels, FeatureEigenProMachine):
     """Classification by EigenPro on explicit features: a linear model of least squares on ±1 targets.
 
     f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
@@ -393,10 +334,10 @@ class FeatureEigenProClassifier(FeatureEigenProMethod, LeastSquaresClassifier):
     True
     """
 
-    __init__ = with_parameters(FeatureEigenProMethod.__init__, class_weight=None)
+    __init__ = with_parameters(FeatureEigenProMachine.__init__, class_weight=None)
 
 
-class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
+class FeatureEigenProRegressor(ValuePredictions, FeatureEigenProMachine):
     """Regression by EigenPro on explicit features: a linear model of least squares.
 
     f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
@@ -523,3 +464,5 @@ class FeatureEigenProRegressor(FeatureEigenProMethod, LeastSquaresRegressor):
     S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
     NIPS 30, Table 1 and section 4.
     """
+
+    _decode = FeatureEigenProMachine._decode

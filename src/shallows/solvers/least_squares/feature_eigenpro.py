@@ -25,6 +25,11 @@ class FeatureProblem:
     preconditioner: FeaturePreconditioner | None = None  # None is plain gradient descent
     regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖²
 
+    @property
+    def gram(self) -> Design:
+        """What turns coefficients into outputs at the training points."""
+        return self.design
+
 
 def workers_of(x: Array, spans: list[slice]) -> int:
     """How many threads of our own share the ranges of columns of a step.

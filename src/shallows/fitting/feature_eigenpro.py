@@ -1,0 +1,364 @@
+"""The fit of least squares on explicit features by EigenPro."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, features, kernels, spectrum, training
+from ..features import Blocks, Design
+from ..models import precomputed
+from ..models.centring import Centring
+from ..models.functions import FeatureFunction
+from ..models.kernel_checks import check_scale, chosen_kernel
+from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem, workers_of
+from ..solvers.least_squares.step_rules import StepRule
+from ..spectrum import power_of
+from .choices import (
+    Choices,
+    Request,
+    Sample,
+    add_left_out_columns,
+    choose_bandwidth,
+    choose_for_kernel,
+    choose_for_matrix,
+    choose_on_all_rows,
+    inner_products,
+    narrow_bandwidth,
+)
+from .judged_calibration import learn_calibration
+from .kernel_steps import report_of_steps, warn_if_unconverged
+from .kernel_sums import (
+    check_memory,
+    left_out_spans,
+    order_rows,
+    outputs_of,
+    report_of_machine,
+    report_of_model,
+)
+from .leave_one_out_choice import choose_components
+from .machine import SMALL, Options
+from .parameter_checks import is_whole
+from .phases import Phases
+from .preconditioning import SMALL_FLOOR, Plan, plan_of_steps, step_parameters, subsample_size
+from .rows import TrainingSet, split_rows
+from .snapshot import LeastSquaresSnapshot
+from .square_targets import SquareTargets, learn_square_targets
+from .warm_start import Ended, begin
+
+LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
+"""With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
+usual floor, are not flattened: the steps of the epochs fit them anyway."""
+
+GROWING = ("fourier", "orthogonal")
+"""Beginnings of the names of maps of which more rows are given more features, where their number is left open."""
+
+FEATURES_PER_ROOT, LEAST_FEATURES, MOST_FEATURES = 40.0, 4000, 10_000
+"""So many features times √n, the fewest and the most: beyond 62,500 rows the time of an epoch grows like n."""
+
+MANY = 10_000
+"""Beyond so many rows the training ends where its loss rests; with fewer the last epochs cost little."""
+
+N_ARRAYS = 6
+"""Arrays of the targets' shape that a fit holds at most."""
+
+
+@dataclass(frozen=True)
+class FittedFeatureFunction:
+    """What a fit of least squares on features leaves.
+
+    Attributes
+    ----------
+    model : FeatureFunction
+    targets : SquareClassTargets or SquareValueTargets
+    bandwidth : float or None
+        Of the kernel, where the features are those of one.
+    run : Run
+    report : dict
+        What was chosen where a parameter left it open, and how the training went.
+    seconds : dict
+        Of each phase.
+    ended : Ended or None
+        Where the next fit may go on.
+    """
+
+    model: FeatureFunction
+    targets: SquareTargets
+    bandwidth: float | None
+    run: training.Run
+    report: dict[str, Any]
+    seconds: dict[str, float]
+    ended: Ended | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureEigenProSettings:
+    """EigenPro on features: the top of their spectrum is flattened, so that steps can be larger."""
+
+    rank: int | None = None
+    n_subsample: int | None = None
+    eigensystem: str = "nsvd"
+    damping: float = 0.25
+    power: str | float = "full"
+    batch_size: int | None = None
+    step_size: float | None = None
+    step_rule: str | Mapping[str, Any] | StepRule = "certified"
+    max_epochs: int = 40
+    tol: float = 5e-3
+
+    def plan(
+        self,
+        blocks: Blocks,
+        kernel: Any,
+        points: Any,
+        weights: Any,
+        ridge: float,
+        seed: int,
+        budget: int,
+        *,
+        by_kernel: bool,
+        all_equal: bool,
+    ) -> Plan:
+        """Decide the preconditioner, the batch size and the step from the training points.
+
+        ``by_kernel``: whether features are kernel functions; their eigenvalues are then those of the kernel, squared.
+        """
+        n, small = points.shape[0], self.rank is None and points.shape[0] <= SMALL
+        n_subsample, rank = self._sizes(n, blocks.n_features, arrays.itemsize(points), budget)
+        floor = SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
+        level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
+        p = spectrum.make_feature_preconditioner(
+            blocks,
+            points[:, :-2],
+            rank=rank,
+            n_subsample=n_subsample,
+            eigensystem=self.eigensystem,
+            seed=seed,
+            damping=self.damping,
+            power=power_of(self.power),
+            weights=weights,
+            # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
+            smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),
+            smallest=(ridge if self.rank is not None else level) / n,
+        )
+        whole = n <= SMALL and p.n_subsample == n
+        critical = n if whole else max(16, p.critical_batch_size() / 2)
+        batch_size = int(min(n, self.batch_size or critical))
+        plan = plan_of_steps(self, kernel, p, batch_size, n, ridge * batch_size / n, all_equal=all_equal)
+        if not all_equal or self.batch_size is not None or self.step_size is not None:
+            return plan
+        # Where all points are equal, all that can be learned is the mean of the targets, in one step.
+        return replace(plan, batch_size=n, step_size=1.0 / (n * plan.top_eigenvalue))
+
+    def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
+        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
+        if self.rank == 0:
+            return min(n, self.n_subsample or 1), 0
+        n_subsample, rank = subsample_size(self, n, itemsize, budget), self.rank
+        if rank is None:
+            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
+            # The eigenvectors, n_features q numbers, twice while they are made.
+            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
+        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
+
+
+def fit_feature_eigenpro(
+    rows: TrainingSet,
+    *,
+    of_classes: bool,
+    feature_map: Any,
+    n_features: int | None,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Any,
+    n_components: int | str | None,
+    regularisation: float | str,
+    calibrates: bool,
+    solver: FeatureEigenProSettings,
+    class_weight: Any,
+    validation_fraction: float | None,
+    patience: int,
+    warm: tuple[Any, Ended | None],
+    seed: int,
+    options: Options,
+    observers: Sequence[training.Observer],
+    checkpoint: training.Checkpoint | None,
+    name: str,
+) -> FittedFeatureFunction:
+    """Train on checked rows."""
+    phases, device, of_labels = Phases(), options.fit_device(), {"of_labels": of_classes}
+    rows, held_out = split_rows(rows, validation_fraction, seed, **of_labels, of_every_class=calibrates)
+    start = begin(*warm, rows, seed)
+    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
+    codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
+    (n, c), dtype, budget = codes.shape, options.precision(len(codes)), options.budget(device)
+    named = feature_map if isinstance(feature_map, str) else ""
+    of_kernel, takes_kernel = (kernel, bandwidth, kernel_params), named not in ("", "linear")
+    check_memory(rows, c, kernel, n_components, N_ARRAYS, options, device, dtype)
+    wanted = n_components if takes_kernel or is_whole(n_components) else None
+    components = choose_components(wanted, *of_kernel, rows, codes, seed, budget)
+    with device.active():
+        spans = left_out_spans(n, 0, c, held_out, calibrates=calibrates, in_closed_form=n <= SMALL)
+        asked = {"of_classes": of_classes, "regularisation": regularisation, "bandwidth": bandwidth}
+        order = order_rows(n, seed, targets, codes, spans, **asked)
+        X = rows.X if components is None else components(rows.X)
+        centring, points = place_points(X, order, feature_map, kernel, device, dtype, takes_kernel=takes_kernel)
+        weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
+        sample = Sample(points, arrays.to_device(codes[order], device, dtype), weights)
+        phases.end("preparation")
+
+        calibrates = calibrates and of_classes and not centring.all_equal
+        request = Request(*of_kernel, regularisation, of_classes and not targets.several, centring.all_equal)
+        width, room = n_features or number_of_features(named, n), budget - points.nbytes
+        made, choices = choose_kernel(request, sample, unit, width, seed, room, takes_kernel=takes_kernel)
+        budget -= precomputed.held_bytes(made)
+        room = budget - points.nbytes
+        blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room)
+        choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
+        phases.end("selection")
+
+        given = blocks, made, points, weights, choices.regularisation, seed, room
+        plan = solver.plan(*given, by_kernel=named.startswith("rbf"), all_equal=centring.all_equal)
+        phases.end("eigensystem")
+
+        small = choices.path is not None
+        spans = left_out_spans(n, 0, c, held_out, calibrates=calibrates, in_closed_form=small)
+        learned, weights = add_left_out_columns(sample.targets, weights, spans)
+        room -= N_ARRAYS * learned.nbytes + step_bytes(plan, blocks, points, learned.shape[1], dtype)
+        design = Design(blocks, points[:, :-2], budget=room)
+        problem = FeatureProblem(design, learned, weights, plan.preconditioner, choices.regularisation)
+        function = FeatureFunction(blocks, centring, learned[:, :c], components)
+        stepper = FeatureEigenPro(float(plan.step_size), plan.cycle)
+        phases.end("kernel_matrix")
+
+        with arrays.own_threads() if workers_of(points, blocks.spans) > 1 else contextlib.nullcontext():
+            run = training.train(
+                stepper,
+                problem,
+                start.batches(training.Batches(n, plan.batch_size, seed, False)),
+                training.Stopping(
+                    solver.max_epochs,
+                    max_seconds=phases.left(options.max_seconds),
+                    tolerance=solver.tol,
+                    validate=None if held_out is None else held_out.validation(**of_labels),
+                    patience=patience,
+                    # Fewer features than rows leave a loss that no epoch takes away.
+                    least_fall=2.0 * solver.tol if choices.regularisation and n > MANY else 0.0,
+                ),
+                observers=[*([training.Progress(name)] if options.verbose else []), *observers],
+                checkpoint=checkpoint,
+                snapshot=lambda state, epoch: LeastSquaresSnapshot(
+                    replace(function, coefficients=state.coefficients[:, :c]),
+                    *(targets, problem, state, epoch, order, held_out, options, device),
+                ),
+                may_shrink=solver.step_size is None,
+                state=start.state(stepper, problem),
+            )
+        phases.end_training(run)
+        found = run.state.coefficients
+        if calibrates:
+            outputs, left_out = outputs_of(function, targets, options, device), choices.left_out_scores()
+            given = targets, rows, codes, order, outputs, found, held_out, left_out, choices, spans
+            targets = replace(targets, calibration=learn_calibration(*given))
+        phases.end("calibration")
+        coefficients = np.ascontiguousarray(arrays.to_numpy(found[:, :c]).T).T
+        model = FeatureFunction(blocks.to(arrays.Device("cpu")), centring, coefficients, components)
+        arrays.synchronise(points[:1, :])
+    warn_if_unconverged(run, solver, choices.regularisation, centring.all_equal or targets.are_equal)
+    report = {
+        "features": features.name_of(feature_map),
+        "n_features": blocks.n_features,
+        "eigensystem": solver.eigensystem,
+        **report_of_model(made, targets, choices, unit, run, design, centring, components, held_out),
+        **report_of_machine(budget, dtype, device, seed),
+        **step_parameters(solver, plan),
+        **report_of_steps(plan, run),
+    }
+    width = None if made is None else made.bandwidth
+    return FittedFeatureFunction(model, targets, width, run, report, phases.seconds, start.end(run))
+
+
+def place_points(
+    X: Any,
+    order: np.ndarray,
+    feature_map: Any,
+    kernel: Any,
+    device: arrays.Device,
+    dtype: np.dtype,
+    *,
+    takes_kernel: bool,
+) -> tuple[Centring, Any]:
+    """The inputs of the model in the order of the fit on the device, centred if the map is named.
+
+    All columns are kept: the map has to see where a new point differs from features that were constant before.
+    """
+    named, kind = isinstance(feature_map, str), kernels.kind(kernel)
+    centring = Centring.of(
+        X,
+        centred=named,
+        without_constants=False,
+        may_stay_sparse=features.takes_sparse_points(feature_map) and kind.takes_sparse_points,
+    )
+    points = centring.training_points(X, order, device, dtype)
+    if named:
+        check_scale(points, dtype, may_vanish=centring.all_equal or (takes_kernel and not kind.shift_invariant))
+    return centring, points
+
+
+def choose_kernel(
+    request: Request, sample: Sample, unit: float, n_features: int, seed: int, room: int, *, takes_kernel: bool
+) -> tuple[Any, Choices]:
+    """The kernel of the features, None where they have none, and λ.
+
+    ``unit`` is what the user's weights were divided by; ``room`` are bytes.
+    """
+    points = sample.points
+    choices = choose_bandwidth(request, sample, unit, seed, is_given=not takes_kernel)
+    choices = narrow_bandwidth(request, choices, sample.first, len(points), points.shape[1] - 2, room, n_features)
+    with arrays.one_blas_thread():
+        made = None
+        if takes_kernel:
+            given = request.kernel, choices.bandwidth, request.kernel_params
+            made = chosen_kernel(*given, points, seed, all_equal=request.all_equal)
+        return made, choose_for_kernel(request, choices, made, sample)
+
+
+def choose_on_features(
+    request: Request, choices: Choices, kernel: Any, blocks: Blocks, sample: Sample, named: str, *, calibrates: bool
+) -> Choices:
+    """Choose λ with the features where their products are not the kernel's values, and anew with few rows."""
+    n = len(sample.points)
+    if request.all_equal or n < 3:
+        return choices
+    of_kernel = named.startswith(("fourier", "orthogonal", "nystrom"))
+
+    def matrix_of(x: np.ndarray) -> np.ndarray:
+        return kernels.matrix(kernel, x) if of_kernel else inner_products(blocks, x, sample.points)
+
+    if not of_kernel:
+        choices = choose_for_matrix(request, choices, matrix_of, sample)
+    if calibrates and n <= SMALL:
+        return choose_on_all_rows(request, choices, matrix_of, sample)
+    return choices
+
+
+def number_of_features(named: str, n: int) -> int:
+    """How many features n rows are given; more of maps that make any number without an eigensystem."""
+    if not named.startswith(GROWING):
+        return LEAST_FEATURES
+    return max(LEAST_FEATURES, min(MOST_FEATURES, int(FEATURES_PER_ROOT * math.sqrt(n))))
+
+
+def step_bytes(plan: Plan, blocks: Blocks, points: Any, n_outputs: int, dtype: np.dtype) -> int:
+    """Bytes of the coefficients and of one step."""
+    width = max(span.stop - span.start for span in blocks.spans)
+    # The iterate and its average, as they are, at the start of the epoch, at their best and in a copy; the gradient
+    # and one more at work.
+    held = blocks.n_features * (plan.preconditioner.rank + 10 * n_outputs)
+    at_work = max(2, workers_of(points, blocks.spans)) * width + 4 * n_outputs
+    return dtype.itemsize * (held + plan.batch_size * at_work)
