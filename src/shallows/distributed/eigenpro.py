@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,8 @@ import numpy as np
 from .. import arrays, gram
 from ..arrays import Array
 from ..errors import ShallowsError
-from ..estimators.least_squares.kernel_least_squares import LeastSquaresFit
 from ..fitting.eigenpro import EigenProSettings
-from ..fitting.preconditioning import Plan, agreed_plan
+from ..fitting.preconditioning import Plan
 from ..models.functions import KernelSum
 from ..processes import ALONE
 from ..solvers.least_squares.columnwise import bounded_step, dots
@@ -165,15 +164,6 @@ class DistributedFit:
 
     def _in_one_process(self) -> None:
         """Make what a fitted estimator has in one process of what it has in several, after the fit."""
-
-
-class DistributedLeastSquaresFit(DistributedFit):
-    """What the estimators of least squares have in common in a fit by several processes."""
-
-    def _make_plan(self, fit: LeastSquaresFit) -> Plan:
-        plan = agreed_plan(super()._make_plan(fit), self._ranks, fit.points)
-        fit.choices = replace(fit.choices, regularisation=self._ranks.from_first(fit.choices.regularisation))
-        return plan
 
 
 @dataclass(frozen=True)

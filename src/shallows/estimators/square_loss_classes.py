@@ -6,13 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
 
-from ..fitting import class_weights
-from ..fitting.label_checks import check_two_classes
-from ..fitting.square_targets import SquareClassTargets
 from .array_inputs import follows_input
 
 
@@ -90,48 +84,3 @@ class SquareLossLabels(ClassifierMixin):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-
-class SquareLossClassifier(SquareLossLabels):
-    """Classification by least squares on targets coded −1 and +1, one output a class (one in all for two classes).
-
-    Put before a class with `_validated` and `_raw_predict`. A `Calibration` in ``_calibration``, if there is one, turns
-    outputs into logits.
-    """
-
-    _y_is_numeric = False
-
-    def _encode(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        check_classification_targets(y)
-        self._multilabel = type_of_target(y) == "multilabel-indicator"
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        if y.ndim == 2 and not self._multilabel:
-            raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
-        self._binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
-        self.classes_ = self._binarizer.classes_
-        check_two_classes(self.classes_)
-        class_weights.check(getattr(self, "class_weight", None), self.classes_)
-        codes = self._codes(y)
-        if not getattr(self, "fit_intercept", False):
-            vars(self).pop("intercept_", None)
-            return codes
-        self.intercept_ = np.average(codes, axis=0, weights=weights)
-        return codes - self.intercept_
-
-    def _unscale(self, scores: np.ndarray) -> np.ndarray:
-        intercept = vars(self).get("intercept_")
-        return scores if intercept is None else scores + intercept.astype(scores.dtype)
-
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(self._binarizer.transform(y), dtype=np.float64)
-
-    @property
-    def _targets(self) -> SquareClassTargets:
-        """How labels are coded, as a fit has learned it."""
-        mine = vars(self)
-        return SquareClassTargets(self._binarizer, self._multilabel, mine.get("intercept_"), mine.get("_calibration"))
-
-    def _decisions(self, scores: np.ndarray) -> np.ndarray:
-        """What classes are decided by: calibrated logits where there are some, else the raw outputs."""
-        return self._targets.decisions(scores)

@@ -104,7 +104,7 @@ def narrower(
     n_units : float
         Centres or features of the function that is to be fitted.
     of_classes : bool
-        Whether targets are codes of classes, positive for a row's own, as `SquareLossClassifier` has them.
+        Whether targets are codes of classes, positive for a row's own, as `SquareClassTargets` has them.
     falls_on : bool
         Whether the bandwidth is taken to fall on to all n rows.
 
