@@ -89,12 +89,15 @@ class AveragedSGD(RiskSettings):
     default_loss: ClassVar[losses.Loss] = losses.Logistic()
 
     def why_not(self, loss: losses.Loss) -> str:
+        """Only smooth losses."""
         return "" if math.isfinite(loss.smoothness) else "constant steps need a smooth loss"
 
     def growth(self, loss: losses.Loss) -> float:
+        """A training whose loss grows a hundredfold has diverged."""
         return 100.0
 
     def build(self, problem: RiskProblem, batch_size: int) -> AveragedSGDStepper:
+        """The stepper, with a step for which no batch is too steep."""
         # No batch is steeper than its steepest row. If a later row is steeper than those looked at, so that the
         # training diverges, the loop goes back to the last epoch and halves the step.
         products = arrays.to_numpy(problem.span.products(slice(0, batch_size)))

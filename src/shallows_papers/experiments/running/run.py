@@ -6,6 +6,7 @@ import json
 import pkgutil
 import shutil
 import time
+import warnings
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,7 +36,10 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
     try:
-        found = do(job, data, conditions, folder, key)
+        with warnings.catch_warnings():
+            # The configuration gives bandwidths on purpose, so nobody needs the advice about components.
+            warnings.filterwarnings("ignore", message="n_components='auto' takes all")
+            found = do(job, data, conditions, folder, key)
     except TrainingInterrupted:
         raise
     except DivergenceError as error:
