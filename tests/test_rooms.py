@@ -16,7 +16,7 @@ SHARED = {
     *("__init__", "base", "checkpoints", "convergence", "eigenpro", "fastfood", "feature_eigenpro", "feature_ridge"),
     "feature_gaussian_process",
     *("fitting", "hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "pegasos", "precomputed"),
-    *("predictions", "problem", "regularised_risk", "rows", "semi_random", "snapshot", "source", "targets"),
+    *("predictions", "problem", "regularised_risk", "rows", "semi_random", "source", "targets"),
     *(
         "budgeted_svm",
         "expansion",

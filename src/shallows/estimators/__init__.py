@@ -24,9 +24,8 @@
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
-All share `base` (checked data, seeds, memory), `fitting` (one fit: its data, choices and progress, and its steps),
-`snapshot` (a model in the middle of its training), `centring` (training points as the solvers take them),
-`kernel_checks`, `label_checks` and `parameter_checks`.
+All share `base` (checked data, seeds, memory). What a fit does is a function in `shallows.fitting`, and what it leaves a
+model in `shallows.models`.
 
 What users of scikit-learn look for:
 
