@@ -24,8 +24,8 @@
 `feature_maps`
     Transformers of points to explicit features of a kernel, for pipelines.
 
-All share `base` (checked data, seeds, memory). What a fit does is a function in `shallows.fitting`, and what it leaves a
-model in `shallows.models`.
+All share `base` (checked data, seeds, memory). What a fit does is a function in `shallows.fitting`, and what it leaves
+is a model in `shallows.models`.
 
 What users of scikit-learn look for:
 
