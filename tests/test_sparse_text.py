@@ -223,7 +223,7 @@ def test_points_that_would_take_most_of_the_memory_when_dense_are_refused(monkey
     monkeypatch.setattr(centring, "FEW_DENSE_BYTES", 2**20)
     monkeypatch.setattr(arrays, "available_memory", lambda device=None: 2**23)
     with pytest.raises(ShallowsError, match=r"Dense points of 200 sparse rows take 0.016 GB.*TruncatedSVD"):
-        shallows.FeatureEigenProClassifier(random_state=0, memory="1GB").fit(X, y)
+        shallows.FeatureEigenProClassifier(random_state=0, memory="8GB").fit(X, y)
 
 
 def test_sparse_centres_give_what_dense_centres_give():

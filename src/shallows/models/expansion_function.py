@@ -32,6 +32,11 @@ class Expansion:
     centring: Centring
     dtype: np.dtype
 
+    @property
+    def coefficients(self) -> Any:
+        """Of all blocks, shape (n_features, c)."""
+        return self.state.coefficients
+
     def scores(self, X: Any, device: Device, budget: int = 0) -> np.ndarray:
         """F at checked points, shape (m, c). The bytes are those of the problem, whatever ``budget`` says."""
         state = self.on(device).state

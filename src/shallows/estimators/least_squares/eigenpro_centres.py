@@ -290,8 +290,8 @@ class EigenProCentresClassifier(SquareLossLabels, EigenProCentresMethod):
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the rows (of each class alike), stop when their score has not become better
-        for ``n_iter_no_change`` epochs, and keep the model of the best epoch.
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
     validation_fraction : float, default=0.1
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3
@@ -422,8 +422,8 @@ class EigenProCentresRegressor(ValuePredictions, EigenProCentresMethod):
     tol : float, default=5e-3
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the rows (of each class alike), stop when their score has not become better
-        for ``n_iter_no_change`` epochs, and keep the model of the best epoch.
+        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
+        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
     validation_fraction : float, default=0.1
         The share of the training rows that early stopping holds out.
     n_iter_no_change : int, default=3

@@ -120,14 +120,11 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
+        the values of new points with all training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows, and from 2,000 rows (and 560 centres or features) on a narrower one where half of
-        the rows (at most 30,000) show that it is better; "median" and None take the median distance.
+        σ, in the units of the features. "auto" takes the one with the smallest leave-one-out error on 400 to 1,000
+        rows, and a narrower one where more rows show that it is better; "median" and None the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     n_components : int, "auto" or None, default="auto"
@@ -136,9 +133,8 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
         the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
         the inputs.
     regularisation : float or "auto", default="auto"
-        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
-        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
-        an end of the training before its limit.
+        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the one with the smallest leave-one-out error on the
+        rows that the bandwidth is chosen with. With 0 only an early end of the training regularises.
     calibration : {"auto", None}, default="auto"
         How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them;
@@ -178,8 +174,7 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
-        int gives the same model.
+        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
@@ -234,14 +229,11 @@ class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
+        the values of new points with all training points in a prediction.
     bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows, and from 2,000 rows (and 560 centres or features) on a narrower one where half of
-        the rows (at most 30,000) show that it is better; "median" and None take the median distance.
+        σ, in the units of the features. "auto" takes the one with the smallest leave-one-out error on 400 to 1,000
+        rows, and a narrower one where more rows show that it is better; "median" and None the median distance.
     kernel_params : dict, optional
         Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
     n_components : int, "auto" or None, default="auto"
@@ -250,9 +242,8 @@ class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
         the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
         the inputs.
     regularisation : float or "auto", default="auto"
-        λ, for the sum of the losses over all points: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the λ with
-        the smallest leave-one-out error on the rows that the bandwidth is chosen with. With 0 nothing regularises but
-        an end of the training before its limit.
+        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the one with the smallest leave-one-out error on the
+        rows that the bandwidth is chosen with. With 0 only an early end of the training regularises.
     calibration : {"auto", None}, default="auto"
         How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
         and the softmax for several classes, from outputs at training rows of functions that were fitted without them;
@@ -289,8 +280,7 @@ class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
         Start an iterative solver from the coefficients of the previous fit, if that had as many points and the same
         ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
-        int gives the same model.
+        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional

@@ -141,9 +141,8 @@ class KernelSGDClassifier(SquareLossLabels, KernelSGDMachine):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
+        the values of new points with all training points in a prediction.
     bandwidth : float, "median" or None, default=None
         σ, in the units of the features, of the kernels that have one. "median" and None take the median distance
         between points of a subsample.
@@ -191,8 +190,7 @@ class KernelSGDClassifier(SquareLossLabels, KernelSGDMachine):
         Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
         a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
-        int gives the same model.
+        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
@@ -222,9 +220,8 @@ class KernelSGDRegressor(ValuePredictions, KernelSGDMachine):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
+        the values of new points with all training points in a prediction.
     bandwidth : float, "median" or None, default=None
         σ, in the units of the features, of the kernels that have one. "median" and None take the median distance
         between points of a subsample.
@@ -269,8 +266,7 @@ class KernelSGDRegressor(ValuePredictions, KernelSGDMachine):
         Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
         when to stop (``max_epochs``, ``tol``); else begin anew.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the order of the rows, subsamples, random features and held-out rows. The same
-        int gives the same model.
+        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
         "auto" takes a GPU where CuPy finds one.
     memory : int or str, optional
