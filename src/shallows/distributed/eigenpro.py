@@ -13,7 +13,7 @@ from ..errors import ShallowsError
 from ..fitting.eigenpro import EigenProSettings
 from ..fitting.preconditioning import Plan
 from ..models.functions import KernelSum
-from ..processes import ALONE
+from ..ranks import ALONE
 from ..solvers.least_squares.columnwise import bounded_step, dots
 from ..solvers.least_squares.cycles import Cycle
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem

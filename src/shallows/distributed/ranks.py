@@ -20,7 +20,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array
 from ..errors import MissingExtraError, ShallowsError
-from ..processes import Processes
+from ..ranks import Alone
 
 GRACE_SECONDS = 10.0
 """How long a process that failed waits for the others to fail as well, before it ends them all."""
@@ -31,7 +31,7 @@ STARTERS_SAY = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_ST
 Value = TypeVar("Value")
 
 
-class Ranks(Processes):
+class Ranks(Alone):
     """The processes of an MPI communicator, which are numbered by their ranks from 0.
 
     Every method but `own`, `local`, `piece` and `count` is a collective operation: all processes must call it, in the

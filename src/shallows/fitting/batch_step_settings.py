@@ -12,7 +12,7 @@ from .. import gram, kernels
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..models.functions import KernelSum
-from ..processes import ALONE
+from ..ranks import ALONE
 from ..spectrum import Preconditioner
 from .preconditioning import Plan
 

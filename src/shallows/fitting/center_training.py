@@ -15,7 +15,7 @@ from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
 from ..models.centring import TrainingRows
 from ..models.kernel_checks import chosen_kernel
-from ..processes import Processes
+from ..ranks import Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients, projection
 from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
@@ -102,17 +102,17 @@ class CentersMatrix:
     rows: TrainingRows
     n_outputs: int  # Of the model, whose coefficients are the first columns
     budget: int
-    processes: Processes
+    ranks: Alone
 
     def training_scores(self, state: Any) -> np.ndarray:
         """Outputs at all training points in the order of the fit, shape (n, c), on the host."""
         a = state.coefficients[:, : self.n_outputs]
         out = arrays.namespace(a).zeros((len(self.rows), a.shape[1]), dtype=a.dtype)
         for k, batch in enumerate(arrays.blocks(len(self.rows), ROWS_AT_A_TIME)):
-            if k % self.processes.size == self.processes.rank:
+            if k % self.ranks.size == self.ranks.rank:
                 points = self.rows(batch)[:, :-2]
                 out[batch, :] = gram.cross_product(self.kernel, points, self.centers, a, budget=self.budget)
-        return arrays.to_numpy(self.processes.sum(out))
+        return arrays.to_numpy(self.ranks.sum(out))
 
 
 def seconds_of_passes(
@@ -150,13 +150,13 @@ def plan_training(
     steps: StepSettings | None,
     seed: int,
     room: int,
-    processes: Processes,
+    ranks: Alone,
     *,
     all_equal: bool,
 ) -> BatchPlan | StepPlan:
     """The batches of conjugate gradients, all rows or as many as the memory holds; the plan of ``steps`` if given."""
     if steps is not None:
-        return plan_steps(centers, kernel, choices, weights, steps, seed, room, processes, all_equal=all_equal)
+        return plan_steps(centers, kernel, choices, weights, steps, seed, room, ranks, all_equal=all_equal)
     n = len(centers.rows)
     return BatchPlan(n if all_equal else largest_batch(centers.rows, n, room))
 
@@ -169,7 +169,7 @@ def plan_steps(
     steps: StepSettings,
     seed: int,
     room: int,
-    processes: Processes,
+    ranks: Alone,
     *,
     all_equal: bool,
 ) -> StepPlan:
@@ -209,7 +209,7 @@ def plan_steps(
     batch_size = min(n, batch_size)
     step = steps.step_size or 1.0 / (1.0 / step_size(found, batch_size) + ridge * batch_size / n)
     plan = StepPlan(batch_size, step, made, onto, found.eigenvalue(batch_size), found.largest_diagonal)
-    plan = agreed(plan, points, processes)
+    plan = agreed(plan, points, ranks)
     if all_equal and steps.batch_size is None and steps.step_size is None:
         # Where all points are equal, all that can be learned is the mean of the targets, in one step.
         plan = replace(plan, batch_size=n, step_size=1.0 / (n * plan.top_eigenvalue))
@@ -227,15 +227,15 @@ def rank_and_floor(rank: int | None, n_subsample: int, n: int, ridge: float) -> 
     return min(rank, n_subsample - 1), smallest, smallest_share
 
 
-def agreed(plan: StepPlan, like: Array, processes: Processes) -> StepPlan:
+def agreed(plan: StepPlan, like: Array, ranks: Alone) -> StepPlan:
     """The plan of the first process: eigenvectors that another machine computes may differ in sign."""
-    if processes.size == 1:
+    if ranks.size == 1:
         return plan
     p = plan.preconditioner
     held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
     numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
     sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
-    held, numbers, sizes = processes.from_first((held, numbers, sizes))
+    held, numbers, sizes = ranks.from_first((held, numbers, sizes))
     held = {name: arrays.like(array, like) for name, array in held.items()}
     return replace(plan, preconditioner=replace(p, **held, **numbers), **sizes)
 
@@ -259,7 +259,7 @@ def make_problem(
     weights: Array | None,
     regularisation: float,
     budget: int,
-    processes: Processes,
+    ranks: Alone,
     *,
     passes: int,
 ) -> tuple[CentresProblem | NystromProblem, int]:
@@ -270,11 +270,11 @@ def make_problem(
     keeps = passes > 1 and not fused.applies(kernel, points, targets)
     kept = KeptStrips(n, points, 3 * (budget - strips) // 4 if keeps else 0)
     rows = centers.rows
-    rows = rows if rows.held_bytes else RowsAhead(rows, arrays.device_of(points), processes.piece)
+    rows = rows if rows.held_bytes else RowsAhead(rows, arrays.device_of(points), ranks.piece)
     if isinstance(plan, StepPlan):
         onto = plan.projection, plan.preconditioner
         given = kernel, points, rows, targets, *onto, weights, regularisation, strips, kept
-        return CentresProblem(*given, processes=processes), plan.batch_size
+        return CentresProblem(*given, ranks=ranks), plan.batch_size
     of_centers, xp = None, arrays.namespace(points)
     if weights is not None:
         of_centers = weights[: centers.n, 0]
@@ -284,9 +284,9 @@ def make_problem(
         *(kernel, points, n, regularisation, of_centers),
         of_all_points=centers.sampled and centers.n == n,
     )
-    batch_size, n_first = processes.from_first(first_rows_to_learn(n, centers.n, kept.n_rows, plan.batch_size))
+    batch_size, n_first = ranks.from_first(first_rows_to_learn(n, centers.n, kept.n_rows, plan.batch_size))
     given = kernel, points, rows, targets, made, weights, regularisation, strips, kept
-    return NystromProblem(*given, n_first, batch_size, processes), batch_size
+    return NystromProblem(*given, n_first, batch_size, ranks), batch_size
 
 
 def first_rows_to_learn(n: int, n_centers: int, n_kept: int, batch_size: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..models import precomputed
 from ..models.functions import DividedFunction, KernelSum
-from ..processes import ALONE, Processes
+from ..ranks import ALONE, Alone
 from . import convergence_warning
 from .center_choices import (
     CONJUGATE_GRADIENTS,
@@ -110,7 +110,7 @@ def fit_kernel_centers(
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
     name: str,
-    processes: Processes = ALONE,
+    ranks: Alone = ALONE,
 ) -> FittedCenters:
     """Train on checked rows.
 
@@ -121,7 +121,7 @@ def fit_kernel_centers(
     start = begin(*warm, rows, seed)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
     codes, n = targets.encode(rows.y), len(rows.rows)
-    c, dtype, budget = codes.shape[1], options.precision(n), shared_budget(options, device, processes)
+    c, dtype, budget = codes.shape[1], options.precision(n), shared_budget(options, device, ranks)
     options.warn_of_too_little_memory(device)
     components = choose_components(n_components, kernel, bandwidth, kernel_params, rows, codes, seed, budget)
     inputs = rows.X if components is None else components(rows.X)
@@ -149,13 +149,13 @@ def fit_kernel_centers(
         made, choices = choose_kernel(request, placed, rows.matrix, aims, weights, unit, seed, budget)
         budget -= precomputed.held_bytes(made)
         choices = with_all_rows(request, choices, made, placed, aims, weights, calibrates=calibrates)
-        choices = agreed(choices, made, processes)
-        placed = placed.first(processes.from_first(number_of_use(centers, placed, choices)))
+        choices = agreed(choices, made, ranks)
+        placed = placed.first(ranks.from_first(number_of_use(centers, placed, choices)))
         phases.end("selection")
 
         room = budget - placed.points.nbytes
         plan = plan_training(
-            placed, made, choices, weights, steps if takes_steps else None, seed, room, processes, all_equal=all_equal
+            placed, made, choices, weights, steps if takes_steps else None, seed, room, ranks, all_equal=all_equal
         )
         phases.end("eigensystem")
 
@@ -163,11 +163,11 @@ def fit_kernel_centers(
         columns, of_columns = add_left_out_columns(aims, weights, spans)
         room -= ARRAYS_OF_TARGETS * columns.nbytes + bytes_of_steps(plan, placed, columns.shape[1], dtype.itemsize)
         problem, size = make_problem(
-            placed, made, plan, columns, of_columns, choices.regularisation, room, processes, passes=max_epochs
+            placed, made, plan, columns, of_columns, choices.regularisation, room, ranks, passes=max_epochs
         )
         stepper = make_stepper(plan, n)
         function = KernelSum(made, centring, problem.centres, aims[:0, :], True, components)
-        matrix = CentersMatrix(made, problem.centres, placed.rows, c, problem.budget, processes)
+        matrix = CentersMatrix(made, problem.centres, placed.rows, c, problem.budget, ranks)
         phases.end("kernel_matrix")
 
         with arrays.own_threads():
@@ -182,10 +182,10 @@ def fit_kernel_centers(
                     validate=None if held_out is None else held_out.validation(of_labels=of_classes),
                     patience=patience,
                 ),
-                observers=[*progress_of(name, options, processes), *observers],
+                observers=[*progress_of(name, options, ranks), *observers],
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: FunctionSnapshot(
-                    function_at(function, state.coefficients[:, :c], processes),
+                    function_at(function, state.coefficients[:, :c], ranks),
                     *(targets, matrix, state, epoch, order, held_out, options, device),
                 ),
                 may_shrink=steps.step_size is None,
@@ -194,7 +194,7 @@ def fit_kernel_centers(
         phases.end_training(run)
         if calibrates:
             outputs = functools.partial(
-                outputs_of, function, processes, targets, device, prediction_budget(options, device)
+                outputs_of, function, ranks, targets, device, prediction_budget(options, device)
             )
             learned_on = run.state.coefficients, held_out, choices.left_out_scores(), choices, spans
             targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
@@ -224,13 +224,13 @@ def fit_kernel_centers(
     return FittedCenters(model, targets, support, run, report, phases.seconds, start.end(run))
 
 
-def shared_budget(options: Options, device: arrays.Device, processes: Processes) -> int:
+def shared_budget(options: Options, device: arrays.Device, ranks: Alone) -> int:
     """Bytes that the fit may use, the same in all processes, since sizes are chosen by it.
 
     The processes of a machine share what is free there; a budget that the user gives is for each of them.
     """
     budget = options.budget(device)
-    return processes.least(budget if options.memory is not None else budget // processes.on_this_node)
+    return ranks.least(budget if options.memory is not None else budget // ranks.on_this_node)
 
 
 def place_weights(
@@ -243,26 +243,26 @@ def place_weights(
     return arrays.to_device(weights[order] / unit, device, dtype), unit
 
 
-def agreed(choices: Choices, kernel: Kernel, processes: Processes) -> Choices:
+def agreed(choices: Choices, kernel: Kernel, ranks: Alone) -> Choices:
     """The choices of the first process, where all have the same kernel."""
-    processes.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
-    return replace(choices, regularisation=processes.from_first(choices.regularisation))
+    ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
+    return replace(choices, regularisation=ranks.from_first(choices.regularisation))
 
 
-def progress_of(name: str, options: Options, processes: Processes) -> list[training.Observer]:
+def progress_of(name: str, options: Options, ranks: Alone) -> list[training.Observer]:
     """A progress bar, if the user wants one; several processes have one together."""
-    return [training.Progress(name)] if options.verbose and processes.rank == 0 else []
+    return [training.Progress(name)] if options.verbose and ranks.rank == 0 else []
 
 
-def function_at(function: KernelSum, coefficients: Array, processes: Processes) -> KernelSum | DividedFunction:
+def function_at(function: KernelSum, coefficients: Array, ranks: Alone) -> KernelSum | DividedFunction:
     """The function with other coefficients; several processes divide the points that it is evaluated at."""
     made = replace(function, coefficients=coefficients)
-    return made if processes.size == 1 else DividedFunction(made, processes)
+    return made if ranks.size == 1 else DividedFunction(made, ranks)
 
 
 def outputs_of(
     function: KernelSum,
-    processes: Processes,
+    ranks: Alone,
     targets: SquareTargets,
     device: arrays.Device,
     budget: int,
@@ -270,7 +270,7 @@ def outputs_of(
     coefficients: Array,
 ) -> np.ndarray:
     """Outputs at checked points with some columns of coefficients, in the units of the targets, shape (m, c)."""
-    return targets.unscale(function_at(function, coefficients, processes).scores(X, device, budget))
+    return targets.unscale(function_at(function, coefficients, ranks).scores(X, device, budget))
 
 
 def report_of_kernel(kernel: Kernel) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from .. import arrays
 from ..arrays import Array, Device
 from ..features import Blocks
 from ..kernels import Kernel
-from ..processes import Processes
+from ..ranks import Alone
 from ..spectrum.principal_components import Components
 from . import precomputed
 from .centring import Centring
@@ -87,11 +87,11 @@ class DividedFunction:
     Attributes
     ----------
     function : KernelSum
-    processes : Processes
+    ranks : Alone
     """
 
     function: KernelSum
-    processes: Processes
+    ranks: Alone
 
     @property
     def coefficients(self) -> Array:
@@ -100,8 +100,8 @@ class DividedFunction:
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
         """F at checked points, shape (m, c), the same in all processes."""
-        own = self.function.scores(X[self.processes.own(X.shape[0])], device, budget)
-        return self.processes.gathered(own, X.shape[0])
+        own = self.function.scores(X[self.ranks.own(X.shape[0])], device, budget)
+        return self.ranks.gathered(own, X.shape[0])
 
 
 @dataclass(frozen=True)

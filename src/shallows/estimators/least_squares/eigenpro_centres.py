@@ -22,7 +22,7 @@ from ...fitting.user_warnings import warn_user
 from ...kernels import Kernel
 from ...models import precomputed
 from ...models.kernel_checks import check_scores
-from ...processes import ALONE, Processes
+from ...ranks import ALONE, Alone
 from ...spectrum.kernel_ridge_choice import AUTO
 from ..base import Estimator, native, reports_progress
 from ..constructors import stores_parameters, with_parameters
@@ -114,12 +114,12 @@ class EigenProCentresMethod(Estimator):
         sample_weight: Any,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        processes: Processes,
+        ranks: Alone,
     ) -> None:
         """Fit by one process, or by several, of which each calls this."""
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
-        seed = processes.from_first(self._seed())
+        seed = ranks.from_first(self._seed())
         sampled = are_training_points(self.centres)
         found = fit_kernel_centers(
             rows,
@@ -144,7 +144,7 @@ class EigenProCentresMethod(Estimator):
             observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
-            processes=processes,
+            ranks=ranks,
         )
         self._store(found)
 

@@ -13,7 +13,7 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram import rectangular
 from ...kernels import Kernel
-from ...processes import ALONE, Processes
+from ...ranks import ALONE, Alone
 from .columnwise import ratio
 
 SETTLED = 1e-3
@@ -158,7 +158,7 @@ class NystromProblem:
     # The iteration begins at the solution of so many first rows, which are read in batches of `batch_size`; 0: at zero
     n_first: int = 0
     batch_size: int = 0
-    processes: Processes = ALONE  # Each computes what its piece of the rows of a batch adds
+    ranks: Alone = ALONE  # Each computes what its piece of the rows of a batch adds
 
     def of_first_rows(self) -> NystromProblem:
         """The problem that these rows alone pose, with their share of λ."""
@@ -318,7 +318,7 @@ class NystromConjugateGradients:
     def _product(problem: NystromProblem, a: Array, batch: slice, *, subtracts_targets: bool) -> tuple[Array, Any]:
         """K_ZS W K_SZ a for the rows S of a batch; or K_ZS W (K_SZ a − y), and Σ wᵢ (f(xᵢ) − yᵢ)² of each output."""
         xp, targets, weights = arrays.namespace(problem.targets), problem.targets, problem.weights
-        mine = problem.processes.piece(batch)
+        mine = problem.ranks.piece(batch)
 
         def respond(values: Array, rows: slice) -> tuple[Array, Any]:
             here = slice(mine.start + rows.start, mine.start + rows.stop)
@@ -339,8 +339,8 @@ class NystromConjugateGradients:
                 first=mine.start,
                 sums=xp.float64,
             )
-            problem.processes.count((mine.stop - mine.start) * a.shape[0])
-        return problem.processes.sum_with_row(image, squares)
+            problem.ranks.count((mine.stop - mine.start) * a.shape[0])
+        return problem.ranks.sum_with_row(image, squares)
 
 
 def _dots(a: Array, b: Array) -> Array:

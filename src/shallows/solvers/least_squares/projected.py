@@ -10,7 +10,7 @@ from ... import arrays, kernels
 from ...arrays import Array
 from ...gram import rectangular
 from ...kernels import Kernel
-from ...processes import ALONE, Processes
+from ...ranks import ALONE, Alone
 from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
 from .projection import Projection
 
@@ -32,7 +32,7 @@ class CentresProblem:
     regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖²
     budget: int = 2**28  # Bytes that strips of the kernel matrix may take
     kept: rectangular.KeptStrips | None = None  # Strips that stay from epoch to epoch
-    processes: Processes = ALONE  # Each computes what its piece of the rows of a batch adds
+    ranks: Alone = ALONE  # Each computes what its piece of the rows of a batch adds
 
     @cached_property
     def functions_at_centres(self) -> Array:
@@ -138,7 +138,7 @@ class ProjectedEigenPro:
 
     @staticmethod
     def _gradient(problem: CentresProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
-        xp, mine = arrays.namespace(iterate), problem.processes.piece(batch)
+        xp, mine = arrays.namespace(iterate), problem.ranks.piece(batch)
 
         def respond(values: Array, rows: slice) -> tuple[Array, float]:
             here = slice(mine.start + rows.start, mine.start + rows.stop)
@@ -158,8 +158,8 @@ class ProjectedEigenPro:
                 kept=problem.kept,
                 first=mine.start,
             )
-            problem.processes.count((mine.stop - mine.start) * iterate.shape[0])
-        h, of_batch = problem.processes.sum_with_row(h, loss)
+            problem.ranks.count((mine.stop - mine.start) * iterate.shape[0])
+        h, of_batch = problem.ranks.sum_with_row(h, loss)
         return h, of_batch if isinstance(of_batch, float) else float(of_batch[0, 0])
 
 

@@ -10,7 +10,7 @@ from .arrays import Array
 Value = TypeVar("Value")
 
 
-class Processes:
+class Alone:
     """One process, which does all of the work. `shallows.distributed.ranks.Ranks` are several.
 
     Attributes
@@ -83,5 +83,5 @@ class Processes:
         """Make sure that a value is the same in all processes; ``what`` says it in the plural, for the message."""
 
 
-ALONE = Processes()
+ALONE = Alone()
 """The default: one process."""
