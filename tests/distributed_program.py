@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 import shallows
 from shallows import distributed
-from shallows.distributed import ranks
+from shallows.distributed import mpi
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.models.centring import TrainingRows
 from shallows.training import Checkpoint, Curve, Observer
@@ -135,7 +135,7 @@ def resumed(folder):
 
 def fails_alone(folder):
     """The process of rank 1 meets an error that no other meets."""
-    ranks.GRACE_SECONDS = 0.5
+    mpi.GRACE_SECONDS = 0.5
 
     def fail():
         raise RuntimeError("the disk of rank 1 is full")

@@ -14,7 +14,7 @@ import distributed_example
 from shallows import EigenProClassifier, arrays, distributed, kernels
 from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnDirections
 from shallows.distributed.kernel_columns import OwnColumns
-from shallows.distributed.ranks import Ranks
+from shallows.distributed.mpi import Mpi
 from shallows.errors import CheckpointError, MissingExtraError, ShallowsError
 from shallows.solvers.least_squares.cycles import Cycle
 from shallows.spectrum import make_preconditioner
@@ -148,7 +148,7 @@ class Alone:
 
 
 def test_an_error_that_cannot_be_sent_is_told_by_its_words():
-    ranks = object.__new__(Ranks)
+    ranks = object.__new__(Mpi)
     ranks.rank, ranks.size, ranks._comm = 0, 1, Alone()
     assert ranks.on_first(lambda: 5) == 5
     with pytest.raises(CheckpointError, match="no place"):
@@ -157,7 +157,7 @@ def test_an_error_that_cannot_be_sent_is_told_by_its_words():
         ranks.on_first(lambda: (_ for _ in ()).throw(Unpicklable("the disk")))
 
 
-class Share(Ranks):
+class Share(Mpi):
     """One of several processes, as far as its share goes; it sends nothing."""
 
     def __init__(self, rank, size):

@@ -200,7 +200,7 @@ def test_processes_whose_starter_is_killed_save_their_state_and_end(tmp_path):
 @pytest.mark.slow
 def test_a_starter_of_another_mpi_is_told():
     distributed_example.mpiexec()
-    program = "from shallows.distributed.ranks import Ranks; Ranks()"
+    program = "from shallows.distributed.mpi import Mpi; Mpi()"
     environment = {**os.environ, "SLURM_STEP_NUM_TASKS": "2"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
     assert "2 processes were started, and MPI brings only 1 of them together" in done.stderr, done.stderr

@@ -1,4 +1,4 @@
-"""The processes that share a fit, as a value: one alone here, and those of an MPI program in `distributed.ranks`."""
+"""The processes that share a fit, as a value: one alone here, and those of an MPI program in `distributed.mpi`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Alone:
-    """One process, which does all of the work. `shallows.distributed.ranks.Ranks` are several.
+    """One process, which does all of the work. `shallows.distributed.mpi.Mpi` are several.
 
     Attributes
     ----------

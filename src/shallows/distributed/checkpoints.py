@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..training import Checkpoint
-from .ranks import Ranks
+from .mpi import Mpi
 
 Held = dict[str, np.ndarray]
 
@@ -24,7 +24,7 @@ class DistributedCheckpoint:
     def __init__(
         self,
         checkpoint: Checkpoint,
-        ranks: Ranks,
+        ranks: Mpi,
         whole: Callable[[Held, dict[str, Any]], tuple[Held, dict[str, Any]]],
         share: Callable[[Held, dict[str, Any]], tuple[Held, dict[str, Any]]],
     ):

@@ -20,7 +20,7 @@ from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem
 from ..spectrum import Preconditioner
 from .checkpoints import Held
 from .kernel_columns import OwnColumns
-from .ranks import Ranks
+from .mpi import Mpi
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class OwnDirections:
     scale: Array  # (q, 1): (1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ, see `Preconditioner.scale`
 
     @classmethod
-    def of(cls, preconditioner: Preconditioner, ranks: Ranks) -> OwnDirections:
+    def of(cls, preconditioner: Preconditioner, ranks: Mpi) -> OwnDirections:
         """The share of this process."""
         own = ranks.own(preconditioner.n_subsample)
         return cls(arrays.contiguous_copy(preconditioner.vectors[own, :]), preconditioner.scale[:, None])
@@ -45,7 +45,7 @@ class DistributedProblem(KernelProblem):
     directions: OwnDirections | None = None
 
     @property
-    def ranks(self) -> Ranks:
+    def ranks(self) -> Mpi:
         """The processes."""
         return self.gram.ranks
 
@@ -142,7 +142,7 @@ def refuse_parameters(estimator: Any) -> None:
 class DistributedFit:
     """What every estimator does alike in a fit by several processes; put before the estimator's own class."""
 
-    _ranks: Ranks
+    _ranks: Mpi
 
     def _seed(self) -> int:
         """The seed of rank 0, since ``random_state=None`` draws another one in each process."""

@@ -17,13 +17,13 @@ from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, Kno
 from ..solvers.expansions.growing_expansion import extended
 from .checkpoints import Held
 from .eigenpro import DistributedFit
-from .ranks import Ranks
+from .mpi import Mpi
 
 
 class OwnBlocks:
     """The blocks r, r + R, r + 2R, ... of a stream of features, renumbered 0, 1, 2, ..., for rank r of R."""
 
-    def __init__(self, features: Any, ranks: Ranks):
+    def __init__(self, features: Any, ranks: Mpi):
         self._features, self._ranks = features, ranks
         if hasattr(features, "projector"):
             self.projector = lambda i, like: features.projector(self._number(i), like)
@@ -59,7 +59,7 @@ class DistributedKnownValues(KnownValues):
 class DistributedExpansionState(ExpansionState):
     """An `ExpansionState` of which each process holds the coefficients of its own blocks; all else is everywhere."""
 
-    ranks: Ranks | None = None
+    ranks: Mpi | None = None
 
     @property
     def n_own(self) -> int:
@@ -139,10 +139,10 @@ class DistributedDoublyStochastic(DoublyStochastic):
     Φᵀ ℓ' and Φᵀ W Φ; these are added up as well, and the process whose block it is keeps the solution.
     """
 
-    ranks: Ranks | None = None
+    ranks: Mpi | None = None
 
     @classmethod
-    def of(cls, solver: DoublyStochastic, ranks: Ranks) -> DistributedDoublyStochastic:
+    def of(cls, solver: DoublyStochastic, ranks: Mpi) -> DistributedDoublyStochastic:
         """The same solver for several processes."""
         return cls(**{field.name: getattr(solver, field.name) for field in fields(DoublyStochastic)}, ranks=ranks)
 
@@ -185,7 +185,7 @@ class DistributedDoublyStochastic(DoublyStochastic):
 class DividedBlocks:
     """Several processes among which the blocks of features of a fit are divided; see `fitting.expansion_plan`."""
 
-    ranks: Ranks
+    ranks: Mpi
 
     def budget(self, budget: int, options: Options) -> int:
         """The bytes that each may use: processes of a node share what is free; a user's budget is for each."""

@@ -20,7 +20,7 @@ from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
 from .checkpoints import DistributedCheckpoint, Held
 from .eigenpro import DistributedEigenProFit, refuse_parameters
 from .expansions import DistributedExpansionFit
-from .ranks import Ranks
+from .mpi import Mpi
 
 Model = TypeVar("Model")
 
@@ -84,7 +84,7 @@ def fit(
     process would take those of conjugate residuals, with few and large batches.
     """
     helper = helper_of(estimator)
-    with Ranks(communicator) as ranks, ranks.ending_together(), _share_of_processors(ranks):
+    with Mpi(communicator) as ranks, ranks.ending_together(), _share_of_processors(ranks):
         fit_share(estimator, helper, ranks, X, y, sample_weight, observers, checkpoint)
     return estimator
 
@@ -92,7 +92,7 @@ def fit(
 def fit_share(
     estimator: Any,
     helper: type,
-    ranks: Ranks,
+    ranks: Mpi,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -121,7 +121,7 @@ class FitByValue:
     @training.keeps_model_on_failure
     def fit(
         estimator: Any,
-        ranks: Ranks,
+        ranks: Mpi,
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -164,7 +164,7 @@ def helper_of(estimator: Any) -> type:
     return helper
 
 
-def _worker(estimator: Any, helper: type, ranks: Ranks) -> Any:
+def _worker(estimator: Any, helper: type, ranks: Mpi) -> Any:
     """An unfitted estimator with the parameters of the user's, whose fit does the share of this process."""
     own = next(kind for kind in type(estimator).__mro__ if not issubclass(kind, FittedTogether))
     kind = type(f"Distributed{own.__name__}", (helper, own), {})
@@ -200,7 +200,7 @@ def _data_digest(X: Any, y: Any, sample_weight: Any) -> str:
 
 
 @contextlib.contextmanager
-def _share_of_processors(ranks: Ranks) -> Iterator[None]:
+def _share_of_processors(ranks: Mpi) -> Iterator[None]:
     """Limit the threads of this process where the processes of a node were all given the same processors."""
     import threadpoolctl
 
@@ -214,6 +214,6 @@ def _share_of_processors(ranks: Ranks) -> Iterator[None]:
         yield
 
 
-def _bound(ranks: Ranks, allowed: set[int]) -> bool:
+def _bound(ranks: Mpi, allowed: set[int]) -> bool:
     """Whether some process has other processors than rank 0."""
     return ranks.any(sorted(allowed) != ranks.from_first(sorted(allowed)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import arrays, training
 from .fitting import fit_share, helper_of
-from .ranks import Ranks
+from .mpi import Mpi
 
 
 class Operations:
@@ -23,7 +23,7 @@ class Operations:
 
 
 class SimulatedCommunicator:
-    """What `Ranks` uses of an MPI communicator, between threads of one process.
+    """What `Mpi` uses of an MPI communicator, between threads of one process.
 
     Where one thread fails their barrier is broken, so that the others fail rather than wait for ever.
     """
@@ -66,7 +66,7 @@ class SimulatedCommunicator:
         self._barrier.wait()  # not before all have it may the rank ``root`` change its own
 
 
-class SimulatedRanks(Ranks):
+class SimulatedRanks(Mpi):
     """One of several ranks that are threads of this process."""
 
     def __init__(self, communicator: SimulatedCommunicator, rank: int, size: int):

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from shallows.distributed.ranks import Ranks
+from shallows.distributed.mpi import Mpi
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.utils.atomic import write_json
 from shallows_papers import datasets
@@ -29,7 +29,7 @@ def main(place: str) -> int:
     """Do the task of a file, and write the result beside it; 0, also where the training was stopped or refused."""
     task = json.loads(Path(place).read_text(encoding="utf-8"))
     folder = Path(task["folder"])
-    with Ranks() as ranks, contextlib.ExitStack() as stack:
+    with Mpi() as ranks, contextlib.ExitStack() as stack:
         if ranks.rank == 0:
             threading.Thread(target=_stop_when_asked, daemon=True).start()
         else:

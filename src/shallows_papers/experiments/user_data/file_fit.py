@@ -21,7 +21,7 @@ except ModuleNotFoundError:
     raise MissingExtraError("data", "A model of your own file") from None
 
 from shallows import estimators
-from shallows.distributed import ranks
+from shallows.distributed import mpi
 from shallows.training import Checkpoint
 from shallows_papers.datasets.user_data import describe, request
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
@@ -51,8 +51,8 @@ def fit_file(
     working folder, which must not be the model of another file. A training that was interrupted goes on from the folder
     of ``checkpoints``. The first process returns a sentence that says what was done.
     """
-    together = ranks.n_started() > 1
-    with ranks.Ranks() if together else nullcontext() as processes:
+    together = mpi.n_started() > 1
+    with mpi.Mpi() if together else nullcontext() as processes:
         first = processes is None or processes.rank == 0
         try:
             with nullcontext() if processes is None else processes.ending_together():
@@ -130,7 +130,7 @@ def _fit_file(
     parameters: Mapping[str, Any],
     options: Mapping[str, Any],
     checkpoints: Path | None,
-    processes: ranks.Ranks | None,
+    processes: mpi.Mpi | None,
     first: bool,
 ) -> str | None:
     with tempfile.TemporaryDirectory() as place:

@@ -31,11 +31,11 @@ STARTERS_SAY = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_ST
 Value = TypeVar("Value")
 
 
-class Ranks(Alone):
+class Mpi(Alone):
     """The processes of an MPI communicator, which are numbered by their ranks from 0.
 
     Every method but `own`, `local`, `piece` and `count` is a collective operation: all processes must call it, in the
-    same order. Objects are used as contexts, ``with Ranks(communicator) as ranks``.
+    same order. Objects are used as contexts, ``with Mpi(communicator) as ranks``.
 
     ``communicator``: None takes all processes of the program (``MPI.COMM_WORLD``). ``rank, size``: which of the
     processes this one is, and how many there are. ``on_this_node``: how many of them run on the same machine as this
@@ -64,7 +64,7 @@ class Ranks(Alone):
         node.Free()
         self.same(versions(), "versions of the programs")
 
-    def __enter__(self) -> Ranks:
+    def __enter__(self) -> Mpi:
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
