@@ -37,8 +37,21 @@ OF_A_FAMILY = {
 
 
 def entries(thing, section):
-    """The entries of a section by name: what stands behind the colon, and the description."""
-    text = inspect.getdoc(thing)
+    """The entries of a section by name: the text after the colon, and the description.
+
+    The docstring of a constructor describes the parameters that several classes share.
+    """
+    described = read_section(thing, section)
+    if inspect.isclass(thing):
+        shared = read_section(thing.__init__, section)
+        assert not shared.keys() & described.keys(), f"{thing.__name__} describes a parameter twice"
+        described |= shared
+    return described
+
+
+def read_section(thing, section):
+    """The entries of a section in one docstring."""
+    text = inspect.getdoc(thing) or ""
     found = re.search(rf"^{section}\n-+\n(.*?)(?=\n\n\S[^\n]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
     held, names = {}, []
     for line in found[1].splitlines() if found else ():
