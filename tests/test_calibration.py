@@ -20,8 +20,8 @@ from shallows import (
     RandomKitchenSinksClassifier,
 )
 from shallows.fitting.calibration import calibrate
-from shallows.fitting.every_class import class_labels, with_every_class
 from shallows.fitting.judged_calibration import calibrate_judged
+from shallows.fitting.labels import class_labels, with_every_class
 
 BY_KERNEL = [KernelRidgeClassifier, EigenProClassifier, EigenProCentresClassifier]
 CALIBRATED = [*BY_KERNEL, FeatureEigenProClassifier, KernelSGDClassifier, RandomKitchenSinksClassifier]

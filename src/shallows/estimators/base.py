@@ -18,12 +18,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .. import arrays, training
 from ..errors import ShallowsError
-from ..fitting import class_weights
-from ..fitting.label_checks import refuse_missing_labels
+from ..fitting.checks import check_kinds, warn_user
+from ..fitting.labels import apply_class_weight, refuse_missing_labels
 from ..fitting.machine import Options
-from ..fitting.parameter_checks import check_kinds
 from ..fitting.rows import TrainingSet
-from ..fitting.user_warnings import warn_user
 from ..models import precomputed
 from ..training import keeps_model_on_failure as keeps_model_on_failure
 from ..utils import progress
@@ -194,7 +192,7 @@ class Estimator(BaseEstimator):
                 X, y, weights, rows, _ = TrainingSet(X, y, weights, rows).take(np.flatnonzero(weights))
         if whole:
             self._warn_of_units(X)
-        weights = class_weights.weighted(getattr(self, "class_weight", None), y, weights)
+        weights = apply_class_weight(getattr(self, "class_weight", None), y, weights)
         if weights is not None:
             _check_range(weights)
         return TrainingSet(X, y, weights, rows, matrix)

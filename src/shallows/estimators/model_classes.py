@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fitting import class_weights
-from ..fitting.label_checks import check_two_classes, refuse_missing_labels, single_column
+from ..fitting.labels import check_class_weight, check_two_classes, refuse_missing_labels, single_column
 
 
 def learn(estimator: Any, y: Any) -> np.ndarray:
@@ -46,4 +45,4 @@ def learn_of_stream(estimator: Any, y: Any, classes: Any, *, first: bool) -> np.
 def _set(estimator: Any, classes: np.ndarray) -> None:
     estimator.classes_ = classes
     check_two_classes(classes)
-    class_weights.check(estimator.class_weight, classes)
+    check_class_weight(estimator.class_weight, classes)

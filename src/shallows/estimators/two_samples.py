@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from .. import arrays, streams
 from ..errors import ShallowsError
-from ..fitting.parameter_checks import is_whole
+from ..fitting.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers
 from .array_inputs import on_host, refuse_text
 from .feature_maps.fourier_features import FourierFeatures

@@ -15,11 +15,11 @@ from ..models.centring import stay_sparse
 from ..solvers.budgeted.budgeted_sgd import BudgetedSGD, BudgetedState
 from ..spectrum.leave_one_out import RidgeChoice
 from . import column_scales, leave_one_out_choice
+from .checks import warn_user
 from .machine import Options
 from .phases import Phases
 from .row_by_row import chosen_ridge, make_rows, train_on_rows, warn_of_large_loss
 from .two_classes import Machines
-from .user_warnings import warn_user
 
 DEFAULT_BUDGET = 100
 

@@ -26,7 +26,7 @@ from .choices import (
     held_out_spans,
     narrow_bandwidth,
 )
-from .every_class import class_labels, with_every_class
+from .labels import class_labels, with_every_class
 from .machine import SMALL
 from .square_targets import SquareClassTargets, SquareTargets
 

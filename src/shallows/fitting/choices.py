@@ -18,8 +18,8 @@ from ..kernels import Kernel
 from ..spectrum.copies import Joined, join_copies
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
 from ..spectrum.leave_one_out import REGULARISATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
+from .checks import is_number, is_positive
 from .narrower_bandwidth import narrower, scores_of_centres
-from .parameter_checks import is_number, is_positive
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
 """Rows that a further set of outputs of a larger fit is not trained on: a fifth of the data between these."""

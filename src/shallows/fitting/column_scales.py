@@ -10,7 +10,7 @@ import scipy.optimize
 import scipy.sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from .user_warnings import warn_user
+from .checks import warn_user
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 

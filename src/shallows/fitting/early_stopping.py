@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import streams
 from ..errors import ShallowsError
-from .parameter_checks import check_not_negative, check_whole, is_number
+from .checks import check_positive, check_whole, is_number
 
 
 @dataclass
@@ -69,7 +69,7 @@ def check_parameters(estimator: Any) -> None:
         if not (is_number(fraction) and 0 < fraction < 1):
             raise ShallowsError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
         check_whole(estimator, "n_iter_no_change")
-    check_not_negative(estimator, "tol")
+    check_positive(estimator, "tol", or_zero=True)
 
 
 def hold_out(

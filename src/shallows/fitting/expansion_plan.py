@@ -25,11 +25,10 @@ from ..solvers.expansions.expansion_settings import ExpansionSettings
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.copies import join_copies
 from ..spectrum.leave_one_out import choose_ridge
+from .checks import is_positive, warn_user
 from .expansion_targets import ExpansionTargets
 from .machine import Options
-from .parameter_checks import is_positive
 from .rows import TrainingSet
-from .user_warnings import warn_user
 from .waiting_rows import Batch
 
 SAMPLE = 1000

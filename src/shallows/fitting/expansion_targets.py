@@ -10,8 +10,7 @@ import numpy as np
 from ..losses import Logistic, Loss
 from ..solvers.expansions.expansion import counts_of
 from ..utils.lazy_tables import LazyTable
-from . import class_weights
-from .label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
+from .labels import are_several, check_class_weight, check_takes_several, check_two_classes, signs, single_column
 from .targets import ClassTargets, ValueTargets
 
 AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
@@ -55,7 +54,7 @@ class StreamedClasses(ClassTargets):
             check_takes_several(loss)
         else:
             check_two_classes(known)
-            class_weights.check(class_weight, known)
+            check_class_weight(class_weight, known)
         return cls(loss, known, several, np.zeros(0), fit_intercept)
 
     def encode(self, y: np.ndarray) -> np.ndarray:

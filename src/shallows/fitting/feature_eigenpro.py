@@ -19,6 +19,7 @@ from ..models.kernel_checks import check_scale, chosen_kernel
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem, workers_of
 from ..solvers.least_squares.step_rules import StepRule
 from ..spectrum import power_of
+from .checks import is_whole
 from .choices import (
     Choices,
     Request,
@@ -43,7 +44,6 @@ from .kernel_sums import (
 )
 from .leave_one_out_choice import choose_components
 from .machine import SMALL, Options
-from .parameter_checks import is_whole
 from .phases import Phases
 from .preconditioning import SMALL_FLOOR, Plan, plan_of_steps, step_parameters, subsample_size
 from .rows import TrainingSet, split_rows

@@ -20,15 +20,14 @@ from ..solvers.least_squares.normal_equations import Direct
 from ..spectrum import principal_components
 from ..spectrum.principal_components import Components
 from . import leave_one_out_choice
+from .checks import is_whole, warn_user
 from .feature_choice import choose_on_features, with_bandwidth
 from .feature_columns import MadeColumns
 from .feature_rows import FittedOnFeatures, blocks_of_rows, check_finite, check_room_of_system
 from .machine import Options
-from .parameter_checks import is_whole
 from .phases import Phases
 from .rows import TrainingSet
 from .square_targets import SquareClassTargets, SquareValueTargets
-from .user_warnings import warn_user
 
 FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
 """So many features times √n, and the most: beyond 62,500 rows the time of a fit grows like n."""

@@ -19,11 +19,11 @@ from .calibration import (
     row_weights,
     units_of,
 )
+from .checks import warn_user
 from .choices import Choices
 from .early_stopping import HeldOut
 from .rows import TrainingSet
 from .square_targets import LEAST_SHARE, SquareClassTargets, calibrated_probabilities, plain_probabilities
-from .user_warnings import warn_user
 
 N_FOLDS = 5
 """Each fifth of the rows judges a calibration that was fitted to the others."""

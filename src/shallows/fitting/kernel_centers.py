@@ -41,6 +41,7 @@ from .center_training import (
     plan_training,
     seconds_of_passes,
 )
+from .checks import warn_user
 from .choices import Choices, Request, add_left_out_columns, held_out_spans
 from .judged_calibration import learn_calibration
 from .leave_one_out_choice import choose_components
@@ -49,7 +50,6 @@ from .phases import Phases
 from .rows import TrainingSet, split_rows
 from .snapshot import FunctionSnapshot, prediction_budget
 from .square_targets import SquareTargets, learn_square_targets
-from .user_warnings import warn_user
 from .warm_start import Ended, begin
 
 ARRAYS_OF_TARGETS = 6

@@ -16,6 +16,7 @@ from ..models.functions import KernelSum
 from ..solvers.least_squares.kernel_problem import KernelProblem
 from ..solvers.least_squares.ridge_solver import RidgePlan, RidgeSolver, RidgeTask
 from ..spectrum.certificates import different
+from .checks import warn_user
 from .choices import Choices, Request, Sample, choose_on_all_rows
 from .judged_calibration import learn_calibration
 from .kernel_sums import (
@@ -35,7 +36,6 @@ from .phases import Phases
 from .rows import TrainingSet
 from .snapshot import LeastSquaresSnapshot
 from .square_targets import learn_square_targets
-from .user_warnings import warn_user
 
 MOST_LEFT_OUT = 1000
 """Rows on which the calibration is learned, each left out in closed form."""

@@ -14,6 +14,7 @@ from ..models import precomputed
 from ..models.functions import KernelSum
 from . import convergence_warning
 from .batch_step_settings import StepSettings, kernel_of_preconditioner, subsample_first
+from .checks import warn_user
 from .choices import Request, Sample, add_left_out_columns
 from .judged_calibration import learn_calibration
 from .kernel_sums import (
@@ -36,7 +37,6 @@ from .preconditioning import Plan, agreed_plan
 from .rows import TrainingSet, split_rows
 from .snapshot import LeastSquaresSnapshot
 from .square_targets import learn_square_targets
-from .user_warnings import warn_user
 from .warm_start import Ended, begin
 
 

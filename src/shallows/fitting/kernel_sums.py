@@ -18,6 +18,7 @@ from ..models.functions import KernelSum
 from ..models.kernel_checks import check_scale, chosen_kernel
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import is_automatic, number_of_rows
+from .checks import is_whole
 from .choices import (
     Choices,
     Request,
@@ -30,9 +31,8 @@ from .choices import (
 )
 from .early_stopping import HeldOut
 from .evaluation_cache import EvaluationCache
-from .every_class import class_labels, with_every_class
+from .labels import class_labels, with_every_class
 from .machine import GROWTH, SMALL, Options
-from .parameter_checks import is_whole
 from .rows import TrainingSet
 from .snapshot import prediction_budget
 from .square_targets import SquareTargets

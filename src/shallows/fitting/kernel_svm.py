@@ -12,13 +12,13 @@ from ..models import precomputed
 from ..models.kernel_machines import KernelMachines
 from ..solvers.support_vectors.dual_settings import TwoClassSettings
 from . import leave_one_out_choice
+from .checks import warn_user
 from .kernel_points import place_points
-from .label_checks import single_column
+from .labels import single_column
 from .machine import LEAST_MEMORY, Options
 from .phases import Phases
 from .rows import TrainingSet
 from .two_classes import Machines
-from .user_warnings import warn_user
 
 
 @dataclass(frozen=True)

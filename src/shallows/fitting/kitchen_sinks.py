@@ -12,9 +12,9 @@ from ..models.functions import TransformedFunction
 from ..solvers.least_squares.bounded import minimise_in_box
 from .calibration import Calibration
 from .choices import number_held_out
-from .every_class import class_labels, with_every_class
 from .feature_rows import FittedOnFeatures, blocks_of_rows, check_room_of_system
 from .judged_calibration import Model, calibrate_judged
+from .labels import class_labels, with_every_class
 from .machine import Options
 from .phases import Phases
 from .rows import TrainingSet

@@ -18,7 +18,7 @@ from . import leave_one_out_choice
 from .batches_in_order import InOrderThenShuffled
 from .kernel_points import place_points
 from .kernel_svm import FittedMachines, warn_of_work_left
-from .label_checks import single_column
+from .labels import single_column
 from .machine import Options
 from .rows import TrainingSet
 from .snapshot import prediction_budget

@@ -17,9 +17,8 @@ from ..models.kernel_checks import chosen_kernel
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
-from .parameter_checks import MOST, is_positive, is_whole
+from .checks import MOST, is_positive, is_whole, warn_user
 from .rows import TrainingSet
-from .user_warnings import warn_user
 
 
 def check_bandwidth(value: Any) -> None:

@@ -19,13 +19,13 @@ from ..solvers.linear_svm.one_versus_rest import OneVersusRest
 from ..solvers.linear_svm.problem import LOSSES, LinearSVMProblem
 from ..solvers.linear_svm.rows import as_rows
 from . import column_scales
-from .label_checks import single_column
+from .checks import warn_user
+from .labels import single_column
 from .machine import Options
 from .phases import Phases
 from .rows import TrainingSet
 from .snapshot import FunctionSnapshot
 from .two_classes import Machines
-from .user_warnings import warn_user
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import arrays
 from ..gpu import gpu_checks
-from .user_warnings import warn_user
+from .checks import warn_user
 
 SMALL = 1000
 """Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from .. import training
-from .user_warnings import warn_user
+from .checks import warn_user
 
 
 class Phases:

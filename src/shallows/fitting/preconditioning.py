@@ -13,8 +13,8 @@ from ..kernels import Kernel
 from ..solvers.least_squares import step_rules
 from ..solvers.least_squares.cycles import Cycle
 from ..spectrum import Preconditioner
+from .checks import check_whole, is_number
 from .machine import SMALL
-from .parameter_checks import check_whole, is_number
 
 SMALL_FLOOR = 5e-3
 """In a small problem, of which every batch holds all rows, eigendirections below this share of the largest eigenvalue

@@ -19,13 +19,13 @@ from ..models.functions import FeatureFunction, KernelSum
 from ..solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
 from . import column_scales, leave_one_out_choice
 from .batches_in_order import InOrderThenDrawn, InOrderThenShuffled
+from .checks import warn_user
 from .kernel_points import place_points
 from .machine import Options
 from .phases import Phases
 from .rows import TrainingSet, split_rows
 from .snapshot import RiskSnapshot
 from .targets import ClassTargets, ValueTargets
-from .user_warnings import warn_user
 from .warm_start import Ended, begin
 
 

@@ -14,8 +14,8 @@ from ..models.budgeted import GaussianSum, Hyperplanes
 from ..models.kernel_checks import check_scores
 from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from . import column_scales
+from .checks import warn_user
 from .machine import Options
-from .user_warnings import warn_user
 
 BATCH = 4096
 """Rows between two looks at the clock and of a block of predictions; it changes no result."""

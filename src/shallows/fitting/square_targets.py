@@ -12,8 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from ..errors import ShallowsError
-from . import class_weights
-from .label_checks import check_two_classes
+from .labels import check_class_weight, check_two_classes
 from .units import unit_of_targets
 
 LEAST_SHARE = 1e-6
@@ -87,7 +86,7 @@ class SquareClassTargets:
             raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
         binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
         check_two_classes(binarizer.classes_)
-        class_weights.check(class_weight, binarizer.classes_)
+        check_class_weight(class_weight, binarizer.classes_)
         if not fit_intercept:
             return cls(binarizer, several)
         codes = np.asarray(binarizer.transform(y), dtype=np.float64)

@@ -22,9 +22,8 @@ from .. import arrays, training
 from ..arrays import Device
 from ..errors import ShallowsError
 from ..training import states
+from .checks import is_positive, is_whole, warn_user
 from .machine import Options
-from .parameter_checks import is_positive, is_whole
-from .user_warnings import warn_user
 from .waiting_rows import Batch, joined, n_rows, next_beginning, owned
 
 FIRST_ROWS = 2560

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..losses import Loss
 from ..losses.margins import Hinge
-from . import class_weights
-from .label_checks import are_several, check_takes_several, check_two_classes, signs, single_column
+from .labels import are_several, check_class_weight, check_takes_several, check_two_classes, signs, single_column
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class ClassTargets:
         else:
             classes = np.unique(single_column(y))
             check_two_classes(classes)
-            class_weights.check(class_weight, classes)
+            check_class_weight(class_weight, classes)
         targets = cls(loss, classes, several, np.zeros(0))
         codes = targets.encode(y)
         intercept = loss.constant(codes, weights) if fit_intercept else np.zeros(codes.shape[1])

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from ..losses.margins import Hinge
-from . import class_weights
-from .label_checks import check_two_classes, single_column
+from .labels import check_class_weight, check_two_classes, single_column
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Machines:
         """
         classes = np.unique(single_column(y))
         check_two_classes(classes)
-        class_weights.check(class_weight, classes)
+        check_class_weight(class_weight, classes)
         return cls(classes, multiclass)
 
     @property

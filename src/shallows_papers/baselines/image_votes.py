@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shallows.errors import ShallowsError
 from shallows.estimators.array_inputs import on_host
-from shallows.fitting.parameter_checks import check_choice, check_kinds, is_whole
+from shallows.fitting.checks import check_choice, check_kinds, is_whole
 from shallows.utils.plain_numbers import PlainParameters
 
 from ..nets.architectures import shape_of_examples

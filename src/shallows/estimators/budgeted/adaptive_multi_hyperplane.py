@@ -9,9 +9,9 @@ import numpy as np
 
 from ... import training
 from ...errors import UnknownNameError
-from ...fitting.label_checks import single_column
+from ...fitting.checks import check_positive, check_whole
+from ...fitting.labels import single_column
 from ...fitting.multi_hyperplane import FittedHyperplanes, fit_multi_hyperplane
-from ...fitting.parameter_checks import check_not_negative, check_positive, check_whole
 from ...fitting.row_by_row import outputs
 from ...fitting.two_classes import Machines
 from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
@@ -199,7 +199,7 @@ class AMMClassifier(LabelPredictions, LabelledBatches):
         check_positive(self, "regularisation", "max_seconds")
         check_whole(self, "max_epochs")
         check_whole(self, "n_hyperplanes", "prune_every")
-        check_not_negative(self, "pruning", "constant")
+        check_positive(self, "pruning", "constant", or_zero=True)
         UnknownNameError.check("method", self.method, METHODS)
 
     def _raw_predict(self, X: Any) -> np.ndarray:

@@ -11,8 +11,8 @@ from ... import training
 from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
 from ...fitting.budgeted_svm import FittedBudgetedSVM, fit_budgeted_svm
-from ...fitting.label_checks import single_column
-from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.checks import check_positive, check_whole
+from ...fitting.labels import single_column
 from ...fitting.row_by_row import outputs
 from ...fitting.two_classes import Machines
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD

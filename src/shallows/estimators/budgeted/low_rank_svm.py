@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from ... import arrays, kernels, training
 from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
-from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.checks import check_positive, check_whole
 from ...models import precomputed
 from ...models.centring import Centring
 from ...spectrum.leave_one_out import RidgeChoice

@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from ... import arrays, kernels, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
+from ...fitting.checks import check_choice, check_whole, is_whole
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
-from ...fitting.parameter_checks import check_choice, check_whole, is_whole
 from ..array_inputs import follows_input
 from ..base import Estimator
 from ..constructors import stores_parameters

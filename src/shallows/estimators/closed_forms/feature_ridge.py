@@ -11,8 +11,8 @@ from sklearn.base import clone
 from ... import kernels, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
+from ...fitting.checks import check_positive, check_whole
 from ...fitting.feature_ridge import fit_feature_ridge
-from ...fitting.parameter_checks import check_not_negative, check_whole
 from ...kernels import Kernel
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
@@ -134,7 +134,7 @@ class FeatureRidge(Estimator):
         leave_one_out_choice.check_or_auto(self, "regularisation")
         leave_one_out_choice.check_components(self)
         if self.tol is not None:
-            check_not_negative(self, "tol")
+            check_positive(self, "tol", or_zero=True)
         check_whole(self, "max_iterations", optional=True)
         self._settings()
         if isinstance(self.features, str):

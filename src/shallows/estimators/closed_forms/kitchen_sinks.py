@@ -8,9 +8,9 @@ import numpy as np
 
 from ... import training
 from ...errors import ShallowsError
+from ...fitting.checks import check_positive, check_whole
 from ...fitting.choices import check_calibration
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
-from ...fitting.parameter_checks import check_not_negative, check_positive, check_whole
 from ..base import Estimator
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
@@ -50,7 +50,7 @@ class RandomKitchenSinks(Estimator):
         if isinstance(self.n_units, (tuple, list)):
             raise ShallowsError("n_units must be a whole number: random kitchen sinks have one layer.")
         check_positive(self, "C")
-        check_not_negative(self, "tol")
+        check_positive(self, "tol", or_zero=True)
         check_whole(self, "max_iterations")
 
     @training.keeps_model_on_failure

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import arrays, kernels, training
 from ...errors import TooFewDirectionsError
 from ...fitting import stream_training
-from ...fitting.parameter_checks import check_median_bandwidth, check_not_negative, check_positive, check_whole, width
+from ...fitting.checks import check_median_bandwidth, check_positive, check_whole, width
 from ...fitting.second_view import NotCoded
 from ...fitting.stream_training import Stream
 from ...fitting.waiting_rows import Batch
@@ -226,7 +226,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
             kernels.check_own_parameters(kernel, bandwidth, parameters)
         check_whole(self, "n_components")
         check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
-        check_not_negative(self, "decrease", "ridge")
+        check_positive(self, "decrease", "ridge", or_zero=True)
 
     def _step_parameters(self) -> dict[str, Any]:
         """What settings of solvers are told of the steps."""

@@ -11,8 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from ... import training
 from ...errors import UnknownNameError
+from ...fitting.checks import check_choice
 from ...fitting.feature_components import PrincipalFeatures, fit_feature_components
-from ...fitting.parameter_checks import check_choice
 from ...fitting.phases import Phases
 from ...fitting.waiting_rows import Batch
 from ...solvers import settings

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ... import training
+from ...fitting.checks import check_choice
 from ...fitting.kernel_components import KernelComponents, fit_kernel_components
-from ...fitting.parameter_checks import check_choice
 from ...fitting.waiting_rows import Batch
 from ...solvers.components.component_state import ComponentState
 from ...solvers.components.oja import DoublyStochasticOja

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...fitting.parameter_checks import check_choice
+from ...fitting.checks import check_choice
 from ...fitting.two_views import ComponentPairs
 from ...solvers.components.kernel_svd import DoublyStochasticSVD
 from ...solvers.components.two_view_state import TwoViewState

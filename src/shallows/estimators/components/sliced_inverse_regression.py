@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from ...fitting import second_view
-from ...fitting.label_checks import refuse_missing_labels
-from ...fitting.parameter_checks import check_median_bandwidth, width
+from ...fitting.checks import check_median_bandwidth, width
+from ...fitting.labels import refuse_missing_labels
 from ...fitting.two_views import ComponentPairs
 from ...solvers.components.two_view_state import TwoViewState
 from ..array_inputs import on_host

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays, training
 from ...fitting import second_view
-from ...fitting.parameter_checks import width
+from ...fitting.checks import width
 from ...fitting.two_views import ComponentPairs, fit_two_views
 from ...fitting.waiting_rows import Batch
 from ...models.kernel_checks import check_scores

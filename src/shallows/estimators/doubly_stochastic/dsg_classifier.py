@@ -11,9 +11,8 @@ from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, losses, training
 from ...errors import ShallowsError
-from ...fitting import class_weights
 from ...fitting.expansion_targets import StreamedClasses
-from ...fitting.label_checks import refuse_missing_labels
+from ...fitting.labels import refuse_balanced, refuse_missing_labels
 from ...fitting.stream_training import Stream
 from ..array_inputs import follows_input
 from ..constructors import with_parameters
@@ -200,7 +199,7 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
         iterable, the model is then that of the batches before.
         """
         refuse_missing_labels(classes, "classes")
-        class_weights.refuse_balanced(self.class_weight)
+        refuse_balanced(self.class_weight)
         if classes is None and not hasattr(self, "_stream"):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "

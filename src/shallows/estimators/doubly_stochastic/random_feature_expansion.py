@@ -11,20 +11,19 @@ from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
 from ...fitting import leave_one_out_choice, stream_training
-from ...fitting.expansion import TrainedExpansion, fit_expansion
-from ...fitting.expansion_plan import ALL_BLOCKS, BlockSharing
-from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
-from ...fitting.parameter_checks import (
+from ...fitting.checks import (
     check_choice,
-    check_not_negative,
     check_positive,
     check_whole,
     is_number,
     is_whole,
+    warn_user,
 )
+from ...fitting.expansion import TrainedExpansion, fit_expansion
+from ...fitting.expansion_plan import ALL_BLOCKS, BlockSharing
+from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
 from ...fitting.rows import TrainingSet
 from ...fitting.stream_training import Stream
-from ...fitting.user_warnings import warn_user
 from ...fitting.waiting_rows import Batch
 from ...models import precomputed
 from ...models.kernel_checks import check_scores
@@ -97,7 +96,7 @@ class RandomFeatureExpansion(Estimator):
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_draws_features(self.kernel)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
-        check_not_negative(self, "regularisation", "damping", "decrease")
+        check_positive(self, "regularisation", "damping", "decrease", or_zero=True)
         for name, least in (("fresh", 1), ("reused", 0)):
             if not is_whole(getattr(self, name), least):
                 raise ShallowsError(

@@ -12,7 +12,7 @@ from ... import arrays, kernels, streams, training
 from ...errors import UnknownNameError
 from ...features import Blocks, FeatureMap
 from ...features.fourier import COLUMNS_OF_FREQUENCY, MOST_FREQUENCIES
-from ...fitting.parameter_checks import check_median_bandwidth, check_whole
+from ...fitting.checks import check_median_bandwidth, check_whole
 from ...kernels import Kernel
 from ...models import precomputed
 from ...models.centring import Centring

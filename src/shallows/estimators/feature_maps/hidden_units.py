@@ -7,7 +7,7 @@ from typing import Any
 from ... import arrays, features, streams
 from ...errors import ShallowsError, UnknownNameError
 from ...features.hidden_units import ACTIVATIONS, stacked
-from ...fitting.parameter_checks import MOST, is_whole
+from ...fitting.checks import MOST, is_whole
 from ...kernels import Kernel
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer

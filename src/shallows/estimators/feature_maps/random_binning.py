@@ -7,7 +7,7 @@ from typing import Any
 import scipy.sparse
 
 from ... import arrays, features
-from ...fitting.parameter_checks import check_whole
+from ...fitting.checks import check_whole
 from ...kernels import Kernel
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import arrays, features
-from ...fitting.parameter_checks import check_whole
+from ...fitting.checks import check_whole
 from ...kernels import Kernel
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer

@@ -17,8 +17,8 @@ from ... import arrays, features, training
 from ...errors import ShallowsError
 from ...features.fourier import FourierFeatures
 from ...features.given_units import GivenUnits
-from ...fitting.label_checks import refuse_missing_labels
-from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.checks import check_positive, check_whole
+from ...fitting.labels import refuse_missing_labels
 from ...kernels import Kernel
 from ..array_inputs import on_host
 from ..base import native

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from ... import training
 from ...errors import ShallowsError
+from ...fitting.checks import check_choice, is_whole
 from ...fitting.eigenpro import EigenProSettings
 from ...fitting.kernel_steps import fit_kernel_steps
-from ...fitting.parameter_checks import check_choice, is_whole
 from ...fitting.preconditioning import check_preconditioning
 from ...kernels import Kernel
 from ...models import precomputed

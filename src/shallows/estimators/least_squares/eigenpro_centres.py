@@ -14,11 +14,10 @@ from ...fitting import choices, early_stopping, leave_one_out_choice
 from ...fitting.center_choices import CONJUGATE_GRADIENTS, EIGENPRO
 from ...fitting.center_points import are_training_points
 from ...fitting.center_training import StepSettings
+from ...fitting.checks import MOST, check_choice, check_positive, check_whole, is_whole, warn_user
 from ...fitting.kernel_centers import FittedCenters, fit_kernel_centers
-from ...fitting.parameter_checks import MOST, check_choice, check_positive, check_whole, is_whole
 from ...fitting.preconditioning import check_preconditioning
 from ...fitting.snapshot import prediction_budget
-from ...fitting.user_warnings import warn_user
 from ...kernels import Kernel
 from ...models import precomputed
 from ...models.kernel_checks import check_scores

@@ -12,8 +12,8 @@ from ... import features as feature_maps
 from ...errors import UnknownNameError
 from ...fitting import choices as automatic_choice
 from ...fitting import early_stopping, leave_one_out_choice
+from ...fitting.checks import check_positive, check_whole
 from ...fitting.feature_eigenpro import FeatureEigenProSettings, FittedFeatureFunction, fit_feature_eigenpro
-from ...fitting.parameter_checks import check_positive, check_whole
 from ...fitting.preconditioning import check_preconditioning
 from ...fitting.snapshot import prediction_budget
 from ...fitting.square_targets import SquareClassTargets

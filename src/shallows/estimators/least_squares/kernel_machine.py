@@ -9,11 +9,10 @@ import numpy as np
 from ... import arrays, kernels
 from ...fitting import choices as automatic_choice
 from ...fitting import early_stopping, leave_one_out_choice
+from ...fitting.checks import check_positive, check_whole, is_whole, warn_user
 from ...fitting.kernel_sums import FittedKernelSum
-from ...fitting.parameter_checks import check_positive, check_whole, is_whole
 from ...fitting.snapshot import prediction_budget
 from ...fitting.square_targets import SquareClassTargets
-from ...fitting.user_warnings import warn_user
 from ...models import precomputed
 from ...models.kernel_checks import check_scores
 from ..base import Estimator, reports_progress

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from ... import training
+from ...fitting.checks import check_whole
 from ...fitting.kernel_ridge import fit_kernel_ridge
-from ...fitting.parameter_checks import check_whole
 from ...kernels import Kernel
 from ...solvers.least_squares import RIDGE_SOLVERS
 from ...solvers.solver_parameters import complete

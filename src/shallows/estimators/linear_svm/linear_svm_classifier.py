@@ -10,8 +10,8 @@ from sklearn.utils.metaestimators import available_if
 
 from ... import training
 from ...errors import ShallowsError, UnknownNameError
+from ...fitting.checks import check_choice, check_positive, check_whole
 from ...fitting.linear_svm import fit_linear_svm, go_on
-from ...fitting.parameter_checks import check_choice, check_not_negative, check_positive, check_whole
 from ...fitting.two_classes import Machines
 from ...models.linear_functions import LinearFunctions
 from ...solvers.linear_svm import SOLVERS
@@ -245,7 +245,7 @@ class LinearSVMClassifier(LabelPredictions, LabelledBatches):
         check_positive(self, "regularisation", "max_seconds")
         check_whole(self, "batch_size")
         check_whole(self, "max_epochs", optional=True)
-        check_not_negative(self, "tol")
+        check_positive(self, "tol", or_zero=True)
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         return LinearFunctions(self.coef_, self.intercept_).scores(X)

@@ -13,7 +13,7 @@ from ... import arrays, kernels, losses, training
 from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...fitting import early_stopping, leave_one_out_choice
-from ...fitting.parameter_checks import check_positive, check_whole
+from ...fitting.checks import check_positive, check_whole
 from ...fitting.regularised_risk import FittedRisk, fit_regularised_risk
 from ...fitting.snapshot import prediction_budget
 from ...models import precomputed

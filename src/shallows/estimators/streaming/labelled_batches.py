@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from sklearn.utils.validation import _num_samples
 
-from ...fitting import class_weights
+from ...fitting.labels import refuse_balanced
 from ...fitting.rows import TrainingSet
 from .. import model_classes
 from ..base import Estimator, keeps_model_on_failure
@@ -60,7 +60,7 @@ class LabelledBatches(Estimator):
             A parameter out of its range, or ``class_weight="balanced"``, for which all labels are needed.
         """
         self._check_parameters()
-        class_weights.refuse_balanced(self.class_weight)
+        refuse_balanced(self.class_weight)
         first = not self.__sklearn_is_fitted__()
         data = self._validated_training_set(X, y, sample_weight, first=first, whole=False)
         data = data._replace(y=model_classes.learn_of_stream(self, data.y, classes, first=first))

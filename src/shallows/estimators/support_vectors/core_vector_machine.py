@@ -9,8 +9,8 @@ from sklearn.base import RegressorMixin
 
 from ... import training
 from ...fitting import leave_one_out_choice
+from ...fitting.checks import check_positive, check_whole
 from ...fitting.core_vector_regression import fit_core_vector_regression
-from ...fitting.parameter_checks import check_positive, check_whole
 from ...solvers.support_vectors.core_vectors import CoreVectorMachine
 from ..array_inputs import follows_input
 from ..base import Estimator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import ShallowsError
-from ...fitting.parameter_checks import check_choice
+from ...fitting.checks import check_choice
 from ...solvers import settings
 from ...solvers.support_vectors import SOLVERS
 from ...solvers.support_vectors.dual_settings import DualSettings

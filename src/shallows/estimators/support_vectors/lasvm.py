@@ -8,8 +8,8 @@ from typing import Any, Self
 from sklearn.utils.validation import _num_samples
 
 from ... import training
+from ...fitting.checks import check_whole
 from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, show
-from ...fitting.parameter_checks import check_whole
 from ...fitting.rows import TrainingSet
 from ...fitting.two_classes import Machines
 from ...models import precomputed

@@ -1,4 +1,4 @@
-"""Checks of single parameters of estimators, which name the parameter and its value in the error."""
+"""Checks of single parameters, which name the parameter and its value, and warnings at the user's line."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import inspect
 import math
 import numbers
 import re
+import sys
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .. import arrays
 from ..errors import ShallowsError, UnknownNameError
@@ -20,8 +23,16 @@ MOST = 2**31 - 1
 DTYPES = ("auto", "float32", "float64")
 
 
+def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> None:
+    """Warn at the line of the user's code that called this package."""
+    package, frame, level = __name__.partition(".")[0], sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number; True and False, which Python counts among them, are none."""
+    """Whether a value is a real number and not True or False."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
@@ -31,19 +42,13 @@ def is_positive(value: Any) -> bool:
 
 
 def is_whole(value: Any, least: int = 1, most: int | None = MOST) -> bool:
-    """Whether a value is a whole number from ``least`` to ``most``, if there is a most."""
+    """Whether a value is a whole number from ``least`` to ``most`` (None: no limit)."""
     whole = isinstance(value, numbers.Integral) and is_number(value)
     return whole and value >= least and (most is None or value <= most)
 
 
 def check_kinds(estimator: Any) -> None:
-    """Refuse a value of another kind than its parameter takes, as far as the parameter's name or default tells.
-
-    Raises
-    ------
-    ShallowsError
-        It names the parameter.
-    """
+    """Refuse a value of the wrong kind; the name or the default of a parameter shows which kind it needs."""
     for name, parameter in inspect.signature(type(estimator)).parameters.items():
         value, default = getattr(estimator, name), parameter.default
         if name == "random_state":
@@ -64,7 +69,7 @@ def check_kinds(estimator: Any) -> None:
         elif name == "memory":
             right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"
         else:
-            # No list or array is a name, and a dictionary is none but with parameters of a rule.
+            # A name is never a list or an array. It is a dictionary only for a rule with parameters.
             is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centres")
             several = isinstance(value, list | set | np.ndarray) or (isinstance(value, dict) and name != "step_rule")
             right, kind = not (is_name and several), f"a name, such as {default!r}"
@@ -80,34 +85,22 @@ def _is_size(value: Any) -> bool:
     return True
 
 
-def check_positive(estimator: Any, *names: str) -> None:
-    """Raise an error for the first named parameter that is not positive; skip absent ones.
+def check_positive(estimator: Any, *names: str, or_zero: bool = False) -> None:
+    """Refuse parameters that are not positive (or zero) and finite. None passes if it is the default.
 
-    None passes where it is the default.
+    Skips names that the estimator does not have, as the other checks of several names.
     """
     parameters = inspect.signature(type(estimator)).parameters
     for name in (name for name in names if name in parameters):
         value, optional = getattr(estimator, name), parameters[name].default is None
-        if not (optional and value is None) and not is_positive(value):
-            either = " or None" if optional else ""
-            raise ShallowsError(f"{name} must be a positive number{either}, got {value!r}.")
-
-
-def check_not_negative(estimator: Any, *names: str) -> None:
-    """Raise an error for the first named parameter that is no finite number of at least 0; skip absent ones.
-
-    None passes where it is the default.
-    """
-    parameters = inspect.signature(type(estimator)).parameters
-    for name in (name for name in names if name in parameters):
-        value, optional = getattr(estimator, name), parameters[name].default is None
-        if not (optional and value is None) and not (is_number(value) and 0 <= value < math.inf):
-            either = " or None" if optional else ""
-            raise ShallowsError(f"{name} must be a number of at least 0{either}, got {value!r}.")
+        right = is_positive(value) or (or_zero and is_number(value) and value == 0) or (optional and value is None)
+        if not right:
+            kind, either = "number of at least 0" if or_zero else "positive number", " or None" if optional else ""
+            raise ShallowsError(f"{name} must be a {kind}{either}, got {value!r}.")
 
 
 def check_median_bandwidth(estimator: Any, *names: str) -> None:
-    """Raise an error for the first named bandwidth that is not positive, "median" or None; skip absent ones."""
+    """Refuse bandwidths that are not positive, "median" or None."""
     for name in names:
         value = getattr(estimator, name, None)
         if not (value is None or (isinstance(value, str) and value == "median") or is_positive(value)):
@@ -117,21 +110,18 @@ def check_median_bandwidth(estimator: Any, *names: str) -> None:
 
 
 def width(bandwidth: Any) -> float | None:
-    """A bandwidth, None where the median distance is asked for in words."""
+    """A bandwidth as a number, or None for the median distance."""
     return None if isinstance(bandwidth, str) else bandwidth
 
 
 def check_choice(estimator: Any, **known: Collection[Any]) -> None:
-    """Raise an error for the first named parameter that is none of its known values, with the nearest of them."""
+    """Refuse parameters that are not among their known values, and suggest the nearest value."""
     for name, values in known.items():
         UnknownNameError.check(f"value of {name}", getattr(estimator, name), values)
 
 
 def check_whole(estimator: Any, *names: str, least: int = 1, optional: bool = False) -> None:
-    """Raise an error for the first named parameter that is no whole number in its range; skip absent ones.
-
-    The range goes from ``least`` to `MOST`.
-    """
+    """Refuse parameters that are not whole numbers from ``least`` to `MOST`; with ``optional``, None passes."""
     for name in names:
         value = getattr(estimator, name, least)
         if not (optional and value is None) and not is_whole(value, least):
