@@ -155,7 +155,7 @@ def test_a_solver_that_meets_its_limit_says_so(kind):
 
 @pytest.mark.parametrize("Estimator", [KernelSVMClassifier, DECOMPOSITION, LASVMClassifier])
 def test_steps_have_a_limit_by_default(Estimator, monkeypatch):
-    monkeypatch.setattr("shallows.solvers.support_vectors.dual_settings.MOST_STEPS", 10)
+    monkeypatch.setattr("shallows.solvers.support_vectors.dual_problem.MOST_STEPS", 10)
     with pytest.warns(ConvergenceWarning, match="the conditions of optimality are still violated"):
         Estimator(**CUBE, tol=1e-9, random_state=0).fit(100 * X[:60], Y[:60])
 

@@ -10,7 +10,7 @@ import numpy as np
 from .. import arrays, training
 from ..models import precomputed
 from ..models.kernel_machines import KernelMachines
-from ..solvers.support_vectors.dual_settings import TwoClassSettings
+from ..solvers.support_vectors.dual_problem import TwoClassSettings
 from . import leave_one_out_choice
 from .checks import warn_user
 from .kernel_points import place_points

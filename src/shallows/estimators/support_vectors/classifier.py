@@ -11,7 +11,7 @@ from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_choice, check_positive, check_whole
 from ...fitting.kernel_svm import FittedMachines, fit_kernel_svm
 from ...fitting.snapshot import prediction_budget
-from ...solvers.support_vectors.dual_settings import TwoClassSettings
+from ...solvers.support_vectors.dual_problem import TwoClassSettings
 from ..base import Estimator
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions

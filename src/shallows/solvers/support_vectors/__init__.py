@@ -1,10 +1,8 @@
-"""Support vector machines in the dual variables of a kernel: solvers that choose the rows that they use.
+"""Support vector machines in the dual variables of a kernel, by solvers that choose the rows they use.
 
-`SOLVERS` has those of `KernelSVMClassifier` by name: their settings, see `dual_settings`. `dual_problem` has the
-problem that all of them share and `pair_steps` its compiled steps on two variables. Each algorithm has a module: `smo`,
-`decomposition` (working sets of several variables), and with problems of their own `lasvm` (examples one after the
-other) and `core_vectors` (the smallest enclosing ball). `interior_point` and `primal_newton` hold the whole kernel
-matrix; their problem is in `dense_problem`.
+`dual_problem` has the shared problem and settings; `smo` also has the compiled steps on two variables. `interior_point`
+and `primal_newton` keep the whole kernel matrix, see `dense_problem`. `lasvm` and `core_vectors` have their own
+problems.
 """
 
 from ...utils.lazy_tables import LazyTable
@@ -19,4 +17,4 @@ SOLVERS = LazyTable(
         "newton": ".primal_newton:KernelNewton",
     },
 )
-"""Every solver of the support vector machine by its name."""
+"""Every solver of `KernelSVMClassifier` by its name."""

@@ -12,45 +12,41 @@ import numpy as np
 from ... import arrays, kernels, streams
 from ...arrays import Array
 from ...kernels import Kernel
-from .dual_settings import Solution, TwoClassSettings
-from .pair_steps import OPTIMAL, take_steps
+from .dual_problem import Solution, TwoClassSettings
+from .smo import OPTIMAL, take_steps
 
-FULL_LOOKS_AFTER = 5  # so many samples in a row without a point outside the ball, and all points are looked at
-MOST_CALLS = 10_000  # times a thousand steps within a core, after which it is not enclosed anew any more
+FULL_LOOKS_AFTER = 5  # all points are searched after this many samples in a row without a point outside the ball
+MOST_CALLS = 10_000  # limit of the steps within a core, in thousands; then no point is added any more
 SHARE_OF_EXCESS = 0.1
-"""How exactly the core is enclosed while points outside are found easily, as a share of how far outside they are."""
+"""Tolerance of a core's ball, as a share of how far the last point was outside, while such points are easy to find."""
 
 LARGE_SHARE = 0.25
-"""Share of the margin of classes, or of the targets' deviation, that ε may leave open without a warning."""
+"""Share of the margin of classes, or of the targets' deviation, that ε may leave uncertain without a warning."""
 
 
 @dataclass(frozen=True)
 class CoreProblem:
-    """Maximise tᵀλ − ½ λᵀK̃λ for λ ≥ 0 and Σλᵢ = 1, with K̃ᵢⱼ = sᵢsⱼ(k(xᵢ, xⱼ) + 1) + rᵢ[i = j].
+    """Maximize tᵀλ − ½ λᵀK̃λ for λ ≥ 0 and Σλᵢ = 1, with K̃ᵢⱼ = sᵢsⱼ(k(xᵢ, xⱼ) + 1) + rᵢ[i = j].
 
-    It is the dual of the smallest ball with the centre Σ λᵢ φ̃ᵢ that encloses all φ̃ᵢ, where ⟨φ̃ᵢ, φ̃ⱼ⟩ = K̃ᵢⱼ and the
-    square of each distance counts 2tᵢ + η − K̃ᵢᵢ more. With t = 0 and rᵢ = 1/C it is that of the squared hinge with a
-    penalised intercept.
-
-    ``linear, ridge`` (N,): t and r.
+    It is the dual of the smallest ball around all φ̃ᵢ, where ⟨φ̃ᵢ, φ̃ⱼ⟩ = K̃ᵢⱼ and 2tᵢ + η − K̃ᵢᵢ is added to each
+    squared distance. With t = 0 and rᵢ = 1/C it is the dual of the squared hinge with a penalized intercept.
     """
 
     kernel: Kernel
-    points: Array  # (n, d + 2): Augmented points
-    row_of: np.ndarray  # (N,): The point of each i; regression has each point twice
+    points: Array  # (n, d + 2): augmented points
+    row_of: np.ndarray  # (N,): the point of each i; regression has each point twice
     signs: np.ndarray  # (N,), ±1: s
-    linear: np.ndarray
-    ridge: np.ndarray
-    seed: int  # Of the samples
-    most: int  # Core points that memory allows
-    # Bytes for kernel values of core points with all points, beside the matrix of the core; with 0 none are kept
-    budget: int = 0
+    linear: np.ndarray  # (N,): t
+    ridge: np.ndarray  # (N,): r
+    seed: int  # of the samples
+    most: int  # limit of core points
+    budget: int = 0  # bytes for kernel values of core points with all points; 0 keeps none
 
     def keeps_rows(self, m: int, sample_size: int | None) -> bool:
-        """Whether the kernel values of m core points with all points are kept, where there is room for them.
+        """Whether to keep the kernel values of m core points with all points.
 
-        A step without them makes the values of a sample, and of the new core point, with all core points. From where
-        these are more than the values of one core point with all points, kept ones are cheaper.
+        Without them a step computes the values of a sample and of the new core point with all core points. Keeping is
+        cheaper once these are more than the values of one core point with all points.
         """
         n = self.points.shape[0]
         size = _capacity(m, self.most) * arrays.itemsize(self.points)
@@ -58,37 +54,32 @@ class CoreProblem:
 
     @cached_property
     def largest_norm(self) -> float:
-        """The largest K̃ᵢᵢ − 2tᵢ, which as η leaves no square of a distance negative."""
+        """η = max K̃ᵢᵢ − 2tᵢ, for which no squared distance is negative."""
         own = arrays.to_numpy(self.kernel.diagonal(self.points[:, :-2])).astype(np.float64)
         return float((own[self.row_of] + 1.0 + self.ridge - 2.0 * self.linear).max())
 
 
 @dataclass
 class CoreState:
-    """The core points and the ball of them.
+    """The core points and their ball."""
 
-    ``radius_squared, excess``: R², and by how much the square of the largest distance that was seen last exceeds it, as
-    a share. ``n_steps, n_evaluations``: steps on two variables within the core; kernel values that were computed.
-    """
-
-    core: np.ndarray  # (m,): Numbers i in the order in which they came
+    core: np.ndarray  # (m,): numbers i, in the order in which they were added
     coefficients: np.ndarray  # (m,): λ of the core; all others are zero
     gradient: np.ndarray  # (m,): t − K̃λ on the core
-    matrix: np.ndarray = field(repr=False)  # (capacity, capacity): K̃ of the core in its first m rows and columns
-    radius_squared: float = 0.0
-    excess: float = np.inf
-    n_looks: int = 0  # Samples that were drawn
-    n_misses: int = 0  # Samples since the last with a point outside
-    # Points that the last look at all of them found outside, the furthest first
+    matrix: np.ndarray  # (capacity, capacity): K̃ of the core in its first m rows and columns
+    radius_squared: float = 0.0  # R²
+    excess: float = np.inf  # largest squared distance of the last search, over R², less 1
+    n_looks: int = 0  # samples that were drawn
+    n_misses: int = 0  # samples since the last one with a point outside
+    # Points outside in the last search of all points, the furthest first
     outside: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    n_steps: int = 0
-    n_evaluations: int = 0
-    # Whether no point is outside the enlarged ball, or there is no memory for more, or too many steps were taken
-    exhausted: bool = False
-    enclosed: bool = False  # Whether no point is outside
-    # (n, capacity): Kernel values of all points with the first ``n_kept`` core points, where it pays to keep them. They
-    # are made anew in a run that goes on from a checkpoint, by the same products.
-    kept: np.ndarray | None = field(default=None, repr=False)
+    n_steps: int = 0  # steps on two variables within the core
+    n_evaluations: int = 0  # kernel values that were computed
+    exhausted: bool = False  # whether no point is outside the enlarged ball, or a limit was reached
+    enclosed: bool = False  # whether no point is outside the enlarged ball
+    # (n, capacity): kernel values of all points with the first ``n_kept`` core points. A checkpoint leaves them out;
+    # the same products compute them again.
+    kept: np.ndarray | None = None
     n_kept: int = 0
 
     @property
@@ -97,7 +88,7 @@ class CoreState:
         return -float(self.coefficients @ self.gradient)
 
     def monitored(self) -> tuple[float, float]:
-        """R² of the core, which only grows, held against nothing."""
+        """R² of the core, which only grows, without a limit."""
         return self.radius_squared, float("nan")
 
     def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -109,31 +100,21 @@ class CoreState:
         return held, {name: getattr(self, name) for name in names}
 
     def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
-        """Go back to what `remember` gave."""
-        for name, array in held.items():
-            setattr(self, name, np.array(array))
-        for name, number in numbers.items():
-            setattr(self, name, number)
+        """Restore what `remember` returned."""
+        vars(self).update({name: np.array(array) for name, array in held.items()} | numbers)
         self.kept, self.n_kept = None, 0
 
     def is_finite(self) -> bool:
-        """Whether the gradient is made of numbers."""
+        """Whether the gradient is finite."""
         return bool(np.isfinite(self.gradient).all())
 
 
 @dataclass(frozen=True)
 class CoreVectorMachineStepper:
-    """Add a point outside the ball of (1 + ε) times the radius to the core; enclose the core anew by steps on pairs.
+    """Add a point outside the ball of (1 + ε) times the radius to the core; then enclose the core by steps on pairs.
 
-    The point is the furthest of a sample. With 59 points it is, with 95 % probability, among the furthest 5 % of all.
-    After five samples in a row with no point outside, all points are looked at, so that at the end none is outside.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε.
-    sample_size : int, optional
-        None looks at all points for each addition.
+    The point is the furthest of a sample of ``sample_size`` points; None searches all points. A sample of 59 contains,
+    with 95 % probability, one of the furthest 5 %. After five samples without a point outside, all points are searched.
 
     References
     ----------
@@ -146,7 +127,7 @@ class CoreVectorMachineStepper:
     sample_size: int | None = 59
 
     def init(self, problem: CoreProblem) -> CoreState:
-        """A ball of two points: one that is drawn, and the furthest from it of a sample."""
+        """A ball of two points: a random point, and the furthest from it in a sample."""
         first = int(streams.integers(problem.seed, "core", 0, 1)[0] % len(problem.signs))
         state = CoreState(np.array([first]), np.ones(1), np.zeros(1), np.empty((0, 0), dtype=problem.points.dtype))
         _append_to_matrix(problem, state)
@@ -175,7 +156,7 @@ class CoreVectorMachineStepper:
         return state
 
     def _outside(self, problem: CoreProblem, state: CoreState) -> int | None:
-        """A point outside the enlarged ball, or None where there is none among all."""
+        """A point outside the enlarged ball, or None if there is none."""
         while self.sample_size is not None and state.n_misses < FULL_LOOKS_AFTER:
             far = self._furthest(problem, state, self._sample(problem, state))
             if len(far):
@@ -183,29 +164,27 @@ class CoreVectorMachineStepper:
                 return int(far[0])
             state.n_misses += 1
         self._enclose(problem, state, roughly=False)
-        # What the last look at all points found is looked at again first, with the ball of now.
+        # First check the points that the last search of all points found, with the current ball.
         state.outside = self._furthest(problem, state, _not_in_core(problem, state, state.outside))
         if not len(state.outside):
-            state.outside = self._furthest(problem, state, None)[: self.sample_size or 1]
+            every = _not_in_core(problem, state, np.arange(len(problem.signs)))
+            state.outside = self._furthest(problem, state, every)[: self.sample_size or 1]
         return int(state.outside[0]) if len(state.outside) else None
 
-    def _furthest(self, problem: CoreProblem, state: CoreState, numbers: np.ndarray | None) -> np.ndarray:
-        """Those of some points, or of all, that are outside the enlarged ball, the furthest first."""
-        if numbers is None:
-            numbers = _not_in_core(problem, state, np.arange(len(problem.signs)))
+    def _furthest(self, problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> np.ndarray:
+        """The points among ``numbers`` that are outside the enlarged ball, the furthest first."""
         if not len(numbers):
             return numbers
         g = _gradients(problem, state, numbers)
-        # The part that is the same for all points is λᵀK̃λ + η.
-        a = state.coefficients
-        same = float((problem.linear[state.core] - state.gradient) @ a) + problem.largest_norm
+        # The part that all squared distances share is λᵀK̃λ + η.
+        same = float((problem.linear[state.core] - state.gradient) @ state.coefficients) + problem.largest_norm
         squares = same + 2.0 * g
         state.excess = float(squares.max() / state.radius_squared - 1.0)
         far = np.flatnonzero(squares > (1.0 + self.epsilon) ** 2 * state.radius_squared)
         return numbers[far[np.argsort(-squares[far], kind="stable")]]
 
     def _sample(self, problem: CoreProblem, state: CoreState) -> np.ndarray:
-        """Points that are drawn, but for those of the core."""
+        """Random points outside the core."""
         n = len(problem.signs)
         if self.sample_size is None or self.sample_size >= n:
             return _not_in_core(problem, state, np.arange(n))
@@ -225,7 +204,7 @@ class CoreVectorMachineStepper:
         state.gradient = np.append(state.gradient, problem.linear[i] - row @ state.coefficients)
 
     def _enclose(self, problem: CoreProblem, state: CoreState, *, roughly: bool = True) -> None:
-        """The smallest ball of the core, to half of what ε allows; roughly, to a share of what is outside anyway."""
+        """The smallest ball of the core, to ε/2; with ``roughly`` only to a share of the last excess."""
         m, matrix = len(state.core), state.matrix
         _measure(problem, state)
         diagonal = matrix.diagonal()[:m].astype(np.float64)
@@ -245,7 +224,7 @@ class CoreVectorMachineStepper:
 
 
 def _not_in_core(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> np.ndarray:
-    """Those of some points that are not of the core, in their order."""
+    """The numbers that are not in the core, in their order."""
     inside = np.zeros(len(problem.signs), dtype=bool)
     inside[state.core] = True
     return numbers[~inside[numbers]]
@@ -269,12 +248,12 @@ def _gradients(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> n
 
 
 def _capacity(m: int, most: int) -> int:
-    """Core points that there is room for where there are m: it doubles, from 64."""
+    """The number of core points to allocate for m of them: it doubles, from 64."""
     return min(64 * 2 ** max(0, math.ceil(math.log2(m / 64))), max(most, m))
 
 
 def _keep_rows(problem: CoreProblem, state: CoreState) -> None:
-    """Make the kernel values of all points with those core points that are not kept yet, by a product for each."""
+    """Compute the kernel values of all points with the core points that are not kept yet, by one product for each."""
     m, n = len(state.core), problem.points.shape[0]
     if state.kept is None or state.kept.shape[1] < m:
         kept = np.empty((n, _capacity(m, problem.most)), dtype=state.matrix.dtype)
@@ -291,7 +270,7 @@ def _keep_rows(problem: CoreProblem, state: CoreState) -> None:
 
 
 def _append_to_matrix(problem: CoreProblem, state: CoreState) -> np.ndarray:
-    """The row of K̃ of the last core point with the core, which becomes its row and column."""
+    """Compute the row of K̃ of the last core point, and store it as row and column of the matrix."""
     m, core = len(state.core), state.core
     if len(state.matrix) < m:
         larger = np.empty((_capacity(m, problem.most),) * 2, dtype=state.matrix.dtype)
@@ -325,11 +304,11 @@ class CoreVectorMachine(TwoClassSettings):
     Parameters
     ----------
     epsilon : float
-        ε. The smaller, the more core points and the nearer the exact solution.
+        ε. A smaller value adds more core points and comes closer to the exact solution.
     sample_size : int, optional
-        Of the samples in which points outside are looked for. None looks at all points.
+        Points that are searched for one outside the ball. None searches all points.
     max_core_points : int, optional
-        The most core points. None takes what the memory allows.
+        The most core points. None allows what fits into the memory.
     """
 
     epsilon: float = 1e-6
@@ -339,12 +318,12 @@ class CoreVectorMachine(TwoClassSettings):
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
     steps_of_a_call: ClassVar[int] = 50
     calls_of_an_epoch: ClassVar[int] = 1000
-    # With wider kernels the ball takes many steps, and λ would have to be far below 10⁻³.
+    # Wider kernels need many steps, and λ would have to be much smaller than 10⁻³.
     widest_bandwidth: ClassVar[float] = 1.0
     compares_at_C: ClassVar[bool] = False
 
     def most_steps(self, n: int) -> int:  # noqa: D102
-        return 2**62  # The number of core points is what ends it.
+        return 2**62  # The number of core points is the limit.
 
     def build_ball(
         self,
@@ -356,8 +335,8 @@ class CoreVectorMachine(TwoClassSettings):
         budget: int,
         seed: int,
     ) -> CoreProblem:
-        """The problem of the ball, whose row i is the point i modulo their number."""
-        # The matrix of the core, and a larger one while it grows.
+        """The problem of the ball; its row i is the point i modulo the number of points."""
+        # Room for the matrix of the core, and for a larger one while it grows.
         most = math.isqrt(budget // (2 * arrays.itemsize(points)))
         most = max(2, min(most, len(signs), self.max_core_points or len(signs)))
         row_of = np.arange(len(signs)) % points.shape[0]
@@ -372,7 +351,7 @@ class CoreVectorMachine(TwoClassSettings):
         return CoreVectorMachineStepper(float(self.epsilon), self.sample_size)
 
     def solution(self, problem: CoreProblem, state: CoreState) -> Solution:
-        """The ball's center is the function up to its margin ρ = λᵀK̃λ."""
+        """The function is the center of the ball divided by the margin ρ."""
         margin = state.margin
         coefficients = np.zeros(len(problem.signs))
         coefficients[state.core] = problem.signs[state.core] * state.coefficients / margin
@@ -385,14 +364,14 @@ class CoreVectorMachine(TwoClassSettings):
     def uncertain(self, state: CoreState, unit: float) -> tuple[str, str] | None:
         """What is uncertain about the function, and what the user can do; None if it is exact enough.
 
-        The unit is the margin of classes, and λ of values: ε of R² leaves this share of it open.
+        The unit is the margin for classes, and λ for values; ε of R² leaves this share of it uncertain.
         """
         share = 0.5 * self.epsilon * state.radius_squared / unit
         if not state.enclosed:
             left = f"With {len(state.core)} core points and {state.n_steps:,} steps, all that the limits allow, a point"
             left += f" is still outside the ball by {state.excess:.2g} of its radius squared"
-            return left, "take a larger epsilon or a smaller C, or allow more core points"
+            return left, "use a larger epsilon or a smaller C, or allow more core points"
         if not 0.0 <= share <= LARGE_SHARE:  # Rounding makes squares of lengths negative.
             left = f"With epsilon={self.epsilon:g} values of the function are uncertain by {abs(share):.2g}"
-            return left, "take a smaller epsilon"
+            return left, "use a smaller epsilon"
         return None

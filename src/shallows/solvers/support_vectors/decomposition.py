@@ -15,21 +15,29 @@ from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
 from ..settings import setting
 from ..solver_parameters import Parameter, flag, size
-from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
-from .dual_settings import DualSettings, most_pair_steps
-from .pair_steps import INDEFINITE, MISSING, OPTIMAL, SMALLEST_CURVATURE, SPENT
+from .dual_problem import (
+    DualProblem,
+    DualSettings,
+    DualState,
+    activate_all,
+    classes_with_rows,
+    indefinite,
+    most_pair_steps,
+    refuse_indefinite,
+)
+from .smo import INDEFINITE, MISSING, MOST_RECONSTRUCTIONS, OPTIMAL, SMALLEST_CURVATURE, SPENT
 
-MOST_PAIRS_PER_VARIABLE = 200  # pairs that are moved within a working set, for each of its variables, at most
+MOST_PAIRS_PER_VARIABLE = 200  # limit of the steps on pairs within a working set, for each of its variables
 
 
 @njit(cache=True)
 def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen, is_chosen):
-    """The variables of the steepest feasible direction with at most ``size`` entries, all 1 or −1, whose sum is 0.
+    """The working set of the steepest feasible direction with at most ``size`` entries of 1 or −1 whose sum is 0.
 
-    Those are the size/2 largest gradients of variables that may grow and the size/2 smallest of variables that may
-    fall, as long as the k-th of the first is above the k-th of the second. ``ordered`` and ``counted`` are room for the
-    two lists, ``chosen`` takes the numbers, and ``is_chosen`` is all False and left so. Returns how many are chosen,
-    the gap of the largest and the smallest such gradient, and the middle of both.
+    It has the size/2 largest gradients of variables that may grow and the size/2 smallest of variables that may fall,
+    as long as the k-th of the first is larger than the k-th of the second. ``ordered`` and ``counted`` are room for the
+    two lists. ``chosen`` receives the numbers. ``is_chosen`` is False before and after. Returns how many are chosen,
+    the gap between the largest and the smallest gradient, and their middle.
     """
     half = size // 2
     n_up, n_down = 0, 0
@@ -71,9 +79,9 @@ def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen,
 
 @njit(cache=True)
 def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
-    """Maximise over a working set alone, by pairs, each of the second order; change ``beta`` and ``gradient`` in place.
+    """Maximize over a working set, by steps on pairs; change ``beta`` and ``gradient`` in place.
 
-    Returns whether a pair of negative curvature was met.
+    Returns whether a pair had negative curvature.
     """
     q = len(beta)
     for _ in range(MOST_PAIRS_PER_VARIABLE * q):
@@ -108,7 +116,7 @@ def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
 
 @njit(cache=True)
 def count_settled(settled, middle, tolerance, beta, gradient, lower, upper, active):
-    """Count on for each variable that its gradient holds at a bound, by more than the tolerance; others begin anew."""
+    """Count how often in succession the gradient of each variable kept it at a bound, by more than the tolerance."""
     for a in range(len(active)):
         t = active[a]
         g = gradient[t] - middle
@@ -118,9 +126,9 @@ def count_settled(settled, middle, tolerance, beta, gradient, lower, upper, acti
 
 @njit(cache=True)
 def take_working_sets(n_iterations, size, tolerance, rounding, variables, held):
-    """Iterations while the rows of their working sets are at hand, which ``held`` has as `KernelRowSlab.compiled`.
+    """Take working sets while their rows are available; ``held`` is `KernelRowSlab.compiled`.
 
-    Returns how many were taken, why they ended, the row that is to be made (with `MISSING`), and the gap.
+    Returns how many were taken, why they ended, the row that is missing (with `MISSING`), and the gap.
     """
     beta, gradient, lower, upper, active, settled = variables
     diagonal, rows, slot_of, used, clock = held
@@ -166,37 +174,21 @@ def take_working_sets(n_iterations, size, tolerance, rounding, variables, held):
     return n_iterations, SPENT, -1, gap
 
 
-MOST_RECONSTRUCTIONS = 10
-"""After so many nothing is taken out any more: in float32 the gap may be one of rounding alone."""
-
-
 @dataclass
 class DecompositionState(DualState):
     """The state of a decomposition; ``n_steps`` counts working sets."""
 
-    # (n,): For how many working sets running each variable has been at a bound, held there by its gradient
+    # (n,): for how many successive working sets each variable was at a bound and its gradient kept it there
     settled: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)
 class DecompositionStepper:
-    """Maximise the dual objective over q variables at a time, the others held.
+    """Maximize the dual objective over q variables at a time, with all others fixed.
 
-    With g = t − Kβ: the working set B are the variables of the steepest feasible direction with q entries of 1 or −1
-    whose sum is 0, that is the q/2 largest gᵢ of the βᵢ that may grow and the q/2 smallest of the βᵢ that may fall.
-    The problem over β_B is solved to a tenth of the tolerance, and g ← g − K_{·B} Δβ_B. It ends where no gᵢ of the
-    first kind exceeds one of the second by more than the tolerance.
-
-    Parameters
-    ----------
-    tolerance : float
-        Of the gap, in units of the targets ±1.
-    size : int
-        q, an even number of at least 2; with 2 it is the choice of pairs by first order.
-    shrinking : bool
-        Leave out variables that were held at a bound for ``patience`` working sets running. At the end their gradients
-        are made anew, and the work goes on over all variables if one of them was left out wrongly.
-    patience : int
+    The working set has the q/2 largest gradients of variables that may grow and the q/2 smallest of variables that may
+    fall; with q = 2 it is the pair of first order. Its problem is solved to a tenth of the tolerance. Shrinking skips
+    variables that stayed at a bound for ``patience`` working sets. The method stops as SMO does.
 
     References
     ----------
@@ -205,28 +197,16 @@ class DecompositionStepper:
     """
 
     tolerance: float = 1e-3
-    size: int = 10
+    size: int = 10  # q, even
     shrinking: bool = True
     patience: int = 100
 
     def init(self, problem: DualProblem) -> DecompositionState:
-        """The start of the problem, all variables active.
-
-        Raises
-        ------
-        ShallowsError
-            A working set whose rows the problem cannot keep at a time.
-        """
+        """β = 0."""
         if self.size < 2 or self.size % 2:
             raise ShallowsError(f"A working set has an even number of at least 2 variables, got {self.size}.")
-        start = DualState.start(problem)
-        return DecompositionState(
-            start.coefficients,
-            start.gradient,
-            start.active,
-            until_shrinking=self.patience,
-            settled=np.zeros(problem.rows.n, np.int64),
-        )
+        settled = np.zeros(problem.rows.n, np.int64)
+        return DecompositionState.start(problem, until_shrinking=self.patience, settled=settled)
 
     def step(self, problem: DualProblem, state: DecompositionState, batch: int) -> DecompositionState:
         """Up to ``batch`` working sets."""
@@ -235,7 +215,7 @@ class DecompositionStepper:
         rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
         left = int(batch)
         while left > 0 and not state.exhausted:
-            # A working set goes through the active variables three times and once for each of its own.
+            # A working set reads the active variables three times, and once for each of its own.
             most = min(left, steps_of_a_piece((3 + size) * len(state.active)))
             most = min(most, state.until_shrinking) if self.shrinking else most
             variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active, state.settled
@@ -247,10 +227,7 @@ class DecompositionStepper:
             if status == MISSING:
                 rows.fetch(row)
             elif status == INDEFINITE:
-                raise ShallowsError(
-                    f"The kernel {rows.kernel.name!r} is not positive semi-definite: k(x, x) + k(z, z) − 2k(x, z), the "
-                    "squared distance of the images of two training points, is negative."
-                )
+                raise indefinite(problem, "k(x, x) + k(z, z) − 2k(x, z), a squared distance, is negative for two rows")
             elif status == OPTIMAL and len(state.active) == rows.n:
                 refuse_indefinite(problem, state)
                 state.gap, state.exhausted = gap, True
@@ -277,11 +254,11 @@ class Decomposition(DualSettings):
     Parameters
     ----------
     cache : int or str, optional
-        Bytes of the rows of the kernel matrix that are kept at a time; the rows of a step are always kept.
+        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
     shrinking : bool
-        Whether rows that stay at a bound are left out of the search for a while.
+        Whether to skip rows that stay at a bound for a while.
     working_set : int
-        The dual variables of a step, an even number.
+        Dual variables of a step, an even number.
     """
 
     cache: int | str | None = setting(size("500MB"))
@@ -297,9 +274,7 @@ class Decomposition(DualSettings):
     def build_problem(  # noqa: D102
         self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
     ) -> DualProblem:
-        return DualProblem.of_points(
-            kernel, points, signs, C, squared, budget, cache=self.cache, working_set=self.working_set
-        )
+        return classes_with_rows(kernel, points, signs, C, squared, budget, self.cache, self.working_set)
 
     def build(self, seed: int) -> DecompositionStepper:  # noqa: D102
         return DecompositionStepper(float(self.tol), int(self.working_set), bool(self.shrinking))

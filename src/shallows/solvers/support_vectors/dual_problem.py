@@ -1,62 +1,42 @@
-"""The dual problem of support vector machines, with one equation and bounds, and what its solvers keep."""
+"""The dual problem of support vector machines, its state, and the settings that all its solvers have."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ... import arrays
+from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram.row_slab import KernelRowSlab
 from ...kernels import Kernel
 from ..array_state import ArrayState
+from ..settings import Settings
+
+MOST_STEPS = 10_000_000
+"""Default limit of steps on two variables; with many rows it is 100 steps for each row, as in LIBSVM."""
 
 
 @dataclass(frozen=True)
 class DualProblem:
-    """Maximise tᵀβ − ½ βᵀKβ for lower ≤ β ≤ upper, where Σ βᵢ stays what it is at the start.
+    """Maximize tᵀβ − ½ βᵀKβ for lower ≤ β ≤ upper and Σ βᵢ = 0.
 
-    With t = y, and 0 ≤ yᵢβᵢ ≤ Cᵢ, from β = 0, it is the dual of the support vector machine with an intercept, and
-    β = αy; with Cᵢ = ∞ and 1/Cᵢ on the diagonal of K that of the squared hinge. With t = 0, lower = 0 and Σ βᵢ = 1 it
-    is that of the smallest enclosing ball of points of one norm.
-
-    ``linear, lower, upper`` (n,): t and the bounds.
+    With t = y and 0 ≤ yᵢβᵢ ≤ Cᵢ it is the dual of the support vector machine with an intercept. For the squared hinge
+    Cᵢ = ∞, and K has 1/Cᵢ added to its diagonal.
     """
 
     rows: KernelRowSlab  # K
-    linear: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    start: np.ndarray | None = None  # (n,): A feasible β; None is zero
+    linear: np.ndarray  # (n,): t
+    lower: np.ndarray  # (n,)
+    upper: np.ndarray  # (n,)
 
     @classmethod
     def of_classes(cls, rows: KernelRowSlab, signs: np.ndarray, C: np.ndarray) -> DualProblem:
-        """The problem of two classes; C is the bound of each row, infinite for the squared hinge."""
+        """The problem of two classes, with the bound C of each row."""
         return cls(rows, signs, np.where(signs > 0, 0.0, -C), np.where(signs > 0, C, 0.0))
-
-    @classmethod
-    def of_points(
-        cls,
-        kernel: Kernel,
-        points: arrays.Array,
-        signs: np.ndarray,
-        C: np.ndarray,
-        squared: bool,
-        budget: int,
-        *,
-        cache: int | str | None,
-        working_set: int = 1,
-    ) -> DualProblem:
-        """The problem of two classes of augmented points, whose rows take at most ``cache`` bytes and half the budget.
-
-        A step on a working set needs the rows of its variables, and one more, however little memory there is.
-        """
-        n = len(C)
-        least = (working_set + 1) * n * arrays.itemsize(points)
-        most = min(budget // 2, arrays.memory_budget(cache))
-        rows = KernelRowSlab(kernel, points, budget=max(least, most), ridge=1.0 / C if squared else None)
-        return cls.of_classes(rows, signs, np.full(n, np.inf) if squared else C)
 
     @property
     def n_evaluations(self) -> int:
@@ -64,14 +44,13 @@ class DualProblem:
         return self.rows.n_made * self.rows.n
 
     def ending(self, state: DualState) -> tuple[float, float]:
-        """The intercept and the dual objective of a state, for which the gradient of all rows is made."""
+        """The intercept and the dual objective of a state, after its gradient is completed."""
         activate_all(self, state)
         return intercept(self, state), objective(self, state)
 
-    def gradient(self, beta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """The gradient t − Kβ of some rows, or of all, by a product of its own, shape (len(rows),)."""
-        linear = self.linear if rows is None else self.linear[rows]
-        return linear - self.rows.product(beta, rows)
+    def gradient(self, beta: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The gradient t − Kβ of some rows, shape (len(rows),)."""
+        return self.linear[rows] - self.rows.product(beta, rows)
 
 
 @dataclass
@@ -79,36 +58,31 @@ class DualState(ArrayState):
     """β with the gradient of the objective."""
 
     coefficients: np.ndarray  # (n,): β
-    gradient: np.ndarray  # (n,): t − Kβ; of the rows that are not ``active`` it may be of an earlier β
-    active: np.ndarray  # (n_active,): The rows that may take part in a step, ascending
-    # By how much the conditions of optimality are violated: the largest gradient of a βᵢ that may grow less the
-    # smallest of one that may fall
-    gap: float = np.inf
-    n_steps: int = 0  # Pairs that were moved
-    exhausted: bool = False  # Whether the gap is within the tolerance
-    until_shrinking: int = 0  # Steps that are left before rows are next taken out of ``active``
-    n_reconstructions: int = 0  # How often the gradient of all rows was made anew
+    gradient: np.ndarray  # (n,): t − Kβ; entries outside ``active`` may belong to an earlier β
+    active: np.ndarray  # (n_active,): rows that may take part in a step, ascending
+    gap: float = np.inf  # largest gradient of a βᵢ that may grow less the smallest of a βᵢ that may fall
+    n_steps: int = 0
+    exhausted: bool = False  # whether the gap is within the tolerance
+    until_shrinking: int = 0  # steps until rows are next removed from ``active``
+    n_reconstructions: int = 0  # how often the whole gradient was recomputed
 
     @classmethod
-    def start(cls, problem: DualProblem) -> DualState:
-        """β of the start."""
+    def start(cls, problem: DualProblem, **others: Any) -> Self:
+        """β = 0, with all rows active."""
         n = problem.rows.n
-        if problem.start is None:
-            return cls(np.zeros(n), problem.linear.astype(np.float64, copy=True), np.arange(n))
-        beta = problem.start.astype(np.float64, copy=True)
-        return cls(beta, problem.gradient(beta), np.arange(n))
+        return cls(np.zeros(n), problem.linear.astype(np.float64, copy=True), np.arange(n), **others)
 
     def monitored(self) -> tuple[float, float]:
-        """The gap, held against nothing: from C = 100 on it grows before it falls."""
+        """The gap, without a limit: for C ≥ 100 it grows before it falls."""
         return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
 
     def is_finite(self) -> bool:
-        """Whether the gradient is made of numbers."""
+        """Whether the gradient is finite."""
         return bool(np.isfinite(self.gradient).all())
 
 
 def activate_all(problem: DualProblem, state: DualState) -> None:
-    """Make the gradient of the rows that were left out anew, and let them take part again."""
+    """Recompute the gradient of the rows that are not active, and activate them."""
     n = problem.rows.n
     left_out = np.setdiff1d(np.arange(n), state.active, assume_unique=True)
     if len(left_out):
@@ -118,28 +92,139 @@ def activate_all(problem: DualProblem, state: DualState) -> None:
 
 
 def objective(problem: DualProblem, state: DualState) -> float:
-    """tᵀβ − ½ βᵀKβ, of a state whose gradient is known on the rows with βᵢ ≠ 0."""
+    """tᵀβ − ½ βᵀKβ; the gradient must be current where βᵢ ≠ 0."""
     return float(0.5 * state.coefficients @ (problem.linear + state.gradient))
 
 
 def intercept(problem: DualProblem, state: DualState) -> float:
-    """b: the mean gradient of the βᵢ strictly within their bounds; where all are at a bound, the middle of the gap."""
+    """b: the mean gradient of the βᵢ inside their bounds, or the middle of the gap if there are none."""
     beta, g = state.coefficients, state.gradient
     may_grow, may_fall = beta < problem.upper, beta > problem.lower
     free = may_grow & may_fall
-    if free.any():
-        return float(g[free].mean())
+    return float(g[free].mean()) if free.any() else middle_of_gap(g, may_grow, may_fall)
+
+
+def middle_of_gap(g: np.ndarray, may_grow: np.ndarray, may_fall: np.ndarray) -> float:
+    """The middle between the largest gradient of a βᵢ that may grow and the smallest of a βᵢ that may fall."""
     sides = [g[may_grow].max(initial=-np.inf), g[may_fall].min(initial=np.inf)]
     known = [side for side in sides if np.isfinite(side)]
     return float(np.mean(known)) if known else 0.0
 
 
 def refuse_indefinite(problem: DualProblem, state: DualState) -> None:
-    """Raise an error where βᵀKβ is negative: K is then not positive semi-definite."""
+    """Raise an error if βᵀKβ is negative, because K is then not positive semi-definite."""
     beta = state.coefficients
     norm_squared = float(beta @ (problem.linear - state.gradient))
     if norm_squared < -1e-3 * float(np.abs(beta * problem.linear).sum() + problem.rows.diagonal.max()):
-        raise ShallowsError(
-            f"The kernel {problem.rows.kernel.name!r} is not positive semi-definite: the function that was fitted has "
-            f"the squared norm {norm_squared:.3g}."
-        )
+        raise indefinite(problem, f"the squared norm of the fitted function is {norm_squared:.3g}")
+
+
+def indefinite(problem: DualProblem, reason: str) -> ShallowsError:
+    """The error for a kernel that is not positive semi-definite."""
+    return ShallowsError(f"The kernel {problem.rows.kernel.name!r} is not positive semi-definite: {reason}.")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A function Σ βᵢ k(xᵢ, ·) + b that separates two classes, and what it cost."""
+
+    coefficients: np.ndarray  # (n,), float64
+    intercept: float
+    objective: float  # of the dual problem
+    n_steps: int
+    n_evaluations: int  # kernel values that were computed
+    converged: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoClassSettings(Settings):
+    """Base of the settings of solvers that separate two classes and choose the rows they use."""
+
+    losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
+    """The losses that the solver takes; loss="auto" means the first."""
+    steps: ClassVar[str] = "steps"
+    """What messages call its steps."""
+    steps_of_a_call: ClassVar[int] = 1
+    """Steps in one batch of the training loop."""
+    calls_of_an_epoch: ClassVar[int] = 1
+    widest_bandwidth: ClassVar[float] = math.inf
+    """The largest bandwidth that is chosen automatically, as a multiple of the median distance."""
+    compares_at_C: ClassVar[bool] = True
+    """Whether bandwidths are compared with λ = 1/C."""
+
+    def most_steps(self, n: int) -> int:
+        """The limit of steps for n rows."""
+        raise NotImplementedError
+
+    def build_problem(
+        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
+    ) -> Any:
+        """The problem of two classes of augmented points, shape (n, d + 2); ``budget`` is for kernel values."""
+        raise NotImplementedError
+
+    def build(self, seed: int) -> Any:
+        """The stepper."""
+        raise NotImplementedError
+
+    def solution(self, problem: Any, state: Any) -> Solution:
+        """The function at the end of a training."""
+        raise NotImplementedError
+
+    def left_undone(self, state: Any, solution: Solution, most: int) -> tuple[str, str] | None:
+        """What is not solved yet, and what the user can do; None if the problem is solved."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualSettings(TwoClassSettings):
+    """Base of the settings of solvers that stop when the conditions of optimality hold within a tolerance.
+
+    Parameters
+    ----------
+    tol : float
+        The largest violation of the conditions of optimality.
+    max_iterations : int, optional
+        The most steps. None uses the solver's default limit.
+    """
+
+    tol: float = 1e-3
+    max_iterations: int | None = None
+
+    def solution(self, problem: Any, state: Any) -> Solution:  # noqa: D102
+        b, objective = problem.ending(state)
+        return Solution(state.coefficients, b, objective, state.n_steps, problem.n_evaluations, state.exhausted)
+
+    def left_undone(self, state: Any, solution: Solution, most: int) -> tuple[str, str] | None:  # noqa: D102
+        return None if state.exhausted else violated(most, self.steps, state.gap, self.tol)
+
+
+def violated(most: int, steps: str, gap: float, tol: float) -> tuple[str, str]:
+    """What a solver reports that reached its limit first, and what the user can do."""
+    left = f"After {most:,} {steps} the conditions of optimality are still violated by {gap:.2g}, and tol is {tol:g}"
+    return left, "increase max_iterations"
+
+
+def most_pair_steps(max_iterations: int | None, n: int) -> int:
+    """The limit of steps on two variables for n rows."""
+    return max_iterations or max(MOST_STEPS, 100 * n)
+
+
+def classes_with_rows(
+    kernel: Kernel,
+    points: Array,
+    signs: np.ndarray,
+    C: np.ndarray,
+    squared: bool,
+    budget: int,
+    cache: int | str | None,
+    working_set: int = 1,
+) -> DualProblem:
+    """The problem of augmented points, whose kernel rows use at most ``cache`` bytes and half of the budget.
+
+    The rows of a working set, and one more, are always kept.
+    """
+    n = len(C)
+    least = (working_set + 1) * n * arrays.itemsize(points)
+    most = min(budget // 2, arrays.memory_budget(cache))
+    rows = KernelRowSlab(kernel, points, budget=max(least, most), ridge=1.0 / C if squared else None)
+    return DualProblem.of_classes(rows, signs, np.full(n, np.inf) if squared else C)

@@ -7,46 +7,38 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.linalg
 
-from .dense_problem import DenseProblem, DenseSettings, DenseState, not_positive
+from .dense_problem import DenseProblem, DenseSettings, DenseState, factor
 
 LONGEST = 0.995  # share of the step to the nearest bound that is taken
 AT_BOUND = (1e-3, 1e-4)
-"""At the end a variable is set to a bound from which it is off, in units of C, by less than this share of the bound's
-multiplier: of the two one tends to zero. The first share is taken with which the objectives stay within the tolerance
-of each other. Where there is none, more iterations make what is cut off smaller."""
+"""At the end a variable is set to a bound if its distance, in units of C, is below this share of the multiplier.
 
-NEAREST = 1e-10  # the gap at which the iterations end all the same, and all variables stay as they are
+The first share is used that keeps the objectives within the tolerance of each other. If none does, iterations continue.
+"""
+
+NEAREST = 1e-10  # the gap at which iterations end anyway, without setting variables to bounds
 
 
 @dataclass
 class InteriorPointState(DenseState):
-    """The state of an interior-point method.
+    """The state of an interior-point method."""
 
-    ``low, high`` (n,): multipliers of α ≥ 0 and of α ≤ C.
-    """
-
-    # (n,): α within its bounds, of which ``coefficients`` is yα with those that are at a bound set to it
+    # (n,): α inside its bounds; ``coefficients`` is yα, at the end with variables set to their bounds
     inner: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    low: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    high: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    shift: float = 0.0  # The multiplier b of Σ yᵢαᵢ = 0
+    low: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (n,): multipliers of α ≥ 0
+    high: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (n,): multipliers of α ≤ C
+    shift: float = 0.0  # the multiplier b of Σ yᵢαᵢ = 0
 
 
 @dataclass(frozen=True)
 class InteriorPointStepper:
     """Newton steps on the conditions of optimality of the dual problem, with a barrier that falls.
 
-    With Q = yyᵀ ∘ K: minimise ½ αᵀQα − Σ αᵢ over 0 ≤ αᵢ ≤ Cᵢ and Σ yᵢαᵢ = 0; for the squared hinge 1/Cᵢ is added to
-    the diagonal of Q and there is no upper bound. With multipliers z of the lower and u of the upper bounds, a step
-    makes Qα − 1 + by − z + u and Σ yᵢαᵢ zero, and zᵢαᵢ and uᵢ(Cᵢ − αᵢ) equal to a barrier μ, all to first order: a
-    system with the matrix Q + diag(z/α + u/(C − α)), bordered by y. Each iteration factors it once and takes two steps
-    with it, Mehrotra's prediction and correction.
-
-    Parameters
-    ----------
-    tolerance : float
-        It ends where the primal objective exceeds the dual one by at most this share, also after the variables at a
-        bound are set to it, and the equations hold within it.
+    With Q = yyᵀ ∘ K: minimize ½ αᵀQα − Σ αᵢ over 0 ≤ αᵢ ≤ Cᵢ and Σ yᵢαᵢ = 0. For the squared hinge 1/Cᵢ is added to
+    the diagonal of Q and there is no upper bound. A step makes Qα − 1 + by − z + u and Σ yᵢαᵢ zero, and zᵢαᵢ and
+    uᵢ(Cᵢ − αᵢ) equal to a barrier μ, to first order; z and u are the multipliers of the bounds. Each iteration factors
+    Q + diag(z/α + u/(C − α)) once and takes two steps with it, Mehrotra's prediction and correction. It stops when the
+    primal objective exceeds the dual objective by at most the share ``tolerance``.
 
     References
     ----------
@@ -80,9 +72,8 @@ class InteriorPointStepper:
         product = y * values + (a / problem.C if squared else 0.0)
         residual, excess = product - 1.0 + b * y - low + high, float(y @ a)
         gap = float(low @ a + high @ room)
-        state.gap = max(
-            gap / (abs(float(a.sum()) - 0.5 * float(a @ product)) + 1e-300), self._gap(problem, a, b, values)
-        )
+        relative = gap / (abs(float(a.sum()) - 0.5 * float(a @ product)) + 1e-300)
+        state.gap = max(relative, relative_gap(problem, a, b, values))
         if max(state.gap, np.abs(residual).max(), abs(excess) / a.sum()) <= self.tolerance:
             settled = self._settled(problem, state, room)
             if settled is None and state.gap <= NEAREST:
@@ -94,18 +85,15 @@ class InteriorPointStepper:
         matrix *= y[:, None]
         places = np.arange(len(a))
         matrix[places, places] += low / a + high / room + (1.0 / problem.C if squared else 0.0)
-        try:
-            factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            raise not_positive() from None
-        of_signs = scipy.linalg.cho_solve(factor, y, check_finite=False)
+        cholesky = factor(matrix)
+        of_signs = scipy.linalg.cho_solve(cholesky, y, check_finite=False)
         n_bounds = len(a) * (1 if squared else 2)
         barrier, da, dlow, dhigh = 0.0, 0.0, 0.0, 0.0
         for corrected in (False, True):
-            # Products of the predicted changes, which the linear equations leave out, are put right in the second turn.
+            # The second turn corrects for products of the predicted changes, which the linear equations ignore.
             first = (barrier - low * a - (dlow * da if corrected else 0.0)) / a
             second = 0.0 if squared else (barrier - high * room + (dhigh * da if corrected else 0.0)) / room
-            moved = scipy.linalg.cho_solve(factor, first - second - residual, check_finite=False)
+            moved = scipy.linalg.cho_solve(cholesky, first - second - residual, check_finite=False)
             db = (float(y @ moved) + excess) / float(y @ of_signs)
             da = moved - db * of_signs
             dlow = first - low / a * da
@@ -123,30 +111,31 @@ class InteriorPointStepper:
         state.coefficients, state.intercept = y * state.inner, state.shift
         state.n_steps += 1
 
-    def _gap(self, problem: DenseProblem, a: np.ndarray, b: float, values: np.ndarray) -> float:
-        """By what share of the dual objective the primal one exceeds it, with the values f(xᵢ) at hand."""
-        y, own = problem.signs, 0.5 * float(np.sum(a * a / problem.C)) if problem.squared else 0.0
-        half = 0.5 * float((y * a) @ values)
-        missed = np.maximum(0.0, 1.0 - y * (values + b))
-        loss = float(problem.C @ (0.5 * missed * missed if problem.squared else missed))
-        dual = float(a.sum()) - half - own
-        return (half + loss - dual) / (abs(dual) + 1e-300)
-
     def _settled(self, problem: DenseProblem, state: InteriorPointState, room: np.ndarray) -> np.ndarray | None:
-        """The variables, those at a bound set to it; None where that leads out of the tolerance."""
+        """α with variables set to their bounds; None if the gap would then exceed the tolerance."""
         y = problem.signs
         for share in AT_BOUND:
             a = np.where(state.inner < share * problem.C * state.low, 0.0, state.inner)
             if not problem.squared:
                 a = np.where(room < share * problem.C * state.high, problem.C, a)
-            gap = self._gap(problem, a, state.shift, problem.matrix @ (y * a))
+            gap = relative_gap(problem, a, state.shift, problem.matrix @ (y * a))
             if max(gap, abs(float(y @ a)) / state.inner.sum()) <= self.tolerance:
                 return a
         return None
 
 
+def relative_gap(problem: DenseProblem, a: np.ndarray, b: float, values: np.ndarray) -> float:
+    """By what share of the dual objective the primal objective exceeds it; ``values`` are f(xᵢ)."""
+    y, own = problem.signs, 0.5 * float(np.sum(a * a / problem.C)) if problem.squared else 0.0
+    half = 0.5 * float((y * a) @ values)
+    missed = np.maximum(0.0, 1.0 - y * (values + b))
+    loss = float(problem.C @ (0.5 * missed * missed if problem.squared else missed))
+    dual = float(a.sum()) - half - own
+    return (half + loss - dual) / (abs(dual) + 1e-300)
+
+
 def longest(x: np.ndarray, change: np.ndarray) -> float:
-    """The longest step up to 1 that leaves x + step · change positive."""
+    """The longest step up to 1 for which x + step · change stays positive."""
     falling = change < 0
     return min(1.0, float(np.min(x[falling] / -change[falling]))) if falling.any() else 1.0
 

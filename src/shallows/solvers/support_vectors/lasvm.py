@@ -1,8 +1,8 @@
-"""LASVM: a support vector machine that takes examples one after the other, and drops those that do not count."""
+"""LASVM: a support vector machine that takes examples one after the other, and drops those it does not need."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,48 +13,45 @@ from ...utils.compilation import njit
 from ..array_state import ArrayState
 from ..pieces import steps_of_a_piece
 from ..settings import Settings
-from .pair_steps import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
+from .dual_problem import middle_of_gap
+from .smo import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
 
-MOST_WAITING = 1000  # examples of a class that wait at hand for some of the other class, at most
+MOST_WAITING = 1000  # most examples of a class that are kept until examples of the other class come
 
 
 @dataclass(frozen=True)
 class ExampleProblem:
-    """Examples of two classes, of which a solver is shown some at a time."""
+    """Examples of two classes, of which a solver sees some at a time."""
 
     kernel: Kernel
-    points: np.ndarray  # (n, d + 2): Augmented points, on the host
+    points: np.ndarray  # (n, d + 2): augmented points, on the host
     signs: np.ndarray  # (n,), ±1
-    C: np.ndarray  # (n,): The bounds of the dual variables
-    numbers: np.ndarray  # (n,): What the examples are known by; one that is at hand already is not taken in again
+    C: np.ndarray  # (n,): bounds of the dual variables
+    numbers: np.ndarray  # (n,): names of the examples; the state takes each name only once
 
 
 @dataclass
 class LASVMState(ArrayState):
-    """The examples at hand, in slots of arrays that grow, with β and the gradient y − Kβ of each.
+    """The current examples, in slots of arrays that grow, with β and the gradient y − Kβ of each."""
 
-    ``coefficients, gradient, lower, upper`` (capacity,). ``n_steps, n_evaluations``: pairs that were moved, kernel
-    values that were computed.
-    """
-
-    numbers: np.ndarray  # (capacity,): Of the examples in the slots, −1 where a slot is free
-    points: np.ndarray = field(repr=False)  # (capacity, d + 2)
-    coefficients: np.ndarray = field(repr=False)
-    gradient: np.ndarray = field(repr=False)
-    lower: np.ndarray = field(repr=False)
-    upper: np.ndarray = field(repr=False)
-    matrix: np.ndarray = field(repr=False)  # (capacity, capacity): Kernel values of the examples at hand
-    gap: float = 2.0  # By how much the examples at hand violate the conditions of optimality
+    numbers: np.ndarray  # (capacity,): of the examples in the slots, −1 for a free slot
+    points: np.ndarray  # (capacity, d + 2)
+    coefficients: np.ndarray  # (capacity,)
+    gradient: np.ndarray  # (capacity,)
+    lower: np.ndarray  # (capacity,)
+    upper: np.ndarray  # (capacity,)
+    matrix: np.ndarray  # (capacity, capacity): kernel values
+    gap: float = 2.0  # by how much the current examples violate the conditions of optimality
     n_steps: int = 0
-    n_evaluations: int = 0
-    waits: bool = False  # Whether examples wait at hand, see `LASVM`
+    n_evaluations: int = 0  # kernel values that were computed
+    waits: bool = False  # whether examples are kept because b is undetermined, see `LASVMStepper`
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         vars(self).update(arrays.writable(attributes))
 
     @classmethod
     def empty(cls, points: arrays.Array) -> LASVMState:
-        """No examples, of points like the given ones, shape (m, d + 2)."""
+        """No examples, for points like the rows of ``points``, shape (m, d + 2)."""
         none = np.empty(0)
         return cls(
             np.empty(0, dtype=np.int64),
@@ -65,35 +62,29 @@ class LASVMState(ArrayState):
 
     @property
     def variables(self) -> tuple[np.ndarray, ...]:
-        """β, the gradient and the bounds, as compiled steps take them."""
+        """β, the gradient and the bounds, for compiled steps."""
         return self.coefficients, self.gradient, self.lower, self.upper
 
     @property
     def at_hand(self) -> np.ndarray:
-        """The slots that hold examples, ascending."""
+        """The slots with examples, ascending."""
         return np.flatnonzero(self.numbers >= 0)
 
     @property
     def intercept(self) -> float:
         """b, the middle between the gradients that a step would move.
 
-        A coefficient that rounding has left just within a bound is at it: where no other is within its bounds, its
-        gradient alone would decide b, and lies anywhere between those of the two classes.
+        A coefficient within rounding of a bound counts as at the bound. Otherwise its gradient alone could decide b.
         """
         slots = self.at_hand
-        beta, g = self.coefficients[slots], self.gradient[slots]
-        lower, upper = self.lower[slots], self.upper[slots]
+        beta, lower, upper = self.coefficients[slots], self.lower[slots], self.upper[slots]
         rounding = 1e-12 * (upper - lower)
-        may_grow, may_fall = beta < upper - rounding, beta > lower + rounding
-        sides = [g[may_grow].max(initial=-np.inf), g[may_fall].min(initial=np.inf)]
-        known = [side for side in sides if np.isfinite(side)]
-        return float(np.mean(known)) if known else 0.0
+        return middle_of_gap(self.gradient[slots], beta < upper - rounding, beta > lower + rounding)
 
     @property
     def room_of_intercept(self) -> float:
-        """The length of the interval of all b with which the support vectors at hand are optimal, or less than 0."""
-        slots = self.at_hand
-        lowest, highest = _bounds_of_intercept(*self.variables, slots)
+        """The length of the interval of all b for which the support vectors are optimal; it may be negative."""
+        lowest, highest = _bounds_of_intercept(*self.variables, self.at_hand)
         return highest - lowest if np.isfinite(lowest) and np.isfinite(highest) else 0.0
 
     @property
@@ -104,65 +95,63 @@ class LASVMState(ArrayState):
         return float(0.5 * (np.abs(beta).sum() + beta @ self.gradient[slots]))
 
     def monitored(self) -> tuple[float, float]:
-        """The gap of the examples at hand, held against nothing."""
+        """The gap of the current examples, without a limit."""
         return self.gap, float("nan")
 
     def is_finite(self) -> bool:
-        """Whether the gradients are made of numbers."""
+        """Whether the gradients are finite."""
         return bool(np.isfinite(self.gradient[self.at_hand]).all())
 
     def take_slots(self, n: int) -> np.ndarray:
-        """Free slots for n examples; the arrays grow where there are too few."""
+        """Free slots for n examples; the arrays grow if there are too few."""
         free = np.flatnonzero(self.numbers < 0)
         if len(free) < n:
             old = len(self.numbers)
             new = max(2 * old, old + n, 256)
-            if arrays.is_sparse(self.points):
-                self.points = self.points.resized(new)
-            for name in ("numbers", "points", "coefficients", "gradient", "lower", "upper"):
+            for name in ("numbers", "points", "coefficients", "gradient", "lower", "upper", "matrix"):
                 array = getattr(self, name)
                 if arrays.is_sparse(array):
+                    self.points = array.resized(new)
                     continue
-                larger = np.full((new, *array.shape[1:]), -1 if name == "numbers" else 0, dtype=array.dtype)
-                larger[:old] = array
+                shape = (new, new) if name == "matrix" else (new, *array.shape[1:])
+                larger = np.full(shape, -1 if name == "numbers" else 0, dtype=array.dtype)
+                larger[tuple(map(slice, array.shape))] = array
                 setattr(self, name, larger)
-            matrix = np.zeros((new, new), dtype=self.matrix.dtype)
-            matrix[:old, :old] = self.matrix
-            self.matrix = matrix
             free = np.flatnonzero(self.numbers < 0)
         return free[:n]
+
+    def drop_all_but(self, kept: np.ndarray) -> None:
+        """Free the slots of all other examples."""
+        dropped = np.ones(len(self.numbers), dtype=bool)
+        dropped[kept] = False
+        self.numbers[dropped] = -1
+        self.coefficients[dropped] = 0.0
 
 
 @dataclass(frozen=True)
 class LASVMStepper:
-    """Show each example to the machine once: a step with it, and a step with the pair that gains most of all at hand.
+    """Each example takes a step when it comes; then the best pair of all current examples takes one.
 
-    PROCESS takes an example in with β = 0 and moves it with the one at hand whose gradient is furthest on the other
-    side, β ← β + s (eᵢ − eⱼ) as in sequential minimal optimisation. REPROCESS moves the best pair of those at hand, and
-    drops the examples with β = 0 whose gradients hold them there. The kernel values of a batch with each other and with
-    the examples at hand are computed together.
+    PROCESS adds an example with β = 0 and moves it with the current example whose gradient is furthest on the other
+    side. REPROCESS moves the best pair, and drops the examples with β = 0 whose gradients keep them at zero. Kernel
+    values of a batch with each other and with the current examples are computed together.
 
-    Where all support vectors are at their bounds at the end of a batch, b may lie anywhere in an interval, and an
-    example that its one end holds at zero is needed at the other: of equal points with both labels, or with a small C,
-    each new example would be dropped before one of the other class comes that it could be moved with. The batch is then
-    shown again, and up to 1,000 such examples of each class wait at hand until b is determined.
-
-    Parameters
-    ----------
-    tolerance : float
-        Pairs that violate the conditions of optimality by less are left.
+    If all support vectors are at their bounds at the end of a batch, b may be anywhere in an interval. An example that
+    one end of the interval keeps at zero is then needed at the other end: for equal points with both labels, or a small
+    C, each new example would be dropped before one of the other class comes. The batch is then shown again, and up to
+    1,000 such examples of each class are kept until b is determined. ``tolerance``: the largest violation that is left.
 
     References
     ----------
     A. Bordes, S. Ertekin, J. Weston and L. Bottou (2005), "Fast kernel classifiers with online and active learning",
-    JMLR 6. The pair of REPROCESS is here the one of second order, as in `SMO`, not the most violating one, and examples
-    are dropped also where no pair is moved.
+    JMLR 6. Here the pair of REPROCESS is the pair of second order, as in `SMO`, and examples are also dropped if no
+    pair is moved.
     """
 
     tolerance: float = 1e-3
 
     def init(self, problem: ExampleProblem) -> LASVMState:
-        """A machine without examples."""
+        """No examples."""
         return LASVMState.empty(problem.points)
 
     def step(self, problem: ExampleProblem, state: LASVMState, batch: slice) -> LASVMState:
@@ -200,23 +189,23 @@ class LASVMStepper:
             slots, self.tolerance, problem.signs[rows], *state.variables, active, len(before), *kernel_values, waiting
         )
         state.n_steps += taken
-        _drop_all_but(state, active[:left])
+        state.drop_all_but(active[:left])
 
     def finish(self, state: LASVMState, most: int = 2**62) -> LASVMState:
-        """REPROCESS until no pair at hand violates the conditions by more than the tolerance, or so many times."""
+        """REPROCESS until no pair violates the conditions by more than the tolerance, or ``most`` times."""
         diagonal = state.matrix.diagonal().astype(np.float64)
         while most > 0:
             before = state.at_hand
             active = np.empty(len(state.numbers), dtype=np.int64)
             active[: len(before)] = before
-            # A step goes through the examples at hand about eight times.
+            # A step reads the current examples about eight times.
             allowed = min(most, steps_of_a_piece(8 * len(before)))
             left, taken, state.gap = _reprocess_all(
                 allowed, self.tolerance, *state.variables, active, len(before), diagonal, state.matrix
             )
             state.n_steps += taken
             most -= taken
-            _drop_all_but(state, active[:left])
+            state.drop_all_but(active[:left])
             if taken < allowed:
                 break
         return state
@@ -234,14 +223,6 @@ def _place(problem: ExampleProblem, state: LASVMState, rows: np.ndarray, slots: 
     state.lower[slots], state.upper[slots] = np.where(signs > 0, 0.0, -C), np.where(signs > 0, C, 0.0)
 
 
-def _drop_all_but(state: LASVMState, kept: np.ndarray) -> None:
-    """Free the slots of all other examples."""
-    dropped = np.ones(len(state.numbers), dtype=bool)
-    dropped[kept] = False
-    state.numbers[dropped] = -1
-    state.coefficients[dropped] = 0.0
-
-
 @njit(cache=True)
 def _smallest_to_fall(beta, gradient, lower, active):
     """The slot with the smallest gradient whose βᵢ may fall, or −1."""
@@ -255,7 +236,7 @@ def _smallest_to_fall(beta, gradient, lower, active):
 
 @njit(cache=True)
 def _move(i, j, beta, gradient, lower, upper, active, diagonal, matrix):
-    """The best step of a pair within its bounds."""
+    """Take the best step of a pair within its bounds."""
     curvature = max(diagonal[i] + diagonal[j] - 2.0 * matrix[i, j], SMALLEST_CURVATURE)
     step = (gradient[i] - gradient[j]) / curvature
     move_pair(i, j, step, beta, gradient, lower, upper, active, matrix[i], matrix[j])
@@ -265,7 +246,7 @@ def _move(i, j, beta, gradient, lower, upper, active, diagonal, matrix):
 def _bounds_of_intercept(beta, gradient, lower, upper, active):
     """The largest gradient of a support vector whose βᵢ may grow, and the smallest of one whose βᵢ may fall.
 
-    A coefficient that rounding has left just within a bound is at it.
+    A coefficient within rounding of a bound counts as at the bound.
     """
     lowest, highest = -np.inf, np.inf
     for a in range(len(active)):
@@ -281,7 +262,7 @@ def _bounds_of_intercept(beta, gradient, lower, upper, active):
 
 @njit(cache=True)
 def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting):
-    """One REPROCESS; returns how many examples are left, whether a pair was moved, and the gap."""
+    """One REPROCESS; returns how many examples remain, whether a pair was moved, and the gap."""
     at_hand = active[:n_active]
     place = largest_to_grow(beta, gradient, upper, at_hand)
     if place < 0:
@@ -349,7 +330,7 @@ def _process_all(
 
 @njit(cache=True)
 def _reprocess_all(most, tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
-    """REPROCESS until nothing is moved, or so many times."""
+    """REPROCESS until no pair is moved, or ``most`` times."""
     for n_steps in range(most):
         n_active, moved, gap = _reprocess(
             tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, 0
@@ -361,18 +342,18 @@ def _reprocess_all(most, tolerance, beta, gradient, lower, upper, active, n_acti
 
 @dataclass(frozen=True, kw_only=True)
 class LASVM(Settings):
-    """Examples one after the other, each with a step of its own and a step with the best pair of those at hand.
+    """Examples one after the other: each takes a step, then the best pair of the current examples.
 
     Parameters
     ----------
     max_epochs : int
         Passes of a fit over the training data, each in a new order.
     finish : bool
-        End a fit with steps on the examples at hand until ``tol`` holds for these.
+        Whether a fit ends with steps on the current examples until ``tol`` is reached.
     tol : float
-        By how much the conditions of optimality may be violated, in units of the targets ±1.
+        The largest violation of the conditions of optimality, in units of the targets ±1.
     max_iterations : int, optional
-        The most steps that end a fit, for two classes.
+        The most steps at the end of a fit, for two classes.
     """
 
     max_epochs: int = 1

@@ -11,7 +11,7 @@ import scipy.linalg
 from ... import streams
 from ...errors import ShallowsError
 from ..line_search import minimum_along
-from .dense_problem import DenseProblem, DenseSettings, DenseState, not_positive
+from .dense_problem import DenseProblem, DenseSettings, DenseState, factor
 
 FIRST = 500  # examples of the first part
 
@@ -21,27 +21,19 @@ class PrimalNewtonState(DenseState):
     """The state of Newton's method."""
 
     values: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (n,): Kβ + b
-    n_used: int = 0  # Examples of the part that is solved at present, the first of the solver's order
-    largest_system: int = 0  # Unknowns of the largest system so far
+    n_used: int = 0  # examples of the current part, the first of the solver's order
+    largest_system: int = 0  # unknowns of the largest system so far
 
 
 @dataclass(frozen=True)
 class KernelNewtonStepper:
-    """β, b ← β, b + a d, where d leads to the minimum for the examples S with yᵢ(f(xᵢ) + b) < 1 as they are now.
+    """β, b ← β, b + a d, where d leads to the minimum for the examples S that now have yᵢ(f(xᵢ) + b) < 1.
 
-    P(β, b) = ½ βᵀKβ + ½ Σ Cᵢ max(0, 1 − yᵢ(Kβ + b)ᵢ)² is piecewise quadratic and differentiable. With S held its
-    minimum has β = 0 outside S, and (K_SS + C_S⁻¹) β_S + b 1 = y_S with Σ β_S = 0; a is the minimum of P along d. So
-    that the systems are of the size of the support vectors from the start, the problem of a random part of the examples
-    is solved first, then that of twice as many, from its solution. An iteration is a step of the protocol.
-
-    Parameters
-    ----------
-    tolerance : float
-        It ends where no |βᵢ| is off from Cᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), the derivative of the loss, by more than
-        tolerance · Cᵢ, and P exceeds the dual objective by at most this share of it; where S no longer changes both are
-        rounding.
-    seed : int
-        Decides the parts.
+    P(β, b) = ½ βᵀKβ + ½ Σ Cᵢ max(0, 1 − yᵢ(Kβ + b)ᵢ)² is piecewise quadratic. For a fixed S its minimum has β = 0
+    outside S, and (K_SS + C_S⁻¹) β_S + b 1 = y_S with Σ β_S = 0; a minimizes P along d. A random part of the examples
+    is solved first, then twice as many, so that systems have about the size of the support vectors. It stops when each
+    βᵢ is within ``tolerance`` · Cᵢ of Cᵢ yᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), and P exceeds the dual objective by at most this
+    share.
 
     References
     ----------
@@ -49,18 +41,12 @@ class KernelNewtonStepper:
     """
 
     tolerance: float = 1e-6
-    seed: int = 0
+    seed: int = 0  # of the order of the examples
 
     def init(self, problem: DenseProblem) -> PrimalNewtonState:
-        """The zero function.
-
-        Raises
-        ------
-        ShallowsError
-            With another loss than the squared hinge.
-        """
+        """The zero function."""
         if not problem.squared:
-            raise ShallowsError("Newton's method needs a differentiable loss: take the squared hinge.")
+            raise ShallowsError("Newton's method needs a differentiable loss: use the squared hinge.")
         n = len(problem.signs)
         return PrimalNewtonState(np.zeros(n), values=np.zeros(n), n_used=min(n, FIRST))
 
@@ -77,7 +63,7 @@ class KernelNewtonStepper:
                 state.n_used = min(n, 2 * state.n_used)
                 continue
             if state.n_steps and state.gap <= self.tolerance:
-                # Lines that end just before their goal leave traces of what S was before.
+                # If a < 1, small coefficients remain outside S from an earlier S.
                 cleared = np.where(state.values * y < 1.0, state.coefficients, 0.0)
                 state.gap = max(state.gap, _relative_gap(problem, cleared, state.intercept))
                 if state.gap <= self.tolerance:
@@ -92,8 +78,8 @@ class KernelNewtonStepper:
             goal[inside], b = _minimum_of(problem, inside)
         values = problem.matrix @ goal + b
         state.largest_system = max(state.largest_system, len(inside))
-        # Where the same examples miss their margins at the goal, it is the minimum. On a line, rounding may hide that:
-        # changes of β that K makes nothing of leave P as it is.
+        # If S is the same at the goal, the goal is the minimum. A line search may miss that because of rounding:
+        # changes of β in the null space of K do not change P.
         stays = np.array_equal(part[problem.signs[part] * values[part] < 1.0], inside)
         a = 1.0 if stays else _length(problem, state, goal, b, values, part)
         state.coefficients = state.coefficients + a * (goal - state.coefficients)
@@ -103,7 +89,7 @@ class KernelNewtonStepper:
 
 
 def _relative_gap(problem: DenseProblem, beta: np.ndarray, b: float) -> float:
-    """By what share of the dual objective P exceeds it, with what Σ βᵢ is off from zero counted in."""
+    """By what share of the dual objective P exceeds it; a Σ βᵢ other than zero counts as well."""
     values = problem.matrix @ beta
     missed = np.maximum(0.0, 1.0 - problem.signs * (values + b))
     primal = 0.5 * float(beta @ values) + 0.5 * float(problem.C @ (missed * missed))
@@ -112,28 +98,19 @@ def _relative_gap(problem: DenseProblem, beta: np.ndarray, b: float) -> float:
 
 
 def _minimum_of(problem: DenseProblem, inside: np.ndarray) -> tuple[np.ndarray, float]:
-    """β_S and b at the minimum of the quadratic function that P is where exactly S misses its margins."""
+    """β_S and b at the minimum of P if S did not change."""
     matrix = problem.matrix[np.ix_(inside, inside)]
     places = np.arange(len(inside))
     matrix[places, places] += 1.0 / problem.C[inside]
-    try:
-        factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        raise not_positive() from None
-    both = scipy.linalg.cho_solve(factor, np.column_stack([problem.signs[inside], np.ones(len(inside))]))
+    both = scipy.linalg.cho_solve(factor(matrix), np.column_stack([problem.signs[inside], np.ones(len(inside))]))
     b = float(both[:, 0].sum() / both[:, 1].sum())
     return both[:, 0] - b * both[:, 1], b
 
 
 def _length(
-    problem: DenseProblem,
-    state: PrimalNewtonState,
-    goal: np.ndarray,
-    b: float,
-    values: np.ndarray,
-    part: np.ndarray,
+    problem: DenseProblem, state: PrimalNewtonState, goal: np.ndarray, b: float, values: np.ndarray, part: np.ndarray
 ) -> float:
-    """The a > 0 that minimises P on the line to the goal."""
+    """The a > 0 that minimizes P on the line to the goal."""
     y, C = problem.signs[part], problem.C[part]
     change, toward = goal - state.coefficients, values - state.values
     bare = toward - (b - state.intercept)

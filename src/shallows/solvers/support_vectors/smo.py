@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation: the dual of a support vector machine, two variables at a time."""
+"""Sequential minimal optimization: the dual of a support vector machine, two variables at a time."""
 
 from __future__ import annotations
 
@@ -8,55 +8,141 @@ from typing import ClassVar
 import numpy as np
 
 from ...arrays import Array
-from ...errors import ShallowsError
 from ...kernels import Kernel
+from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
 from ..settings import setting
 from ..solver_parameters import flag, size
-from .dual_problem import DualProblem, DualState, activate_all, refuse_indefinite
-from .dual_settings import DualSettings, most_pair_steps
-from .pair_steps import INDEFINITE, MISSING, OPTIMAL, take_steps
+from .dual_problem import (
+    DualProblem,
+    DualSettings,
+    DualState,
+    activate_all,
+    classes_with_rows,
+    indefinite,
+    most_pair_steps,
+    refuse_indefinite,
+)
 
-SHRINKING_INTERVAL = 1000  # steps between two times at which rows are taken out, of LIBSVM
+SHRINKING_INTERVAL = 1000  # steps between two removals of rows, as in LIBSVM
 UNSHRINK_FACTOR = 10.0
-"""At a gap of so many tolerances all rows come back once: those that were taken out far from the end may be wrong."""
+"""At a gap of this many tolerances all rows are activated once: some were removed too early."""
 
 MOST_RECONSTRUCTIONS = 10
-"""After so many nothing is taken out any more: in float32 the gap may be one of rounding alone."""
+"""After this many no rows are removed any more: in float32 rounding alone may keep the gap open."""
+
+SPENT, OPTIMAL, MISSING, INDEFINITE = 0, 1, 2, 3
+"""Why steps end: all were taken; the gap is within the tolerance; a row is missing; a pair has negative curvature."""
+
+SMALLEST_CURVATURE = 1e-12  # lower limit of k(x, x) + k(z, z) − 2k(x, z), which rounding may make zero
+
+
+@njit(cache=True)
+def largest_to_grow(beta, gradient, upper, active):
+    """The place in ``active`` of the row with the largest gradient whose βᵢ may grow, or −1."""
+    place, largest = -1, -np.inf
+    for a in range(len(active)):
+        t = active[a]
+        if gradient[t] > largest and beta[t] < upper[t]:
+            place, largest = a, gradient[t]
+    return place
+
+
+@njit(cache=True)
+def best_partner(i, beta, gradient, lower, active, diagonal, row):
+    """The row whose β may fall with the largest gain next to row i, or −1; and the smallest gradient of such rows.
+
+    The gain of a step without bounds is (gᵢ − gⱼ)² / (2 (Kᵢᵢ + Kⱼⱼ − 2 Kᵢⱼ)).
+    """
+    best, most, smallest = -1, -np.inf, np.inf
+    g, own = gradient[i], diagonal[i]
+    for a in range(len(active)):
+        t = active[a]
+        if beta[t] > lower[t]:
+            if gradient[t] < smallest:
+                smallest = gradient[t]
+            difference = g - gradient[t]
+            if difference > 0:
+                curvature = own + diagonal[t] - 2.0 * row[t]
+                gain = difference * difference / max(curvature, SMALLEST_CURVATURE)
+                if gain > most:
+                    best, most = t, gain
+    return best, smallest
+
+
+@njit(cache=True)
+def move_pair(i, j, step, beta, gradient, lower, upper, active, row_i, row_j):
+    """β ← β + s (eᵢ − eⱼ), with s cut off at the bounds; update the gradient of the active rows."""
+    room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
+    step = min(step, room_i, room_j)
+    # A bound is met to the digit, so that comparisons find it.
+    beta[i] = upper[i] if step == room_i else beta[i] + step
+    beta[j] = lower[j] if step == room_j else beta[j] - step
+    if len(active) == len(gradient):
+        for t in range(len(gradient)):
+            gradient[t] -= step * (row_i[t] - row_j[t])
+    else:
+        for a in range(len(active)):
+            t = active[a]
+            gradient[t] -= step * (row_i[t] - row_j[t])
+
+
+@njit(cache=True)
+def take_steps(
+    n_steps, tolerance, rounding, beta, gradient, lower, upper, active, diagonal, rows, slot_of, used, clock
+):
+    """Take steps while the rows are available, each on the pair of second order (Fan, Chen and Lin 2005).
+
+    Returns the number of steps, why they ended, i and j, and the gap. `MISSING`: row i is missing. `INDEFINITE`: i and
+    j are the pair.
+    """
+    gap = np.inf
+    for taken in range(n_steps):
+        place = largest_to_grow(beta, gradient, upper, active)
+        if place < 0:
+            return taken, OPTIMAL, -1, -1, 0.0
+        i = active[place]
+        if slot_of[i] < 0:
+            return taken, MISSING, i, -1, gap
+        clock[0] += 1
+        used[slot_of[i]] = clock[0]
+        row_i = rows[slot_of[i]]
+        j, smallest = best_partner(i, beta, gradient, lower, active, diagonal, row_i)
+        gap = max(gradient[i] - smallest, 0.0)
+        if j < 0 or gap <= tolerance:
+            return taken, OPTIMAL, i, j, gap
+        if slot_of[j] < 0:
+            return taken, MISSING, j, i, gap
+        clock[0] += 1
+        used[slot_of[j]] = clock[0]
+        curvature = diagonal[i] + diagonal[j] - 2.0 * row_i[j]
+        if curvature < -rounding * (diagonal[i] + diagonal[j]):
+            return taken, INDEFINITE, i, j, gap
+        step = (gradient[i] - gradient[j]) / max(curvature, SMALLEST_CURVATURE)
+        move_pair(i, j, step, beta, gradient, lower, upper, active, row_i, rows[slot_of[j]])
+    return n_steps, SPENT, -1, -1, gap
 
 
 @dataclass(frozen=True)
 class SMOStepper:
-    """β ← β + s (eᵢ − eⱼ) on the pair that gains most to second order, s the best within the bounds.
+    """β ← β + s (eᵢ − eⱼ) on the pair with the largest gain to second order, with the best s within the bounds.
 
-    With g = t − Kβ: i has the largest gᵢ of the βᵢ that may grow, j the largest (gᵢ − gⱼ)²/(Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ) of the βⱼ
-    that may fall, and s = (gᵢ − gⱼ)/(Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ). It ends where no gᵢ of the first kind exceeds one of the second
-    by more than the tolerance.
-
-    Parameters
-    ----------
-    tolerance : float
-        Of the gap, in units of the targets ±1.
-    shrinking : bool
-        Leave out of the search the rows that are at a bound and whose gradients hold them there. At the end their
-        gradients are made anew, and the search goes on over all rows if one of them was left out wrongly.
+    It stops when no gradient of a βᵢ that may grow exceeds the gradient of a βⱼ that may fall by more than the
+    tolerance, in units of the targets ±1. Shrinking skips rows at a bound that their gradients keep there.
 
     References
     ----------
     J. Platt (1999), "Fast training of support vector machines using sequential minimal optimization". R.-E. Fan,
     P.-H. Chen and C.-J. Lin (2005), "Working set selection using second order information for training support vector
-    machines", JMLR 6. C.-C. Chang and C.-J. Lin (2011), "LIBSVM: a library for support vector machines", ACM TIST 2
-    (shrinking).
+    machines", JMLR 6. C.-C. Chang and C.-J. Lin (2011), "LIBSVM: a library for support vector machines", ACM TIST 2.
     """
 
     tolerance: float = 1e-3
     shrinking: bool = True
 
     def init(self, problem: DualProblem) -> DualState:
-        """The start of the problem, all rows active."""
-        state = DualState.start(problem)
-        state.until_shrinking = min(problem.rows.n, SHRINKING_INTERVAL)
-        return state
+        """β = 0."""
+        return DualState.start(problem, until_shrinking=min(problem.rows.n, SHRINKING_INTERVAL))
 
     def step(self, problem: DualProblem, state: DualState, batch: int) -> DualState:
         """Up to ``batch`` pairs."""
@@ -64,7 +150,7 @@ class SMOStepper:
         rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
         left = int(batch)
         while left > 0 and not state.exhausted:
-            # A step goes through the active rows about four times.
+            # A step reads the active rows about four times.
             most = min(left, steps_of_a_piece(4 * len(state.active)))
             most = min(most, state.until_shrinking) if self.shrinking else most
             variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active
@@ -76,10 +162,9 @@ class SMOStepper:
             if status == MISSING:
                 rows.fetch(i)
             elif status == INDEFINITE:
-                raise ShallowsError(
-                    f"The kernel {rows.kernel.name!r} is not positive semi-definite: k(x, x) + k(z, z) − 2k(x, z) is "
-                    f"{rows.diagonal[i] + rows.diagonal[j] - 2.0 * float(rows.fetch(i)[j]):.3g} for two training "
-                    "points, which is the squared distance of their images and cannot be negative."
+                distance = rows.diagonal[i] + rows.diagonal[j] - 2.0 * float(rows.fetch(i)[j])
+                raise indefinite(
+                    problem, f"k(x, x) + k(z, z) − 2k(x, z), a squared distance, is {distance:.3g} for two rows"
                 )
             elif status == OPTIMAL and len(state.active) == rows.n:
                 refuse_indefinite(problem, state)
@@ -93,7 +178,7 @@ class SMOStepper:
         return state
 
     def _shrink(self, problem: DualProblem, state: DualState) -> None:
-        """Take out the rows that are at a bound and that no pair could move away from it."""
+        """Remove the rows at a bound that no pair could move away from it."""
         if state.n_reconstructions >= MOST_RECONSTRUCTIONS:
             return
         beta, g = state.coefficients[state.active], state.gradient[state.active]
@@ -115,9 +200,9 @@ class SMO(DualSettings):
     Parameters
     ----------
     cache : int or str, optional
-        Bytes of the rows of the kernel matrix that are kept at a time; the rows of a step are always kept.
+        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
     shrinking : bool
-        Whether rows that stay at a bound are left out of the search for a while.
+        Whether to skip rows that stay at a bound for a while.
     """
 
     cache: int | str | None = setting(size("500MB"))
@@ -131,7 +216,7 @@ class SMO(DualSettings):
     def build_problem(  # noqa: D102
         self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
     ) -> DualProblem:
-        return DualProblem.of_points(kernel, points, signs, C, squared, budget, cache=self.cache)
+        return classes_with_rows(kernel, points, signs, C, squared, budget, self.cache)
 
     def build(self, seed: int) -> SMOStepper:  # noqa: D102
         return SMOStepper(float(self.tol), bool(self.shrinking))
