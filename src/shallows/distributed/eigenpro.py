@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import arrays, gram
 from ..arrays import Array
-from ..errors import ShallowsError
 from ..fitting.eigenpro import EigenProSettings
 from ..fitting.preconditioning import Plan
 from ..models.functions import KernelSum
@@ -18,7 +17,6 @@ from ..solvers.least_squares.columnwise import bounded_step, dots
 from ..solvers.least_squares.cycles import Cycle
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem
 from ..spectrum import Preconditioner
-from .checkpoints import Held
 from .kernel_columns import OwnColumns
 from .mpi import Mpi
 
@@ -122,50 +120,6 @@ class DistributedEigenPro:
         return state
 
 
-def refuse_parameters(estimator: Any) -> None:
-    """Refuse what several processes cannot do together."""
-    if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
-        raise ShallowsError("A distributed training computes its kernel values; kernel='precomputed' has them.")
-    if estimator.max_seconds is not None:
-        raise ShallowsError(
-            "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
-            "max_epochs in place of max_seconds."
-        )
-    if getattr(estimator, "shuffle", False):
-        raise ShallowsError("Processes divide the rows of batches that stay the same; take shuffle=False.")
-    if getattr(estimator, "warm_start", False):
-        raise ShallowsError(
-            "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."
-        )
-
-
-class DistributedFit:
-    """What every estimator does alike in a fit by several processes; put before the estimator's own class."""
-
-    _ranks: Mpi
-
-    def _seed(self) -> int:
-        """The seed of rank 0, since ``random_state=None`` draws another one in each process."""
-        return self._ranks.from_first(super()._seed())
-
-    def _working_budget(self, device: arrays.Device) -> int:
-        """Bytes that the fit may use, the same in all processes: sizes are chosen by it.
-
-        The processes of a node share what is free there; a budget that the user gives is for each of them.
-        """
-        return self._ranks.share_of(super()._working_budget(device), self.memory)
-
-    def _progress_observers(self) -> list[Any]:
-        return super()._progress_observers() if self._ranks.rank == 0 else []
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        refuse_parameters(self)
-
-    def _in_one_process(self) -> None:
-        """Make what a fitted estimator has in one process of what it has in several, after the fit."""
-
-
 @dataclass(frozen=True)
 class DistributedKernelSum(KernelSum):
     """A `KernelSum` at work in a fit by several processes, each of which adds what its own points give."""
@@ -202,18 +156,3 @@ class DistributedEigenProSettings(EigenProSettings):
     def function(self, function: KernelSum, matrix: OwnColumns) -> DistributedKernelSum:
         """The function of a fit at work, which all processes evaluate together."""
         return DistributedKernelSum(**vars(function), own=matrix.own, ranks=self.ranks)
-
-
-class DistributedEigenProFit(DistributedFit):
-    """EigenPro by several processes, see `DistributedEigenProSettings`."""
-
-    def _settings(self) -> DistributedEigenProSettings:
-        return DistributedEigenProSettings(**vars(super()._settings()), ranks=self._ranks)
-
-    def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
-        """The arrays of a checkpoint, which have a row for each centre, from those of all processes."""
-        return {name: self._ranks.gathered(array, self._ranks.total(len(array))) for name, array in held.items()}, notes
-
-    def _share(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
-        """The rows of this process's centres."""
-        return {name: np.ascontiguousarray(array[self._ranks.own(len(array))]) for name, array in held.items()}, notes

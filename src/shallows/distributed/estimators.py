@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from .. import estimators, training
-from .fitting import FittedTogether, fit
+from .fitting import fit
 
 
-class _Together(FittedTogether):
+class _Together:
     """An estimator that all processes of an MPI program fit together; put before its own class."""
 
     def fit(

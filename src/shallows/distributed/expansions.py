@@ -10,13 +10,11 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array
 from ..features import block_sums
-from ..fitting.machine import Options
+from ..fitting.expansion_plan import AllBlocks
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, KnownValues
 from ..solvers.expansions.growing_expansion import extended
-from .checkpoints import Held
-from .eigenpro import DistributedFit
 from .mpi import Mpi
 
 
@@ -182,14 +180,10 @@ class DistributedDoublyStochastic(DoublyStochastic):
 
 
 @dataclass(frozen=True)
-class DividedBlocks:
-    """Several processes among which the blocks of features of a fit are divided; see `fitting.expansion_plan`."""
+class DividedBlocks(AllBlocks):
+    """Several processes, each of which holds some of the blocks of features."""
 
     ranks: Mpi
-
-    def budget(self, budget: int, options: Options) -> int:
-        """The bytes that each may use: processes of a node share what is free; a user's budget is for each."""
-        return self.ranks.least(budget if options.memory is not None else budget // self.ranks.on_this_node)
 
     def divided(self, stepper: DoublyStochastic, kernel: Any) -> DistributedDoublyStochastic:
         """The stepper of this process, with the numbers of rank 0."""
@@ -203,27 +197,3 @@ class DividedBlocks:
     def whole(self, state: DistributedExpansionState, problem: ExpansionProblem) -> ExpansionState:
         """The state with the blocks of all processes."""
         return state.in_one_process(problem)
-
-
-class DistributedExpansionFit(DistributedFit):
-    """Doubly stochastic gradients: the blocks of features are divided among the processes."""
-
-    def _sharing(self) -> DividedBlocks:
-        return DividedBlocks(self._ranks)
-
-    def _whole(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
-        """The arrays of a checkpoint, with the blocks of all processes."""
-        whole = {}
-        for name, array in held.items():
-            place, _, part = name.partition(".")
-            blocks = notes["numbers"][place]["n_blocks"]
-            whole[name] = self._ranks.gathered(array, blocks) if part == "buffer" else array
-        return whole, notes
-
-    def _share(self, held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
-        """The blocks of this process."""
-        own = {}
-        for name, array in held.items():
-            mine = name.endswith(".buffer") and not name.endswith("trace_buffer")
-            own[name] = np.ascontiguousarray(array[self._ranks.own(len(array))]) if mine else array
-        return own, notes

@@ -13,13 +13,13 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..errors import ShallowsError
-from ..estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
-from ..estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
+from ..estimators.doubly_stochastic.dsg_novelty_detector import DoublyStochasticNoveltyDetector
+from ..estimators.doubly_stochastic.random_feature_expansion import RandomFeatureExpansion
 from ..estimators.least_squares.eigenpro import EigenProMachine
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
-from .checkpoints import DistributedCheckpoint, Held
-from .eigenpro import DistributedEigenProFit, refuse_parameters
-from .expansions import DistributedExpansionFit
+from .checkpoints import EVERY_ARRAY, NO_ARRAY, DistributedCheckpoint
+from .eigenpro import DistributedEigenProSettings
+from .expansions import DividedBlocks
 from .mpi import Mpi
 
 Model = TypeVar("Model")
@@ -83,15 +83,16 @@ def fit(
     machine; a number that is given is the same for all of them. EigenPro takes its own steps here also where a single
     process would take those of conjugate residuals, with few and large batches.
     """
-    helper = helper_of(estimator)
+    kind = kind_of(estimator)
     with Mpi(communicator) as ranks, ranks.ending_together(), _share_of_processors(ranks):
-        fit_share(estimator, helper, ranks, X, y, sample_weight, observers, checkpoint)
+        fit_share(estimator, kind, ranks, X, y, sample_weight, observers, checkpoint)
     return estimator
 
 
+@training.keeps_model_on_failure
 def fit_share(
     estimator: Any,
-    helper: type,
+    kind: type,
     ranks: Mpi,
     X: Any,
     y: Any,
@@ -99,78 +100,50 @@ def fit_share(
     observers: Sequence[training.Observer] = (),
     checkpoint: training.Checkpoint | None = None,
 ) -> None:
-    """Do the share of one process in a fit; see `fit`."""
+    """Do the share of one process in a fit; see `fit`. ``kind``: see `kind_of`."""
     ranks.same(_parameters(estimator), "parameters")
     ranks.same(_data_digest(X, y, sample_weight), "data")
-    if helper is FitByValue:
-        FitByValue.fit(estimator, ranks, X, y, sample_weight, observers, checkpoint)
-        return
-    worker = _worker(estimator, helper, ranks)
+    refuse_parameters(estimator)
+    shared: Any = ranks
+    if kind is EigenProMachine:
+        shared = DistributedEigenProSettings(**vars(estimator._settings()), ranks=ranks)
+    elif kind is RandomFeatureExpansion:
+        shared = DividedBlocks(ranks)
     if checkpoint is not None:
-        checkpoint = DistributedCheckpoint(checkpoint, ranks, worker._whole, worker._share)
-    worker.fit(X, y, sample_weight, observers=observers, checkpoint=checkpoint)
-    worker._in_one_process()
-    del worker._ranks
-    vars(estimator).update(vars(worker))
+        checkpoint = DistributedCheckpoint(checkpoint, ranks, DIVIDED_ARRAYS[kind])
+    estimator._fit(X, y, sample_weight, observers, checkpoint, shared)
 
 
-class FitByValue:
-    """The fit of an estimator whose ``_fit`` takes the processes as an argument."""
-
-    @staticmethod
-    @training.keeps_model_on_failure
-    def fit(
-        estimator: Any,
-        ranks: Mpi,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-    ) -> None:
-        """Do the share of one process. Every process has the whole state of the solver, and thus of a checkpoint."""
-        estimator._check_parameters()
-        refuse_parameters(estimator)
-        if checkpoint is not None:
-            checkpoint = DistributedCheckpoint(checkpoint, ranks, _as_they_are, _as_they_are)
-        estimator._fit(X, y, sample_weight, observers, checkpoint, ranks)
+DIVIDED_ARRAYS = {EigenProMachine: EVERY_ARRAY, EigenProCentresMethod: NO_ARRAY, RandomFeatureExpansion: ("buffer",)}
+"""The arrays of a checkpoint of which each process has its own rows, for each kind of estimator."""
 
 
-def _as_they_are(held: Held, notes: dict[str, Any]) -> tuple[Held, dict[str, Any]]:
-    return held, notes
+def kind_of(estimator: Any) -> type:
+    """The class of `DIVIDED_ARRAYS` that an estimator belongs to."""
+    for kind in DIVIDED_ARRAYS:
+        if isinstance(estimator, kind) and not isinstance(estimator, DoublyStochasticNoveltyDetector):
+            return kind
+    raise ShallowsError(
+        f"{type(estimator).__name__} cannot be fitted by several processes. EigenPro, EigenPro on centres and "
+        "doubly stochastic gradients can, as classifiers and as regressors."
+    )
 
 
-class FittedTogether:
-    """Marks a class whose ``fit`` is `fit`, which then leaves the work to the class below it."""
-
-
-HELPERS: dict[type, type] = {
-    EigenProMachine: DistributedEigenProFit,
-    EigenProCentresMethod: FitByValue,
-    DoublyStochasticClassifier: DistributedExpansionFit,
-    DoublyStochasticRegressor: DistributedExpansionFit,
-}
-"""What an estimator of a kind does differently in a fit by several processes."""
-
-
-def helper_of(estimator: Any) -> type:
-    """What an estimator does differently in a fit by several processes: a class of `HELPERS`."""
-    helper = next((made for kind, made in HELPERS.items() if isinstance(estimator, kind)), None)
-    if helper is None:
+def refuse_parameters(estimator: Any) -> None:
+    """Refuse what several processes cannot do together."""
+    if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
+        raise ShallowsError("A distributed training computes its kernel values; kernel='precomputed' has them.")
+    if estimator.max_seconds is not None:
         raise ShallowsError(
-            f"{type(estimator).__name__} cannot be fitted by several processes. EigenPro, EigenPro on centres and "
-            "doubly stochastic gradients can, as classifiers and as regressors."
+            "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
+            "max_epochs in place of max_seconds."
         )
-    return helper
-
-
-def _worker(estimator: Any, helper: type, ranks: Mpi) -> Any:
-    """An unfitted estimator with the parameters of the user's, whose fit does the share of this process."""
-    own = next(kind for kind in type(estimator).__mro__ if not issubclass(kind, FittedTogether))
-    kind = type(f"Distributed{own.__name__}", (helper, own), {})
-    worker = kind(**estimator.get_params(deep=False))
-    worker._ranks = ranks
-    return worker
+    if getattr(estimator, "shuffle", False):
+        raise ShallowsError("Processes divide the rows of batches that stay the same; take shuffle=False.")
+    if getattr(estimator, "warm_start", False):
+        raise ShallowsError(
+            "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."
+        )
 
 
 def _parameters(estimator: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, training
-from .fitting import fit_share, helper_of
+from .fitting import fit_share, kind_of
 from .mpi import Mpi
 
 
@@ -94,7 +94,7 @@ def fit(
         try:
             estimator = estimators[rank]
             with arrays.one_blas_thread():
-                fit_share(estimator, helper_of(estimator), ranks[rank], X, y, observers=observers(ranks[rank]))
+                fit_share(estimator, kind_of(estimator), ranks[rank], X, y, observers=observers(ranks[rank]))
         except BaseException:
             barrier.abort()
             raise

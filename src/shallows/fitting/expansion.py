@@ -20,7 +20,7 @@ from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..solvers.expansions.expansion_settings import ExpansionSettings
 from .expansion_plan import (
     ALL_BLOCKS,
-    BlockSharing,
+    AllBlocks,
     ExpansionPlan,
     check_room,
     holds_points,
@@ -150,7 +150,7 @@ def fit_expansion(
     observers: Sequence[training.Observer] = (),
     checkpoint: training.Checkpoint | None = None,
     max_seconds: float | None = None,
-    sharing: BlockSharing = ALL_BLOCKS,
+    sharing: AllBlocks = ALL_BLOCKS,
 ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
     """Train on checked rows; returns the model, how the training went, and the seconds of each phase.
 
@@ -163,7 +163,7 @@ def fit_expansion(
     """
     phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
     codes, dtype = targets.encode(rows.y), options.precision(n)
-    budget = sharing.budget(options.budget(device, LEAST_MEMORY), options)
+    budget = sharing.ranks.share_of(options.budget(device, LEAST_MEMORY), options.memory)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
         plan = plan_expansion(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..kernels import Kernel
 from ..models.centring import Centring
 from ..models.expansion_function import Expansion
 from ..models.kernel_checks import check_precision, check_scale, check_values
+from ..ranks import ALONE
 from ..solvers.examples import Examples
 from ..solvers.expansions import doubly_stochastic
 from ..solvers.expansions.block_policies import Checked, Fresh, UniformReuse
@@ -27,7 +28,6 @@ from ..spectrum.copies import join_copies
 from ..spectrum.leave_one_out import choose_ridge
 from .checks import is_positive, warn_user
 from .expansion_targets import ExpansionTargets
-from .machine import Options
 from .rows import TrainingSet
 from .waiting_rows import Batch
 
@@ -64,39 +64,21 @@ LEAST_ERROR = 0.01
 """The least share of the variance of labels that is believed to be left."""
 
 
-class BlockSharing(Protocol):
-    """How processes share a fit, each of which holds some of the blocks; `ALL_BLOCKS` is for one process."""
+class AllBlocks:
+    """One process, which holds all blocks of features. `distributed.expansions.DividedBlocks` is for several."""
 
-    def budget(self, budget: int, options: Options) -> int:
-        """The bytes that each may use."""
+    ranks = ALONE
 
     def divided(self, stepper: DoublyStochastic, kernel: Kernel) -> DoublyStochastic:
         """The stepper of this process."""
+        return stepper
 
     def joined(self, stepper: DoublyStochastic) -> DoublyStochastic:
         """The stepper of one process."""
-
-    def whole(self, state: ExpansionState, problem: ExpansionProblem) -> ExpansionState:
-        """The state with the blocks of all."""
-
-
-class AllBlocks:
-    """One process, which holds all blocks."""
-
-    def budget(self, budget: int, options: Options) -> int:
-        """All bytes."""
-        return budget
-
-    def divided(self, stepper: DoublyStochastic, kernel: Kernel) -> DoublyStochastic:
-        """The stepper itself."""
-        return stepper
-
-    def joined(self, stepper: DoublyStochastic) -> DoublyStochastic:
-        """The stepper itself."""
         return stepper
 
     def whole(self, state: ExpansionState, problem: ExpansionProblem) -> ExpansionState:
-        """The state itself."""
+        """The state with the blocks of all processes."""
         return state
 
 
@@ -169,7 +151,7 @@ def plan_expansion(
     budget: int,
     device: Device,
     seed: int,
-    sharing: BlockSharing,
+    sharing: AllBlocks,
 ) -> ExpansionPlan:
     """Choose centring, kernel, features and stepper from the training data."""
     X, weights, (n, d), c = rows.X, rows.weights, rows.X.shape, 1 if codes is None else codes.shape[1]

@@ -20,7 +20,7 @@ from ...fitting.checks import (
     warn_user,
 )
 from ...fitting.expansion import TrainedExpansion, fit_expansion
-from ...fitting.expansion_plan import ALL_BLOCKS, BlockSharing
+from ...fitting.expansion_plan import ALL_BLOCKS, AllBlocks
 from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
 from ...fitting.rows import TrainingSet
 from ...fitting.stream_training import Stream
@@ -166,11 +166,23 @@ class RandomFeatureExpansion(Estimator):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
-        model, run, seconds = self._train(rows, self._seed(), None, observers=observers, checkpoint=checkpoint)
-        self._store(Stream(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
+        self._fit(X, y, sample_weight, observers, checkpoint, ALL_BLOCKS)
         return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+        sharing: AllBlocks,
+    ) -> None:
+        """Fit with one process, or with the several processes of ``sharing.ranks``, each of which calls this."""
+        self._check_parameters()
+        rows, seed = self._validated_training_set(X, y, sample_weight), sharing.ranks.from_first(self._seed())
+        model, run, seconds = self._train(rows, seed, None, sharing, observers=observers, checkpoint=checkpoint)
+        self._store(Stream(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
 
     def partial_fit(
         self,
@@ -317,6 +329,7 @@ class RandomFeatureExpansion(Estimator):
         rows: TrainingSet,
         seed: int,
         classes: Any,
+        sharing: AllBlocks = ALL_BLOCKS,
         *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
@@ -334,18 +347,14 @@ class RandomFeatureExpansion(Estimator):
             settings=self._settings(),
             seed=seed,
             options=self._options(),
-            observers=[*self._progress_observers(), *observers],
+            observers=[*([] if sharing.ranks.rank else self._progress_observers()), *observers],
             checkpoint=checkpoint,
             max_seconds=max_seconds,
-            sharing=self._sharing(),
+            sharing=sharing,
         )
 
     def _settings(self) -> ExpansionSettings:
         return ExpansionSettings(**{name: getattr(self, name) for name in ExpansionSettings.__dataclass_fields__})
-
-    def _sharing(self) -> BlockSharing:
-        """How processes share the fit."""
-        return ALL_BLOCKS
 
     # ----------------------------------------------------------------------------------- the model
 

@@ -102,8 +102,21 @@ class EigenProMachine(KernelMachine):
         DivergenceError
             With a ``step_size`` of the user's that is too large.
         """
+        self._fit(X, y, sample_weight, observers, checkpoint, self._settings())
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+        solver: EigenProSettings,
+    ) -> None:
+        """Fit with one process, or with the several processes of ``solver.ranks``, each of which calls this."""
         self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        rows, seed = self._validated_training_set(X, y, sample_weight), solver.ranks.from_first(self._seed())
         found = fit_kernel_steps(
             rows,
             of_classes=not self._y_is_numeric,
@@ -113,7 +126,7 @@ class EigenProMachine(KernelMachine):
             n_components=self.n_components,
             regularisation=self.regularisation,
             calibrates=self.calibration is not None,
-            solver=self._settings(),
+            solver=solver,
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
@@ -126,7 +139,6 @@ class EigenProMachine(KernelMachine):
         )
         self._store(found)
         self.step_size_ = found.report["step_size"]
-        return self
 
     def _settings(self) -> EigenProSettings:
         """The settings of the solver."""
