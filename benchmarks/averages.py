@@ -3,9 +3,9 @@
 ``python benchmarks/averages.py`` takes a random part of the training points of CIFAR-10 (``--dataset`` names another of
 ``steps.py``), holds a fifth of it out, and makes the certified steps of EigenPro once. From the same iterates it forms
 several models: the last iterate, the average over the second half of each epoch with weights that grow by the place,
-and averages that forget, with the constants of `shallows.solvers.least_squares.cycles` and others. It prints the square
-loss on the training and on the held-out part and the error on the latter after some epochs. A mirror of the data in
-SHALLOWS_MIRROR is tried first.
+and averages that forget, with the constants of `shallows.solvers.least_squares.step_rules` and others. It prints the
+square loss on the training and on the held-out part and the error on the latter after some epochs. A mirror of the
+data in SHALLOWS_MIRROR is tried first.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from steps import DATA, subset
 
 from shallows import gram, kernels, spectrum, streams, training
-from shallows.solvers import EigenPro
-from shallows.solvers.least_squares import cycles, step_rules
+from shallows.solvers.least_squares import step_rules
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 SHOWN = (1, 2, 3, 5, 8)
-FORGETFUL = ((cycles.FORGETTING, step_rules.MEMORY), (2.0, 0.5), (5.0, 0.5), (10.0, 0.5), (3.0, 0.25), (3.0, 1.0))
+FORGETFUL = ((step_rules.FORGETTING, step_rules.MEMORY), (2.0, 0.5), (5.0, 0.5), (10.0, 0.5), (3.0, 0.25), (3.0, 1.0))
 """Pairs of the power for the first iterates and the epochs that the average lies behind later on."""
 
 
@@ -56,7 +56,7 @@ def main() -> None:
         raise SystemExit(f"Batches of {asked.batch} are hardly noisy here, and nothing is averaged.")
     matrix = gram.Gram(kernel, points, budget=2**33)
     problem = KernelProblem(matrix, y[:n], None, p)
-    found = watched(problem, EigenPro(size, replace(cycle, few=0)), kernel(x[n:], x[:n]), y[n:], asked)
+    found = watched(problem, EigenProStepper(size, replace(cycle, few=0)), kernel(x[n:], x[:n]), y[n:], asked)
     shown = f"after {', '.join(map(str, SHOWN))} epochs"
     print(f"{asked.dataset}, seed {asked.seed}, {n} points, {asked.kernel}, batches of {asked.batch}; {shown}")
     for name, rows in found.items():
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def watched(
-    problem: KernelProblem, solver: EigenPro, held_out: np.ndarray, y: np.ndarray, asked: argparse.Namespace
+    problem: KernelProblem, solver: EigenProStepper, held_out: np.ndarray, y: np.ndarray, asked: argparse.Namespace
 ) -> dict[str, list[tuple[float, float, float]]]:
     """For each average, the losses and the error after the epochs that are shown."""
     n, length = problem.gram.n, solver.cycle.length
@@ -86,7 +86,7 @@ def watched(
             if place >= 0:
                 weighed("second half of an epoch, by place", 2.0 / (place + 2.0), iterate)
             for power, memory in FORGETFUL:
-                with mock.patch.object(cycles, "FORGETTING", power):
+                with mock.patch.object(step_rules, "FORGETTING", power):
                     share = replace(solver.cycle, memory=memory * length).at(t)[1]
                 weighed(f"power {power:g}, then {memory:g} epochs behind", share, iterate)
 

@@ -21,10 +21,11 @@ import numpy as np
 
 from shallows import arrays, features, gram, kernels, spectrum
 from shallows.features.design import Blocks, Design
-from shallows.solvers import EigenPro, FeatureEigenPro, Richardson
-from shallows.solvers.least_squares.cycles import Cycle
-from shallows.solvers.least_squares.feature_eigenpro import FeatureProblem
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
+from shallows.solvers.least_squares.feature_eigenpro import FeatureEigenProStepper, FeatureProblem
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
+from shallows.solvers.least_squares.step_rules import Cycle
 
 TARGETS = {160: 1.2, 1000: 1.5}
 AVERAGED = Cycle(1, (), (1.0,), memory=100.0)
@@ -92,7 +93,7 @@ def of_kernel(kernel: Any, x: np.ndarray, y: np.ndarray, rank: int, asked: Any) 
     p = spectrum.make_preconditioner(kernel, points, rank=rank, n_subsample=asked.subsample)
     matrix = gram.Gram(kernel, points, budget=0)
     problem = KernelProblem(matrix, y, None, p)
-    return p, lambda s: stepper(EigenPro(s, AVERAGED), problem), lambda s: stepper(Richardson(s), problem)
+    return p, lambda s: stepper(EigenProStepper(s, AVERAGED), problem), lambda s: stepper(KernelSGDStepper(s), problem)
 
 
 def of_features(kernel: Any, x: np.ndarray, y: np.ndarray, rank: int, asked: Any) -> tuple[Any, Make, Make]:
@@ -103,7 +104,7 @@ def of_features(kernel: Any, x: np.ndarray, y: np.ndarray, rank: int, asked: Any
     p = spectrum.make_feature_preconditioner(blocks, x, rank=rank, n_subsample=asked.subsample)
     design = Design(blocks, x, budget=0)
     problems = FeatureProblem(design, y, None, p), FeatureProblem(design, y)
-    solvers = (lambda s: FeatureEigenPro(s, AVERAGED)), FeatureEigenPro
+    solvers = (lambda s: FeatureEigenProStepper(s, AVERAGED)), FeatureEigenProStepper
     pairs = zip(solvers, problems, strict=True)
     return p, *(lambda s, solver=solver, problem=problem: stepper(solver(s), problem) for solver, problem in pairs)
 

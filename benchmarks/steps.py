@@ -25,8 +25,8 @@ import numpy as np
 
 from shallows import gram, kernels, spectrum, streams, training
 from shallows.errors import DivergenceError
-from shallows.solvers import solver_for
 from shallows.solvers.least_squares import step_rules
+from shallows.solvers.least_squares.eigenpro import solver_for
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows_papers import datasets
 

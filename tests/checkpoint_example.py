@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine_example import problem
-from shallows.solvers import EigenPro
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.training import Batches, Curve, Stopping, train
 from training_example import SIZE
 
@@ -15,7 +15,7 @@ def solve(checkpoint=None, observers=(), *, seed=1, solver=None, stopping=None, 
     p = problem(rank=5, n_subsample=30, weights=weights)
     curve = Curve(marks, lambda snapshot: {"norm": np.linalg.norm(snapshot.coefficients)})
     run = train(
-        solver or EigenPro(p.preconditioner.step_size(SIZE)),
+        solver or EigenProStepper(p.preconditioner.step_size(SIZE)),
         p.problem,
         Batches(60, SIZE, seed),
         stopping or Stopping(max_epochs=3),

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from shallows import arrays, gram, kernels, spectrum, streams, training
-from shallows.solvers import EigenPro, Richardson
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
 
 PLENTY = 2**30
 
@@ -173,7 +174,7 @@ def _training(make_solver, **changes):
 def _rolled_back(xp):
     p = problem(xp=xp)
     stopping = training.Stopping(max_epochs=2)
-    run = training.train(Richardson(20.0), p.problem, training.Batches(60, 8, seed=2), stopping)
+    run = training.train(KernelSGDStepper(20.0), p.problem, training.Batches(60, 8, seed=2), stopping)
     assert run.n_rollbacks > 1
     return run.state.coefficients
 
@@ -192,9 +193,9 @@ NEUTRAL = {
     "preconditioner": _preconditioner(False, 30),
     "preconditioner of all points": _preconditioner(False, 60),
     "weighted preconditioner": _preconditioner(True, 30),
-    "training with EigenPro": _training(EigenPro),
-    "weighted training with EigenPro": _training(EigenPro, weights=True),
-    "training with Richardson": _training(Richardson),
+    "training with EigenPro": _training(EigenProStepper),
+    "weighted training with EigenPro": _training(EigenProStepper, weights=True),
+    "training with Richardson": _training(KernelSGDStepper),
     "training that rolls back": _rolled_back,
     "integers": lambda xp: streams.integers(5, "x", 2, 11, like=xp.ones(1)),
     "uniform numbers": lambda xp: streams.uniform(5, "x", 2, (3, 4), like=xp.ones(1), dtype=xp.float64),

@@ -10,8 +10,9 @@ import pytest
 from engine_example import least_squares, naive_kernel, preconditioning_matrix, sample
 from shallows import arrays, gram, kernels, spectrum, training
 from shallows.models.centring import Centring, TrainingRows
-from shallows.solvers import EigenPro, ProjectedEigenPro
+from shallows.solvers import ProjectedEigenPro
 from shallows.solvers.least_squares import projection
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.projected import CentresProblem, SpanCertificate, certificate, step_size
 
@@ -107,7 +108,7 @@ def test_with_the_data_as_centres_it_is_eigenpro_iterate_by_iterate(batches):
     held, _, y, _ = problem(p=N)
     matrix = gram.Gram(held.kernel, held.centres, budget=2**30)
     plain = KernelProblem(matrix, y, None, held.preconditioner)
-    ours, theirs = ProjectedEigenPro(0.2, average=False), EigenPro(0.2)
+    ours, theirs = ProjectedEigenPro(0.2, average=False), EigenProStepper(0.2)
     a, b = ours.init(held), theirs.init(plain)
     for t in range(12):
         batch = batches[t % len(batches)]

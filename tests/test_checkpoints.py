@@ -15,10 +15,10 @@ import pytest
 from checkpoint_example import assert_the_same, solve
 from resumed_example import stopped_at_every_batch
 from shallows.errors import TrainingInterrupted
-from shallows.fitting.eigenpro import EigenProSettings
-from shallows.solvers import EigenPro, Richardson
-from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.eigenpro import EigenPro, EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import AveragedState
+from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
+from shallows.solvers.least_squares.step_rules import Cycle
 from shallows.training import Batches, Checkpoint, Curve, Stopping, train
 from training_example import Pull, Watch, go
 
@@ -39,7 +39,7 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_coefficients_to_the_bit(at, t
 
 
 @dataclass(frozen=True)
-class Touchy(Richardson):
+class Touchy(KernelSGDStepper):
     """Diverges with every step above 0.15, in the middle of an epoch, once the coefficients have grown."""
 
     limit: float = 0.6
@@ -53,7 +53,7 @@ class Touchy(Richardson):
 
 
 @dataclass(frozen=True)
-class TouchyEigenPro(EigenPro):
+class TouchyEigenPro(EigenProStepper):
     """Diverges with every step above 0.1, in the middle of every epoch but the first since it began."""
 
     def step(self, problem, state, batch):
@@ -68,9 +68,9 @@ AVERAGED = Cycle(8, (), (1.0, 0.7), 4.0)
 
 OPTIONS = {
     "plain": {},
-    "averaged": {"solver": EigenPro(0.3, AVERAGED), "weights": True},
+    "averaged": {"solver": EigenProStepper(0.3, AVERAGED), "weights": True},
     "averaged with iterations": {
-        "solver": EigenPro(0.3, AVERAGED),
+        "solver": EigenProStepper(0.3, AVERAGED),
         "stopping": Stopping(max_epochs=3, max_iterations=22),
     },
     "averaged and rolled back, first to where an epoch began": {
@@ -78,14 +78,14 @@ OPTIONS = {
         "stopping": Stopping(max_epochs=4),
     },
     "averaged and validated": {
-        "solver": EigenPro(0.3, AVERAGED),
+        "solver": EigenProStepper(0.3, AVERAGED),
         "stopping": Stopping(
             max_epochs=6, validate=lambda state: abs(float(np.linalg.norm(state.coefficients)) - 7.0), patience=2
         ),
     },
     "weighted": {"weights": True},
     "with iterations": {"stopping": Stopping(max_epochs=3, max_iterations=19)},
-    "rolled back": {"solver": Richardson(20.0)},
+    "rolled back": {"solver": KernelSGDStepper(20.0)},
     "rolled back to where an epoch began": {"solver": Touchy(0.2), "stopping": Stopping(max_epochs=5)},
     "rolled back to nothing": {"solver": Touchy(0.4, limit=1.0), "stopping": Stopping(max_epochs=5)},
     "validated": {
@@ -130,7 +130,7 @@ def test_an_averaged_training_holds_no_more_arrays_than_its_estimator_leaves_roo
     finally:
         tracemalloc.stop()
     arrays_held = 1 + peak / targets.nbytes
-    assert 9 < arrays_held <= EigenProSettings.n_arrays + 0.5
+    assert 9 < arrays_held <= EigenPro.n_arrays + 0.5
 
 
 @pytest.mark.parametrize("at", [1, 7, 8, 9, 20])

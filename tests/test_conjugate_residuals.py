@@ -13,9 +13,10 @@ from engine_example import preconditioning_matrix, problem, sample
 from resumed_example import StopAt
 from shallows import EigenProRegressor, arrays, kernels, training
 from shallows.errors import TrainingInterrupted
-from shallows.solvers import ConjugateResiduals, EigenPro, solver_for
+from shallows.solvers import ConjugateResiduals
 from shallows.solvers.least_squares import conjugate_residuals as module
 from shallows.solvers.least_squares import step_rules
+from shallows.solvers.least_squares.eigenpro import EigenProStepper, solver_for
 
 N = 60
 WHOLE = slice(0, N)
@@ -103,7 +104,7 @@ def test_in_batches_too_the_loss_falls_to_that_of_the_solution(m):
 def test_no_rule_is_ahead_after_any_number_of_steps(rule):
     p = problem(rank=6, n_subsample=25)
     size, cycle = step_rules.planned(rule, p.preconditioner, N, N)
-    others, _ = trained(p, 20, EigenPro(size, cycle))
+    others, _ = trained(p, 20, EigenProStepper(size, cycle))
     found, _ = trained(p, 20)
     assert all(np.all(loss(p, a) <= loss(p, b) * (1 + 1e-9)) for a, b in zip(found, others, strict=True))
 
@@ -176,10 +177,10 @@ def test_it_is_the_solver_of_the_certified_rule_where_an_epoch_has_few_batches()
     assert chosen(N, 50) == ConjugateResiduals(p.step_size(N), 1)
     assert chosen(30, 2) == ConjugateResiduals(p.step_size(30), 2)
     assert chosen(10, 1) == ConjugateResiduals(p.step_size(10), 6)
-    assert type(chosen(10, 2)) is EigenPro  # ten directions of two outputs, and their images, are more than ten rows
-    assert type(chosen(3, 0)) is EigenPro  # twenty batches
-    assert type(chosen(N, 1, "paper")) is EigenPro
-    assert type(solver_for(0.1, None, N, 1)) is EigenPro
+    assert type(chosen(10, 2)) is EigenProStepper  # 10 directions of 2 outputs, and their images, are more than 10 rows
+    assert type(chosen(3, 0)) is EigenProStepper  # twenty batches
+    assert type(chosen(N, 1, "paper")) is EigenProStepper
+    assert type(solver_for(0.1, None, N, 1)) is EigenProStepper
 
 
 @pytest.mark.parametrize(("m", "most"), [(2000, 1), (500, 3)])

@@ -16,7 +16,7 @@ from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProble
 from shallows.distributed.kernel_columns import OwnColumns
 from shallows.distributed.mpi import Mpi
 from shallows.errors import CheckpointError, MissingExtraError, ShallowsError
-from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.step_rules import Cycle
 from shallows.spectrum import make_preconditioner
 
 PROGRAM = Path(__file__).with_name("distributed_program.py")
@@ -105,7 +105,7 @@ def test_processes_that_do_not_fit_together_are_told_so_in_all_of_them(tmp_path)
     expected = {
         "data": "their data differ: rank 0 has 700 rows",
         "parameters": "their parameters differ: .*batch_size=100.*rank 1 has .*batch_size=101",
-        "out of range": r"damping must lie in \(0, 1\]",
+        "out of range": r"damping must be a number in \(0, 1\]",
         "precomputed": "kernel='precomputed' has them",
         "warm start": "use a checkpoint",
         "seconds": "n_iter or max_epochs in place of max_seconds",

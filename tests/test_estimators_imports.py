@@ -24,7 +24,7 @@ SOLVERS = {
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
     "FeatureKernelPCA": {"feature_components.problem", "feature_components"},
     "KernelRidgeClassifier": {"least_squares.ridge_solver"},
-    "KernelSGDClassifier": {"least_squares.averaged_richardson"},
+    "KernelSGDClassifier": {"least_squares.kernel_sgd"},
     "KernelSVMClassifier": {"support_vectors"},
     "LASVMClassifier": {"support_vectors.lasvm"},
     "RegularisedRiskClassifier": {"regularised.risk"},

@@ -19,8 +19,8 @@ from shallows import (
 )
 from shallows.errors import UnknownNameError
 from shallows.features import Blocks, Design, Linear
-from shallows.solvers import EigenPro, FeatureEigenPro
-from shallows.solvers.least_squares.feature_eigenpro import FeatureProblem
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
+from shallows.solvers.least_squares.feature_eigenpro import FeatureEigenProStepper, FeatureProblem
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 PLENTY = 2**30
@@ -195,7 +195,7 @@ def test_a_step_is_the_equation_of_the_paper(weights, ridge, budget):
     w = np.ones(N) if p.w is None else p.w
     P, A = preconditioner_of(p.p), np.zeros((D, 2))
     held = replace(p.problem, regularisation=ridge)
-    for t, reached in enumerate(states(FeatureEigenPro(0.05), held, 12, BATCHES)):
+    for t, reached in enumerate(states(FeatureEigenProStepper(0.05), held, 12, BATCHES)):
         assert np.abs(reached - A).max() < 1e-13
         rows = BATCHES[t % 4]
         g = p.X[rows].T @ (w[rows, None] * (p.X[rows] @ A - p.y[rows]))
@@ -207,7 +207,7 @@ def test_rank_zero_is_plain_gradient_descent(batches):
     # SPEC 10.6 (1), to the bit.
     p = problem(rank=0)
     plain = FeatureProblem(p.problem.design, p.y)
-    both = (states(FeatureEigenPro(0.01), held, 12, batches) for held in (p.problem, plain))
+    both = (states(FeatureEigenProStepper(0.01), held, 12, batches) for held in (p.problem, plain))
     assert all(np.array_equal(a, b) for a, b in zip(*both, strict=True))
 
 
@@ -216,7 +216,7 @@ def test_the_limit_is_least_squares_for_every_preconditioner(rank, damping, powe
     # SPEC 10.6 (2)
     p = problem(rank=rank, damping=damping, power=power, d=6)
     P, H = preconditioner_of(p.p), p.X.T @ p.X
-    *_, reached = states(FeatureEigenPro(1 / np.linalg.eigvals(P @ H).real.max()), p.problem, 4000, WHOLE)
+    *_, reached = states(FeatureEigenProStepper(1 / np.linalg.eigvals(P @ H).real.max()), p.problem, 4000, WHOLE)
     truth = np.linalg.lstsq(p.X, p.y, rcond=None)[0]
     assert np.abs(reached - truth).max() < 1e-8 * np.abs(truth).max()
 
@@ -226,7 +226,7 @@ def test_one_full_step_solves_the_top_directions_exactly(rank):
     # SPEC 10.6 (4)
     p = problem(rank=rank)
     _, vectors = top_of(p.X.T @ p.X, D)
-    _, reached = states(FeatureEigenPro(1 / (N * p.p.flattened_top)), p.problem, 1, WHOLE)
+    _, reached = states(FeatureEigenProStepper(1 / (N * p.p.flattened_top)), p.problem, 1, WHOLE)
     gradient = np.abs(vectors.T @ (p.X.T @ (p.X @ reached - p.y))).max(axis=1)
     start = np.abs(vectors.T @ (p.X.T @ p.y)).max(axis=1)
     assert np.all(gradient[: rank + 1] < 1e-12 * start[0])
@@ -242,7 +242,7 @@ def test_the_error_falls_along_each_direction_at_the_rate_of_its_eigenvalue(damp
     rates = values.copy()
     rates[:rank] = damping * values[rank] ** power * values[:rank] ** (1 - power)
     step = 1 / p.p.flattened_top
-    *_, reached = states(FeatureEigenPro(step / N), p.problem, t, WHOLE)
+    *_, reached = states(FeatureEigenProStepper(step / N), p.problem, t, WHOLE)
     truth = np.linalg.lstsq(p.X, p.y, rcond=None)[0]
     expected = (1 - step * rates)[:, None] ** t * (vectors.T @ truth)
     assert np.abs(vectors.T @ (truth - reached) - expected).max() < 1e-10 * np.abs(truth).max()
@@ -253,7 +253,7 @@ def test_it_is_gradient_descent_on_the_features_times_the_root_of_the_preconditi
     p = problem(rank=4, damping=0.5)
     Z = p.X @ root_of(preconditioner_of(p.p))
     beta = np.zeros((D, 2))
-    for t, reached in enumerate(states(FeatureEigenPro(0.05), p.problem, 12, BATCHES)):
+    for t, reached in enumerate(states(FeatureEigenProStepper(0.05), p.problem, 12, BATCHES)):
         assert np.abs(p.X @ reached - Z @ beta).max() < 1e-12
         rows = BATCHES[t % 4]
         beta -= 0.05 * Z[rows].T @ (Z[rows] @ beta - p.y[rows])
@@ -285,7 +285,9 @@ def test_with_the_linear_kernel_both_forms_make_the_same_predictions(n_subsample
     )
     held = KernelProblem(DenseGram(K), p.y, None, kernel_form)
     both = zip(
-        states(EigenPro(0.04), held, 20, BATCHES), states(FeatureEigenPro(0.04), p.problem, 20, BATCHES), strict=True
+        states(EigenProStepper(0.04), held, 20, BATCHES),
+        states(FeatureEigenProStepper(0.04), p.problem, 20, BATCHES),
+        strict=True,
     )
     assert all(np.abs(K @ alpha - p.X @ A).max() < 1e-11 for alpha, A in both)
 
@@ -295,7 +297,7 @@ def test_it_converges_below_two_over_the_top_eigenvalue_and_diverges_above(share
     # SPEC 10.6 (11)
     p = problem(rank=4, n_subsample=30)
     step = share * 2 / np.linalg.eigvals(preconditioner_of(p.p) @ p.X.T @ p.X).real.max()
-    *_, reached = states(FeatureEigenPro(step), p.problem, 400, WHOLE)
+    *_, reached = states(FeatureEigenProStepper(step), p.problem, 400, WHOLE)
     truth = np.linalg.lstsq(p.X, p.y, rcond=None)[0]
     error, start = np.linalg.norm(p.X @ (reached - truth)), np.linalg.norm(p.X @ truth)
     assert error < start if converges else error > 10 * start
@@ -348,7 +350,7 @@ def test_batches_that_do_not_fit_are_gone_through_twice_and_move_alike(holds, mo
     p = spectrum.make_feature_preconditioner(blocks, x, rank=5, n_subsample=30)
     kept, anew = (FeatureProblem(Design(blocks, x, budget=b), y, None, p) for b in (PLENTY, 0))
     monkeypatch.setattr(Design, "holds", lambda self, n: self.kept or holds)
-    both = (states(FeatureEigenPro(0.05), held, 8, [slice(0, 9), slice(33, 50)]) for held in (kept, anew))
+    both = (states(FeatureEigenProStepper(0.05), held, 8, [slice(0, 9), slice(33, 50)]) for held in (kept, anew))
     assert all(np.abs(a - b).max() < 1e-13 for a, b in zip(*both, strict=True))
 
 
@@ -366,7 +368,10 @@ def test_any_array_library_gives_what_numpy_gives(weights):
             )
             held = FeatureProblem(Design(blocks, x, budget=0), y, None if w is None else w[:, None], p)
             run = training.train(
-                FeatureEigenPro(p.step_size(8)), held, training.Batches(60, 8, 2), training.Stopping(max_epochs=2)
+                FeatureEigenProStepper(p.step_size(8)),
+                held,
+                training.Batches(60, 8, 2),
+                training.Stopping(max_epochs=2),
             )
             reached.append(np.asarray(run.state.coefficients))
     assert np.abs(reached[0] - reached[2]).max() < 1e-9

@@ -10,7 +10,7 @@ from engine_example import sample
 from fused_example import case, error, folder, formula, gpu, needs_compiler, there  # noqa: F401
 from shallows import gram, kernels, spectrum, training
 from shallows.gram import LazyGram, rectangular
-from shallows.solvers import EigenPro
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 pytestmark = [pytest.mark.slow, needs_compiler]
@@ -94,7 +94,7 @@ def test_training_gives_the_coefficients_of_the_plain_path(gpu):
         matrix = gram.Gram(kernel, where(points[order]), budget=0, tile=64)
         problem = KernelProblem(matrix, where(y[order]), None, p)
         stopping = training.Stopping(max_epochs=4)
-        run = training.train(EigenPro(p.step_size(32)), problem, training.Batches(300, 32, seed=2), stopping)
+        run = training.train(EigenProStepper(p.step_size(32)), problem, training.Batches(300, 32, seed=2), stopping)
         found.append(np.asarray(run.state.coefficients))
     assert gpu
     assert np.abs(found[1] - found[0]).max() < 1e-9 * np.abs(found[0]).max()

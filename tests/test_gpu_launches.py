@@ -17,13 +17,14 @@ from shallows.errors import DivergenceError
 from shallows.features import FourierFeatures
 from shallows.gpu import cuda
 from shallows.gram.whole import WholeGram
-from shallows.solvers import ConjugateResiduals, EigenPro
+from shallows.solvers import ConjugateResiduals
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
 from shallows.solvers.expansions.expansion import ExpansionProblem
-from shallows.solvers.least_squares import device_form
-from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares import eigenpro
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.lifted_eigenpro import LiftedEigenPro, lifted
+from shallows.solvers.least_squares.step_rules import Cycle
 
 needs_compiler = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
 
@@ -68,7 +69,7 @@ BELOW = slice(320, 384)
 def test_a_step_of_eigenpro_written_operation_by_operation(tile, cycle, expected, monkeypatch):
     with pretended_gpu(monkeypatch) as ledger, cuda.off():
         problem = kernel_problem(tile, 0.01)
-        assert of_one_step(ledger, EigenPro(0.1, cycle), problem, BELOW) == expected
+        assert of_one_step(ledger, EigenProStepper(0.1, cycle), problem, BELOW) == expected
 
 
 @needs_compiler
@@ -168,7 +169,7 @@ def test_a_fit_for_which_a_gpu_has_too_little_memory_keeps_no_whole_matrix(monke
 @pytest.mark.slow
 @needs_compiler
 def test_without_a_matrix_the_fused_product_makes_all_that_a_lifted_step_needs(monkeypatch, folder):
-    monkeypatch.setattr(device_form, "SHARE_OF_FUNCTIONS", 1.0)
+    monkeypatch.setattr(eigenpro, "SHARE_OF_FUNCTIONS", 1.0)
     options = {"d": 6, "max_epochs": 1, "bandwidth": 3.0}
     _, model, ledger = fits(EigenProRegressor, monkeypatch, folder, 12 * 2**20, **options)
     assert model.effective_params_["kept_fraction"] < 1.0
@@ -253,7 +254,7 @@ def test_an_indefinite_system_gets_the_damping_that_it_gets_on_a_cpu(monkeypatch
     ],
 )
 def test_batches_fill_a_device_as_far_as_its_memory_allows(gigabytes, n, n_outputs, expected):
-    assert device_form.filling_batch(467, n, n_outputs, 440, 4, int(0.7e9 * gigabytes)) == expected
+    assert eigenpro.filling_batch(467, n, n_outputs, 440, 4, int(0.7e9 * gigabytes)) == expected
 
 
 @needs_compiler

@@ -16,10 +16,10 @@ from shallows import arrays, kernels, training
 from shallows.gpu import cuda
 from shallows.gpu.fused_expressions import FusedExpression
 from shallows.gram.whole import WholeGram
-from shallows.solvers import EigenPro
 from shallows.solvers.least_squares import lifted_eigenpro
-from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.lifted_eigenpro import LiftedEigenPro, lifted
+from shallows.solvers.least_squares.step_rules import Cycle
 
 N, BATCH = 60, 12
 BATCHES = training.Batches(N, BATCH, 0)
@@ -34,7 +34,7 @@ def both(cycle=None, *, weights=False, regularisation=0.0, whole=True, read_ever
         plain = replace(plain, gram=WholeGram(p.kernel, p.problem.gram.points, budget=PLENTY, tile=16))
     step = p.preconditioner.step_size(BATCH)
     fast = LiftedEigenPro(step, cycle, n_batches=len(BATCHES), read_every=read_every)
-    return (EigenPro(step, cycle), plain), (fast, lifted(plain, BATCH))
+    return (EigenProStepper(step, cycle), plain), (fast, lifted(plain, BATCH))
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["tiles", "whole"])

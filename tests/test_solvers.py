@@ -11,9 +11,10 @@ from sklearn.datasets import load_digits, make_blobs
 
 from engine_example import largest_eigenvalue, naive_kernel, preconditioning_matrix, problem, sample
 from shallows import gram, kernels, spectrum, streams, training
-from shallows.solvers import AveragedRichardson, EigenPro, Richardson
-from shallows.solvers.least_squares.cycles import Cycle
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
+from shallows.solvers.least_squares.step_rules import Cycle
 
 N = 60
 WHOLE = slice(0, N)
@@ -49,7 +50,7 @@ def test_a_step_of_richardson_is_the_gradient_of_the_batch(weights):
     p = problem(weights=weights)
     alpha = np.zeros((N, 2))
     w = np.ones(N) if p.w is None else p.w
-    for t, coefficients in enumerate(steps(Richardson(0.3), p, 12, BATCHES)):
+    for t, coefficients in enumerate(steps(KernelSGDStepper(0.3), p, 12, BATCHES)):
         assert np.abs(coefficients - alpha).max() < 1e-13
         batch = BATCHES[t % 4]
         alpha[batch] -= 0.3 * w[batch, None] * (p.K[batch] @ alpha - p.y[batch])
@@ -60,7 +61,7 @@ def test_richardson_is_the_filter_of_the_spectrum_that_theory_says():
     p = problem()
     values, vectors = eigenpairs(p.K)
     step = 1 / values[0]
-    for t, coefficients in enumerate(steps(Richardson(step), p, 40)):
+    for t, coefficients in enumerate(steps(KernelSGDStepper(step), p, 40)):
         filtered = (1 - (1 - step * values) ** t) / values
         assert np.abs(coefficients - vectors @ (filtered[:, None] * (vectors.T @ p.y))).max() < 1e-12
 
@@ -69,7 +70,7 @@ def test_richardson_is_the_filter_of_the_spectrum_that_theory_says():
 def test_richardson_converges_below_two_over_the_top_eigenvalue_and_diverges_above(share, converges):
     p = problem()
     step = share * 2 / np.linalg.eigvalsh(p.K)[-1]
-    residuals = [np.linalg.norm(p.K @ a - p.y) for a in steps(Richardson(step), p, 400)]
+    residuals = [np.linalg.norm(p.K @ a - p.y) for a in steps(KernelSGDStepper(step), p, 400)]
     if converges:
         assert all(b <= a for a, b in itertools.pairwise(residuals))
     else:
@@ -78,7 +79,7 @@ def test_richardson_converges_below_two_over_the_top_eigenvalue_and_diverges_abo
 
 def test_the_loss_of_a_step_is_that_of_its_batch_before_the_step():
     p = problem(weights=True)
-    solver = Richardson(0.3)
+    solver = KernelSGDStepper(0.3)
     state = solver.init(p.problem)
     alpha = np.zeros((N, 2))
     for batch in BATCHES:
@@ -96,9 +97,9 @@ def test_a_weight_of_two_is_a_point_that_is_there_twice():
         KernelProblem(gram.Gram(kernel, kernels.augmented(x[r]), budget=2**20), y[r], weights)
         for r, weights in ((np.arange(20), w[:, None]), (rows, None))
     )
-    a, b = Richardson(0.05).init(once), Richardson(0.05).init(twice)
+    a, b = KernelSGDStepper(0.05).init(once), KernelSGDStepper(0.05).init(twice)
     for _ in range(10):
-        a, b = Richardson(0.05).step(once, a, slice(0, 20)), Richardson(0.05).step(twice, b, slice(0, 25))
+        a, b = KernelSGDStepper(0.05).step(once, a, slice(0, 20)), KernelSGDStepper(0.05).step(twice, b, slice(0, 25))
     folded = b.coefficients[:20].copy()
     folded[:5] += b.coefficients[20:]
     assert np.abs(a.coefficients - folded).max() < 1e-13
@@ -107,7 +108,7 @@ def test_a_weight_of_two_is_a_point_that_is_there_twice():
 def test_the_norm_of_the_coefficients_grows_while_that_of_the_function_stays_bounded():
     # SPEC 9, Figure 2 of the paper: noise is fitted in directions where the function hardly moves.
     p = problem(kernel="gaussian")
-    norms = [(np.linalg.norm(a), np.linalg.norm(p.K @ a)) for a in steps(Richardson(1 / 60), p, 200)]
+    norms = [(np.linalg.norm(a), np.linalg.norm(p.K @ a)) for a in steps(KernelSGDStepper(1 / 60), p, 200)]
     assert all(b[0] >= a[0] for a, b in itertools.pairwise(norms))
     assert max(of_function for _, of_function in norms) <= np.linalg.norm(p.y)
 
@@ -117,14 +118,14 @@ def test_the_norm_of_the_coefficients_grows_while_that_of_the_function_stays_bou
 
 def test_without_a_preconditioner_there_is_no_eigenpro():
     with pytest.raises(ValueError, match="preconditioner"):
-        EigenPro(1.0).init(problem().problem)
+        EigenProStepper(1.0).init(problem().problem)
 
 
 @pytest.mark.parametrize("batch", [WHOLE, BATCHES], ids=["whole", "batches"])
 def test_rank_zero_is_richardson_iterate_by_iterate(batch):
     # SPEC 10.6 (1), to the bit: what is added is a sum of nothing.
     p = problem(rank=0, n_subsample=30)
-    both = zip(steps(EigenPro(0.03), p, 12, batch), steps(Richardson(0.03), p, 12, batch), strict=True)
+    both = zip(steps(EigenProStepper(0.03), p, 12, batch), steps(KernelSGDStepper(0.03), p, 12, batch), strict=True)
     assert all(np.array_equal(ours, plain) for ours, plain in both)
 
 
@@ -137,7 +138,7 @@ def test_the_limit_is_the_solution_of_the_linear_system_for_every_preconditioner
     operator = (p.w if weights else np.ones(N))[:, None] * p.K
     top = largest_eigenvalue((np.eye(N) - preconditioning_matrix(p.preconditioner, N) @ p.K) @ operator)
     solution = np.linalg.solve(p.K, p.y)
-    reached = last(EigenPro(1 / top), p, 3000)
+    reached = last(EigenProStepper(1 / top), p, 3000)
     assert np.abs(reached - solution).max() < 1e-8 * np.abs(solution).max()
 
 
@@ -146,7 +147,7 @@ def test_one_full_step_solves_the_top_directions_exactly(rank):
     # SPEC 10.6 (4): η = 1/λ_{q+1} and τ = 1 settle q + 1 directions at once.
     p = problem(rank=rank)
     values, vectors = eigenpairs(p.K)
-    residual = vectors.T @ (p.K @ last(EigenPro(1 / values[rank]), p, 1) - p.y)
+    residual = vectors.T @ (p.K @ last(EigenProStepper(1 / values[rank]), p, 1) - p.y)
     assert np.abs(residual[: rank + 1]).max() < 1e-12
     assert np.abs(residual[rank + 1 :]).max() > 0.1
 
@@ -159,7 +160,7 @@ def test_the_residual_falls_along_each_direction_at_the_rate_of_its_eigenvalue(d
     values, vectors = eigenpairs(p.K)
     step = 1 / values[rank]
     rates = np.where(np.arange(N) < rank, damping * values[rank], values)
-    residual = vectors.T @ (p.y - p.K @ last(EigenPro(step), p, t))
+    residual = vectors.T @ (p.y - p.K @ last(EigenProStepper(step), p, t))
     assert np.abs(residual - ((1 - step * rates) ** t)[:, None] * (vectors.T @ p.y)).max() < 1e-12
 
 
@@ -172,7 +173,7 @@ def test_the_gain_over_gradient_descent_is_the_ratio_of_the_eigenvalues():
     start = vectors[:, i] @ p.y[:, 0]
     fast, slow = (
         math.log(abs(vectors[:, i] @ (p.y - p.K @ last(solver, p, t))[:, 0] / start))
-        for solver in (EigenPro(1 / values[rank]), Richardson(1 / values[0]))
+        for solver in (EigenProStepper(1 / values[rank]), KernelSGDStepper(1 / values[0]))
     )
     predicted = math.log1p(-values[i] / values[rank]) / math.log1p(-values[i] / values[0])
     assert fast / slow == pytest.approx(predicted, rel=1e-6)
@@ -195,7 +196,7 @@ def test_a_step_on_a_batch_is_the_operator_of_the_kernels_space_applied_to_its_g
     def psi(x):
         return naive_kernel("laplace", 2.0, x, p.x[:m]) @ (root[:, None] * vectors[:, :rank]) / np.sqrt(values[:rank])
 
-    solver = EigenPro(step)
+    solver = EigenProStepper(step)
     state = solver.init(p.problem)
     state.coefficients[...] = sample(N, 2, seed=8)
     before = state.coefficients.copy()
@@ -210,7 +211,7 @@ def test_a_step_on_a_batch_is_the_operator_of_the_kernels_space_applied_to_its_g
 
 def test_a_step_changes_only_the_batch_and_the_subsample():
     p = problem(rank=5, n_subsample=20)
-    touched = np.flatnonzero(np.any(last(EigenPro(0.1), p, 1, slice(40, 50)) != 0, axis=1))
+    touched = np.flatnonzero(np.any(last(EigenProStepper(0.1), p, 1, slice(40, 50)) != 0, axis=1))
     assert touched.tolist() == [*range(20), *range(40, 50)]
 
 
@@ -219,7 +220,7 @@ def test_eigenpro_is_richardson_with_the_preconditioned_kernel():
     p = problem(rank=8, damping=0.5)
     K_P = p.K - p.K @ preconditioning_matrix(p.preconditioner, N) @ p.K
     beta = np.zeros((N, 2))
-    for coefficients in steps(EigenPro(0.2), p, 20):
+    for coefficients in steps(EigenProStepper(0.2), p, 20):
         assert np.abs(p.K @ coefficients - K_P @ beta).max() < 1e-12
         beta -= 0.2 * (K_P @ beta - p.y)
 
@@ -231,7 +232,7 @@ def test_eigenpro_converges_below_two_over_the_top_eigenvalue_and_diverges_above
     p = problem(rank=8, n_subsample=n_subsample)
     D = preconditioning_matrix(p.preconditioner, N)
     step = share * 2 / largest_eigenvalue((np.eye(N) - D @ p.K) @ p.K)
-    norms = [np.linalg.norm(p.K @ a - p.y) for a in steps(EigenPro(step), p, 400)]
+    norms = [np.linalg.norm(p.K @ a - p.y) for a in steps(EigenProStepper(step), p, 400)]
     assert norms[-1] < norms[0] if converges else norms[-1] > 10 * norms[0]
 
 
@@ -284,7 +285,7 @@ def test_training_with_the_certified_step_does_not_diverge(data, rank, n_subsamp
     held = KernelProblem(gram.Gram(kernel, points, budget=2**30), targets, None, p)
     for batch_size in (1, 8, 64, 300):
         batches, stopping = training.Batches(n, batch_size, seed), training.Stopping(max_epochs=3)
-        run = training.train(EigenPro(p.step_size(batch_size)), held, batches, stopping)
+        run = training.train(EigenProStepper(p.step_size(batch_size)), held, batches, stopping)
         assert run.n_rollbacks == 0
         assert run.losses[-1] < run.losses[0]
 
@@ -296,6 +297,6 @@ def test_training_with_the_certified_step_does_not_diverge(data, rank, n_subsamp
 def test_eigenpro_with_nothing_flattened_takes_the_steps_of_averaged_richardson_to_the_bit(weights):
     flat = problem(rank=0, n_subsample=1, weights=weights, budget=0)
     cycle = Cycle(4, (0.7,), (1.3, 0.9), memory=6.0)
-    ours = steps(AveragedRichardson(0.2, cycle), flat, 12, BATCHES)
-    for mine, other in zip(ours, steps(EigenPro(0.2, cycle), flat, 12, BATCHES), strict=True):
+    ours = steps(KernelSGDStepper(0.2, cycle), flat, 12, BATCHES)
+    for mine, other in zip(ours, steps(EigenProStepper(0.2, cycle), flat, 12, BATCHES), strict=True):
         assert np.array_equal(mine, other)

@@ -10,8 +10,8 @@ import pytest
 
 from engine_example import preconditioning_matrix, problem
 from shallows import gram, kernels, spectrum, training
-from shallows.solvers import EigenPro
-from shallows.solvers.least_squares import cycles, step_rules
+from shallows.solvers.least_squares import step_rules
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from step_rules_example import FACTS, N
 
@@ -28,20 +28,20 @@ def in_units_of_the_top(m, n=N, p=FACTS):
 
 
 def test_a_cycle_has_a_head_and_a_body_and_begins_again():
-    cycle = cycles.Cycle(7, (1.0, 2.0), (3.0, 4.0))
+    cycle = step_rules.Cycle(7, (1.0, 2.0), (3.0, 4.0))
     assert [cycle.at(t) for t in range(9)] == [(factor, 0) for factor in (1, 2, 3, 4, 3, 4, 3, 1, 2)]
 
 
 @pytest.mark.parametrize("memory", [2.0, 10.0, 300.0])
 def test_an_average_forgets_the_first_iterates_and_then_lies_as_many_steps_behind_as_it_is_told_to(memory):
-    shares = np.array([cycles.Cycle(5, (), (1.0,), memory).at(t)[1] for t in range(9000)])
+    shares = np.array([step_rules.Cycle(5, (), (1.0,), memory).at(t)[1] for t in range(9000)])
     left = np.append(np.cumprod((1 - shares)[:0:-1])[::-1], 1.0)  # what later steps leave of each iterate
     weights = shares * left
     assert shares[0] == 1
     assert weights.sum() == pytest.approx(1, rel=1e-12)
     assert weights @ (8999 - np.arange(9000)) == pytest.approx(memory, rel=1e-6)
     early = shares > 1 / (1 + memory)
-    c = cycles.FORGETTING
+    c = step_rules.FORGETTING
     assert shares[early] == pytest.approx((c + 1) / (np.flatnonzero(early) + c + 1), rel=1e-12)
 
 
@@ -124,8 +124,8 @@ def test_the_model_is_the_average_of_the_iterates_and_steps_go_on_from_the_last(
     p = problem(n=60, rank=5, n_subsample=30, kernel="gaussian", d=3)
     held = replace(p.problem, targets=np.sin(p.x[:, :1]))
     size = p.preconditioner.step_size(10)
-    cycle = cycles.Cycle(6, (), (1.0,), memory)
-    averaging, plain = EigenPro(size, cycle), EigenPro(size)
+    cycle = step_rules.Cycle(6, (), (1.0,), memory)
+    averaging, plain = EigenProStepper(size, cycle), EigenProStepper(size)
     state, other, iterates = averaging.init(held), plain.init(held), []
     for t in range(9):
         batch = slice(10 * (t % 6), 10 * (t % 6) + 10)
@@ -144,7 +144,7 @@ def test_the_bound_of_a_batch_is_its_step_nearest_to_the_functions_that_fit_it(b
     targets = np.sin(p.x[:, :2])
     held = replace(p.problem, targets=targets)
     # Far too long a step, so that the bound is what is taken; the batch lies in three tiles.
-    solver, S = EigenPro(1e6, cycles.Cycle(1, (), (1.0,), 1.0)), slice(20, 80)
+    solver, S = EigenProStepper(1e6, step_rules.Cycle(1, (), (1.0,), 1.0)), slice(20, 80)
     after = solver.step(held, solver.init(held), S).iterate
     # The function that fits all points, and P⁻¹ of the difference, on the points: K⁻¹ (K_P K⁻¹)⁻¹ K⁻¹ = K_P⁻¹.
     K_P = p.K - p.K @ preconditioning_matrix(p.preconditioner, 90) @ p.K
@@ -169,7 +169,7 @@ def test_points_in_one_place_with_different_labels_do_not_make_training_diverge(
     held = KernelProblem(matrix, rng.choice([-1.0, 1.0], size=(400, 1)), None, p)
     size, cycle = step_rules.planned("certified", p, batch_size, 400)
     batches, stopping = training.Batches(400, batch_size, seed), training.Stopping(max_epochs=15)
-    run = training.train(EigenPro(size, cycle), held, batches, stopping, may_shrink=False)
+    run = training.train(EigenProStepper(size, cycle), held, batches, stopping, may_shrink=False)
     assert max(run.losses) < 1.5
 
 
@@ -186,7 +186,7 @@ def test_the_average_is_below_the_noise_of_the_last_iterate_where_labels_are_noi
         ).state
         return float(np.mean((p.K @ state.coefficients - held.targets) ** 2))
 
-    assert loss(EigenPro(size, cycle)) < loss(EigenPro(size, replace(cycle, memory=0.0)))
+    assert loss(EigenProStepper(size, cycle)) < loss(EigenProStepper(size, replace(cycle, memory=0.0)))
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -197,6 +197,6 @@ def test_training_with_the_cycle_never_diverges(rank, n_subsample, seed):
     for m in (1, 7, 50, 100, 150, 300):
         size, cycle = step_rules.planned("certified", p.preconditioner, m, 300)
         batches, stopping = training.Batches(300, m, seed), training.Stopping(max_epochs=6)
-        run = training.train(EigenPro(size, cycle), held, batches, stopping)
+        run = training.train(EigenProStepper(size, cycle), held, batches, stopping)
         assert run.n_rollbacks == 0
         assert run.losses[-1] < run.losses[0]

@@ -13,7 +13,7 @@ import pytest
 from engine_example import problem
 from shallows import training
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.solvers import Richardson
+from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
 from shallows.training import Batches, Curve, OwnRows, Stopping, train
 from shallows.utils import progress
 from training_example import N_BATCHES, SIZE, TARGETS, Broken, N, Pull, Watch, go
@@ -52,7 +52,7 @@ def test_the_loop_takes_the_steps_of_the_solver_in_the_order_of_the_batches():
 def test_the_loss_of_an_epoch_is_told_as_a_share_of_that_of_the_zero_function(weights):
     p = problem(n=N, weights=weights)
     batches = Batches(N, N, 0)
-    run = train(Richardson(0.0), p.problem, batches, Stopping(max_epochs=2))
+    run = train(KernelSGDStepper(0.0), p.problem, batches, Stopping(max_epochs=2))
     # A step of nothing stays at the zero function.
     assert run.losses == pytest.approx([1.0, 1.0], rel=1e-12)
 
@@ -240,7 +240,7 @@ def test_coefficients_that_are_not_finite_are_caught_at_the_end_of_the_epoch():
 
 def test_a_kernel_machine_recovers_from_a_step_that_is_far_too_large():
     p = problem()
-    run = train(Richardson(50.0), p.problem, Batches(60, 10, 0), Stopping(max_epochs=300))
+    run = train(KernelSGDStepper(50.0), p.problem, Batches(60, 10, 0), Stopping(max_epochs=300))
     assert run.n_rollbacks > 2
     assert run.losses[-1] < 0.05
     assert run.losses[-1] < run.losses[10] < run.losses[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallows import KernelSGDClassifier
-from shallows.fitting.kernel_sgd import KernelSGDSettings
+from shallows.solvers.least_squares.kernel_sgd import KernelSGD
 
 SECONDS = 0.01
 """Of a pause, before each step."""
@@ -29,11 +29,11 @@ class Pausing:
         return self.solver.step(problem, state, batch)
 
 
-class PausingSettings(KernelSGDSettings):
+class PausingSettings(KernelSGD):
     """The settings of kernel SGD that waits before each step."""
 
     def build(self, *given: Any) -> tuple[Any, Pausing]:
-        """See `KernelSGDSettings`."""
+        """See `KernelSGD`."""
         problem, stepper = super().build(*given)
         return problem, Pausing(stepper)
 

@@ -9,13 +9,12 @@ import numpy as np
 
 from .. import arrays, gram
 from ..arrays import Array
-from ..fitting.eigenpro import EigenProSettings
-from ..fitting.preconditioning import Plan
 from ..models.functions import KernelSum
 from ..ranks import ALONE
-from ..solvers.least_squares.columnwise import bounded_step, dots
-from ..solvers.least_squares.cycles import Cycle
-from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem
+from ..solvers.least_squares.batch_steps import StepPlan, agreed_plan
+from ..solvers.least_squares.eigenpro import EigenPro
+from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem, bounded_step, dots
+from ..solvers.least_squares.step_rules import Cycle
 from ..spectrum import Preconditioner
 from .kernel_columns import OwnColumns
 from .mpi import Mpi
@@ -66,7 +65,7 @@ class DistributedState(AveragedState):
 
 @dataclass(frozen=True)
 class DistributedEigenPro:
-    """The step of `shallows.solvers.EigenPro`, taken by several processes that have a share of the centres each.
+    """The step of `EigenProStepper`, taken by several processes that have a share of the centres each.
 
     The process of rank r holds the coefficients of the centres r, r + R, r + 2R, ... of R processes, and the rows of
     the eigenvectors V at those of its centres that belong to the subsample. For a batch S all of them
@@ -76,11 +75,11 @@ class DistributedEigenPro:
        these up (rank × outputs numbers, and the energy gᵀ K_SS g where the iterates are averaged),
     3. change the coefficients of their own centres in S and in the subsample.
 
-    Apart from the order of the sums the iterates are those of `EigenPro`.
+    Apart from the order of the sums the iterates are those of `EigenProStepper`.
     """
 
     step_size: float  # η, for a sum over the batch
-    cycle: Cycle | None = None  # As for `EigenPro`
+    cycle: Cycle | None = None  # As for `EigenProStepper`
 
     def init(self, problem: DistributedProblem) -> DistributedState:
         """Coefficients of zero."""
@@ -139,13 +138,17 @@ class DistributedKernelSum(KernelSum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistributedEigenProSettings(EigenProSettings):
+class DistributedEigenProSettings(EigenPro):
     """EigenPro with all training points as centres, which are divided among the processes."""
 
     ranks: Any = ALONE
 
+    def plan(self, kernel: Any, points: Any, *args: Any, **options: Any) -> StepPlan:
+        """The plan of the first process."""
+        return agreed_plan(super().plan(kernel, points, *args, **options), self.ranks, points)
+
     def build(
-        self, plan: Plan, points: Any, targets: Any, weights: Any, ridge: float, n_outputs: int, budget: int
+        self, plan: StepPlan, points: Any, targets: Any, weights: Any, ridge: float, n_outputs: int, budget: int
     ) -> tuple[DistributedProblem, DistributedEigenPro]:
         """The problem and the stepper of this process."""
         columns = OwnColumns(self.ranks, plan.kernel, points, budget=budget)

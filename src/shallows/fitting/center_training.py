@@ -17,14 +17,16 @@ from ..models.centring import TrainingRows
 from ..models.kernel_checks import chosen_kernel
 from ..ranks import Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients, projection
+from ..solvers.least_squares.batch_steps import SMALL_FLOOR
 from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
 from ..solvers.least_squares.projection import Projection
+from ..solvers.settings import Settings, setting
+from ..solvers.solver_parameters import count, positive, share
 from ..spectrum import Preconditioner
 from .center_points import Centers
 from .choices import Choices
 from .machine import SMALL
-from .preconditioning import SMALL_FLOOR
 from .rows_ahead import RowsAhead
 
 BATCHES_IN_MEMORY = 5
@@ -46,14 +48,14 @@ ROWS_AT_A_TIME = 20_000
 
 
 @dataclass(frozen=True)
-class StepSettings:
+class StepSettings(Settings):
     """What a user may set of EigenPro's steps; the names are those of the estimator's parameters."""
 
-    rank: int | None = None
-    n_subsample: int | None = None
-    batch_size: int | None = None
-    step_size: float | None = None
-    damping: float = 1.0
+    rank: int | None = setting(count(0))
+    n_subsample: int | None = setting(count())
+    batch_size: int | None = setting(count())
+    step_size: float | None = setting(positive())
+    damping: float = setting(share(1.0))
 
     @property
     def given(self) -> list[str]:

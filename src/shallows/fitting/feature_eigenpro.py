@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, features, kernels, spectrum, training
+from .. import arrays, features, kernels, training
 from ..features import Blocks, Design
 from ..models import precomputed
 from ..models.centring import Centring
 from ..models.functions import FeatureFunction
 from ..models.kernel_checks import check_scale, chosen_kernel
-from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureProblem, workers_of
-from ..solvers.least_squares.step_rules import StepRule
-from ..spectrum import power_of
+from ..solvers.least_squares.batch_steps import StepPlan, step_parameters
+from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
 from .checks import is_whole
 from .choices import (
     Choices,
@@ -45,15 +44,10 @@ from .kernel_sums import (
 from .leave_one_out_choice import choose_components
 from .machine import SMALL, Options
 from .phases import Phases
-from .preconditioning import SMALL_FLOOR, Plan, plan_of_steps, step_parameters, subsample_size
 from .rows import TrainingSet, split_rows
 from .snapshot import LeastSquaresSnapshot
 from .square_targets import SquareTargets, learn_square_targets
 from .warm_start import Ended, begin
-
-LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
-"""With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
-usual floor, are not flattened: the steps of the epochs fit them anyway."""
 
 GROWING = ("fourier", "orthogonal")
 """Beginnings of the names of maps of which more rows are given more features, where their number is left open."""
@@ -96,77 +90,6 @@ class FittedFeatureFunction:
     ended: Ended | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class FeatureEigenProSettings:
-    """EigenPro on features: the top of their spectrum is flattened, so that steps can be larger."""
-
-    rank: int | None = None
-    n_subsample: int | None = None
-    eigensystem: str = "nsvd"
-    damping: float = 0.25
-    power: str | float = "full"
-    batch_size: int | None = None
-    step_size: float | None = None
-    step_rule: str | Mapping[str, Any] | StepRule = "certified"
-    max_epochs: int = 40
-    tol: float = 5e-3
-
-    def plan(
-        self,
-        blocks: Blocks,
-        kernel: Any,
-        points: Any,
-        weights: Any,
-        ridge: float,
-        seed: int,
-        budget: int,
-        *,
-        by_kernel: bool,
-        all_equal: bool,
-    ) -> Plan:
-        """Decide the preconditioner, the batch size and the step from the training points.
-
-        ``by_kernel``: whether features are kernel functions; their eigenvalues are then those of the kernel, squared.
-        """
-        n, small = points.shape[0], self.rank is None and points.shape[0] <= SMALL
-        n_subsample, rank = self._sizes(n, blocks.n_features, arrays.itemsize(points), budget)
-        floor = SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
-        level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
-        p = spectrum.make_feature_preconditioner(
-            blocks,
-            points[:, :-2],
-            rank=rank,
-            n_subsample=n_subsample,
-            eigensystem=self.eigensystem,
-            seed=seed,
-            damping=self.damping,
-            power=power_of(self.power),
-            weights=weights,
-            # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
-            smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),
-            smallest=(ridge if self.rank is not None else level) / n,
-        )
-        whole = n <= SMALL and p.n_subsample == n
-        critical = n if whole else max(16, p.critical_batch_size() / 2)
-        batch_size = int(min(n, self.batch_size or critical))
-        plan = plan_of_steps(self, kernel, p, batch_size, n, ridge * batch_size / n, all_equal=all_equal)
-        if not all_equal or self.batch_size is not None or self.step_size is not None:
-            return plan
-        # Where all points are equal, all that can be learned is the mean of the targets, in one step.
-        return replace(plan, batch_size=n, step_size=1.0 / (n * plan.top_eigenvalue))
-
-    def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
-        if self.rank == 0:
-            return min(n, self.n_subsample or 1), 0
-        n_subsample, rank = subsample_size(self, n, itemsize, budget), self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-            # The eigenvectors, n_features q numbers, twice while they are made.
-            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
-        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
-
-
 def fit_feature_eigenpro(
     rows: TrainingSet,
     *,
@@ -179,7 +102,7 @@ def fit_feature_eigenpro(
     n_components: int | str | None,
     regularisation: float | str,
     calibrates: bool,
-    solver: FeatureEigenProSettings,
+    solver: FeatureEigenPro,
     class_weight: Any,
     validation_fraction: float | None,
     patience: int,
@@ -233,7 +156,7 @@ def fit_feature_eigenpro(
         design = Design(blocks, points[:, :-2], budget=room)
         problem = FeatureProblem(design, learned, weights, plan.preconditioner, choices.regularisation)
         function = FeatureFunction(blocks, centring, learned[:, :c], components)
-        stepper = FeatureEigenPro(float(plan.step_size), plan.cycle)
+        stepper = FeatureEigenProStepper(float(plan.step_size), plan.cycle)
         phases.end("kernel_matrix")
 
         with arrays.own_threads() if workers_of(points, blocks.spans) > 1 else contextlib.nullcontext():
@@ -354,7 +277,7 @@ def number_of_features(named: str, n: int) -> int:
     return max(LEAST_FEATURES, min(MOST_FEATURES, int(FEATURES_PER_ROOT * math.sqrt(n))))
 
 
-def step_bytes(plan: Plan, blocks: Blocks, points: Any, n_outputs: int, dtype: np.dtype) -> int:
+def step_bytes(plan: StepPlan, blocks: Blocks, points: Any, n_outputs: int, dtype: np.dtype) -> int:
     """Bytes of the coefficients and of one step."""
     width = max(span.stop - span.start for span in blocks.spans)
     # The iterate and its average, as they are, at the start of the epoch, at their best and in a copy; the gradient

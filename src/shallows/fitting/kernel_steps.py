@@ -12,8 +12,9 @@ import numpy as np
 from .. import arrays, training
 from ..models import precomputed
 from ..models.functions import KernelSum
+from ..solvers.least_squares.batch_steps import StepPlan, kernel_of_preconditioner, subsample_first
+from ..solvers.least_squares.kernel_problem import KernelSolver
 from . import convergence_warning
-from .batch_step_settings import StepSettings, kernel_of_preconditioner, subsample_first
 from .checks import warn_user
 from .choices import Request, Sample, add_left_out_columns
 from .judged_calibration import learn_calibration
@@ -33,7 +34,6 @@ from .kernel_sums import (
 from .leave_one_out_choice import choose_components
 from .machine import SMALL, Options
 from .phases import Phases
-from .preconditioning import Plan, agreed_plan
 from .rows import TrainingSet, split_rows
 from .snapshot import LeastSquaresSnapshot
 from .square_targets import learn_square_targets
@@ -50,7 +50,7 @@ def fit_kernel_steps(
     n_components: int | str | None,
     regularisation: float | str | None,
     calibrates: bool,
-    solver: StepSettings,
+    solver: KernelSolver,
     class_weight: Any,
     validation_fraction: float | None,
     patience: int,
@@ -95,8 +95,8 @@ def fit_kernel_steps(
         phases.end("selection")
 
         room = budget - points.nbytes
-        plan = solver.plan(made, points, weights, choices, given, c, seed, room, all_equal=centring.all_equal)
-        plan = agreed_plan(plan, ranks, points)
+        known = {"ridge": choices.regularisation, "eigensystem": choices.eigensystem()}
+        plan = solver.plan(made, points, weights, given, c, seed, room, **known, all_equal=centring.all_equal)
         choices = replace(choices, regularisation=ranks.from_first(choices.regularisation))
         phases.end("eigensystem")
 
@@ -151,7 +151,7 @@ def fit_kernel_steps(
     return FittedKernelSum(model, targets, rows.rows[order], run, report, phases.seconds, start.end(run))
 
 
-def step_bytes(plan: Plan, n_outputs: int, dtype: np.dtype) -> int:
+def step_bytes(plan: StepPlan, n_outputs: int, dtype: np.dtype) -> int:
     """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
     p = plan.preconditioner
     if p is None:
@@ -160,7 +160,7 @@ def step_bytes(plan: Plan, n_outputs: int, dtype: np.dtype) -> int:
     return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * dtype.itemsize
 
 
-def warn_if_unconverged(run: training.Run, solver: StepSettings, regularisation: float, nothing_to_learn: bool) -> None:
+def warn_if_unconverged(run: training.Run, solver: KernelSolver, regularisation: float, nothing_to_learn: bool) -> None:
     """Warn if the training ended far from the training targets and something is known to help."""
     message = convergence_warning.message(
         run,
@@ -175,7 +175,7 @@ def warn_if_unconverged(run: training.Run, solver: StepSettings, regularisation:
         warn_user(message)
 
 
-def report_of_steps(plan: Plan, run: training.Run) -> dict[str, Any]:
+def report_of_steps(plan: StepPlan, run: training.Run) -> dict[str, Any]:
     """The entries of ``effective_params_`` about batches, steps and their preconditioner."""
     p = plan.preconditioner
     return {

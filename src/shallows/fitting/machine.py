@@ -9,10 +9,8 @@ import numpy as np
 
 from .. import arrays
 from ..gpu import gpu_checks
+from ..solvers.settings import SMALL
 from .checks import warn_user
-
-SMALL = 1000
-"""Up to so many points the whole kernel matrix is decomposed and a batch holds all rows, in float64: that is cheap."""
 
 GROWTH = 2**22
 """Bytes that the process may gain before the user tries again; the budget that a message names has room for them."""

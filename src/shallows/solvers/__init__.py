@@ -15,13 +15,13 @@ SOLVERS = LazyTable(
     "solver",
     __name__,
     {
+        "KernelSGD": ".least_squares.kernel_sgd",
         "LASVM": ".support_vectors.lasvm",
         "NORMA": ".regularised.norma",
         "SAG": ".regularised.sag",
         "SDCA": ".regularised.sdca",
         "SMO": ".support_vectors.smo",
         "SVRG": ".regularised.svrg",
-        "AveragedRichardson": ".least_squares.averaged_richardson",
         "BlockCoordinateDescent": ".least_squares.block_coordinate_descent",
         "BudgetedSGD": ".budgeted.budgeted_sgd",
         "Cholesky": ".least_squares.cholesky",
@@ -39,11 +39,9 @@ SOLVERS = LazyTable(
         "Pegasos": ".regularised.pegasos",
         "NystromConjugateGradients": ".least_squares.nystrom_conjugate_gradients",
         "ProjectedEigenPro": ".least_squares.projected",
-        "Richardson": ".least_squares.richardson",
-        "solver_for": ".least_squares.selection",
     },
 )
-"""Every solver by the name of its class, and what chooses among those of least squares."""
+"""Every solver by the name of its class."""
 
 __all__ = [*SOLVERS]
 

@@ -17,6 +17,10 @@ SHARED = frozenset({"batch_size", "max_epochs", "max_iterations", "n_iter", "tol
 """Fields that the estimators still have as parameters of their own."""
 
 
+SMALL = 1000
+"""Up to this number of points the whole kernel matrix is decomposed and a batch has all rows, in float64."""
+
+
 def setting(rule: Parameter) -> Any:
     """A field of settings, with its default and the values that it may have."""
     return field(default=rule.default, metadata={"rule": rule})

@@ -51,14 +51,23 @@ def positive(default: float | None = None) -> Parameter:
     return Parameter(default, f"a positive number{' or None' if default is None else ''}", allows)
 
 
-def count() -> Parameter:
-    """A whole number of at least 1 or None, which is the default."""
+def count(least: int = 1) -> Parameter:
+    """A whole number of at least ``least`` or None, which is the default."""
 
     def allows(value: Any) -> bool:
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        return value is None or bool(whole and 1 <= value < 2**31)
+        return value is None or bool(whole and least <= value < 2**31)
 
-    return Parameter(None, "a whole number of at least 1 or None", allows)
+    return Parameter(None, f"a whole number of at least {least} or None", allows)
+
+
+def share(default: float) -> Parameter:
+    """A number in (0, 1]."""
+
+    def allows(value: Any) -> bool:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < value <= 1
+
+    return Parameter(default, "a number in (0, 1]", allows)
 
 
 def flag(default: bool = False) -> Parameter:

@@ -8,22 +8,18 @@ from typing import Any, Self
 
 from ... import training
 from ...errors import ShallowsError
-from ...fitting.checks import check_choice, is_whole
-from ...fitting.eigenpro import EigenProSettings
+from ...fitting.checks import is_whole
 from ...fitting.kernel_steps import fit_kernel_steps
-from ...fitting.preconditioning import check_preconditioning
 from ...kernels import Kernel
 from ...models import precomputed
-from ...solvers.least_squares import step_rules
+from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.step_rules import StepRule
-from ...spectrum import Preconditioner, power_of
-from ...spectrum.randomised_rows import check_eigensystem
+from ...solvers.settings import settings_of
+from ...spectrum import Preconditioner
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss_classes import SquareLossLabels
 from .kernel_machine import KernelMachine
-
-PRECISIONS = ("full", "split")
 
 
 class EigenProMachine(KernelMachine):
@@ -112,7 +108,7 @@ class EigenProMachine(KernelMachine):
         sample_weight: Any,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        solver: EigenProSettings,
+        solver: EigenPro,
     ) -> None:
         """Fit with one process, or with the several processes of ``solver.ranks``, each of which calls this."""
         self._check_parameters()
@@ -140,41 +136,13 @@ class EigenProMachine(KernelMachine):
         self._store(found)
         self.step_size_ = found.report["step_size"]
 
-    def _settings(self) -> EigenProSettings:
+    def _settings(self) -> EigenPro:
         """The settings of the solver."""
-        return EigenProSettings(
-            rank=self.rank,
-            n_subsample=self.n_subsample,
-            eigensystem=self.eigensystem,
-            batch_size=self.batch_size,
-            shuffle=self.shuffle,
-            step_size=self.step_size,
-            step_rule=self.step_rule,
-            damping=self.damping,
-            power=self.power,
-            max_epochs=self.max_epochs,
-            tol=self.tol,
-            preconditioner=self.preconditioner,
-            precision=self.precision,
-        )
+        return settings_of(EigenPro, self)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self, precision=PRECISIONS)
-        check_preconditioning(self)
-        power_of(self.power)
-        rule = step_rules.make(self.step_rule)
-        check_eigensystem(self.eigensystem)
-        if self.eigensystem == "rsvd":
-            if self.step_size is None and not isinstance(rule, step_rules.Release2017):
-                raise ShallowsError(
-                    "eigensystem='rsvd' has no certificate for step_rule="
-                    f"{self.step_rule!r}; take step_rule='release2017' or a step_size."
-                )
-            if self.preconditioner is not None:
-                raise ShallowsError(
-                    "A preconditioner that is handed in has its own eigensystem; leave it or eigensystem='rsvd' out."
-                )
+        self._settings().check()
         if self.preconditioner is not None:
             if is_whole(self.n_components):
                 raise ShallowsError(

@@ -16,7 +16,6 @@ from ...fitting.center_points import are_training_points
 from ...fitting.center_training import StepSettings
 from ...fitting.checks import MOST, check_choice, check_positive, check_whole, is_whole, warn_user
 from ...fitting.kernel_centers import FittedCenters, fit_kernel_centers
-from ...fitting.preconditioning import check_preconditioning
 from ...fitting.snapshot import prediction_budget
 from ...kernels import Kernel
 from ...models import precomputed
@@ -175,7 +174,7 @@ class EigenProCentresMethod(Estimator):
         leave_one_out_choice.check_components(self)
         if is_whole(self.n_components) and precomputed.is_asked_for(self):
             warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
-        check_preconditioning(self)
+        self._steps().check()
         check_choice(self, solver=(AUTO, CONJUGATE_GRADIENTS, EIGENPRO))
         given = self._steps().given
         if self.solver == CONJUGATE_GRADIENTS and given:

@@ -7,22 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from ... import arrays, kernels, spectrum, training
+from ... import arrays, kernels, training
 from ... import features as feature_maps
-from ...errors import UnknownNameError
 from ...fitting import choices as automatic_choice
 from ...fitting import early_stopping, leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
-from ...fitting.feature_eigenpro import FeatureEigenProSettings, FittedFeatureFunction, fit_feature_eigenpro
-from ...fitting.preconditioning import check_preconditioning
+from ...fitting.feature_eigenpro import FittedFeatureFunction, fit_feature_eigenpro
 from ...fitting.snapshot import prediction_budget
 from ...fitting.square_targets import SquareClassTargets
 from ...kernels import Kernel
 from ...models import precomputed
 from ...models.kernel_checks import check_scores
-from ...solvers.least_squares import step_rules
+from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro
 from ...solvers.least_squares.step_rules import StepRule
-from ...spectrum import power_of
+from ...solvers.settings import settings_of
 from ..base import Estimator
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
@@ -133,20 +131,9 @@ class FeatureEigenProMachine(Estimator):
         self._store(found)
         return self
 
-    def _settings(self) -> FeatureEigenProSettings:
+    def _settings(self) -> FeatureEigenPro:
         """The settings of the solver."""
-        return FeatureEigenProSettings(
-            rank=self.rank,
-            n_subsample=self.n_subsample,
-            eigensystem=self.eigensystem,
-            damping=self.damping,
-            power=self.power,
-            batch_size=self.batch_size,
-            step_size=self.step_size,
-            step_rule=self.step_rule,
-            max_epochs=self.max_epochs,
-            tol=self.tol,
-        )
+        return settings_of(FeatureEigenPro, self)
 
     def _store(self, found: FittedFeatureFunction) -> None:
         """Set the fitted attributes."""
@@ -174,10 +161,7 @@ class FeatureEigenProMachine(Estimator):
         check_whole(self, "max_epochs")
         early_stopping.check_parameters(self)
         leave_one_out_choice.check_components(self)
-        check_preconditioning(self)
-        power_of(self.power)
-        step_rules.make(self.step_rule)
-        UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
+        self._settings().check()
         feature_maps.check(self.features)
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
 

@@ -6,16 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from ... import training
-from ...errors import UnknownNameError
-from ...fitting.kernel_sgd import KernelSGDSettings
 from ...fitting.kernel_steps import fit_kernel_steps
 from ...kernels import Kernel
+from ...solvers.least_squares.kernel_sgd import KernelSGD
+from ...solvers.settings import settings_of
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss_classes import SquareLossLabels
 from .kernel_machine import KernelMachine
-
-RULES = ("certified", "constant")
 
 
 class KernelSGDMachine(KernelMachine):
@@ -111,20 +109,13 @@ class KernelSGDMachine(KernelMachine):
         self.step_size_ = found.report["step_size"]
         return self
 
-    def _settings(self) -> KernelSGDSettings:
+    def _settings(self) -> KernelSGD:
         """The settings of the solver."""
-        return KernelSGDSettings(
-            batch_size=self.batch_size,
-            shuffle=self.shuffle,
-            step_size=self.step_size,
-            step_rule=self.step_rule,
-            max_epochs=self.max_epochs,
-            tol=self.tol,
-        )
+        return settings_of(KernelSGD, self)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        UnknownNameError.check("step_rule", self.step_rule, RULES)
+        self._settings().check()
 
 
 class KernelSGDClassifier(SquareLossLabels, KernelSGDMachine):

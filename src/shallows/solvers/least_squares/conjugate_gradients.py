@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ... import arrays
 from ...arrays import Array
 from ..solver_parameters import choice, count
-from .columnwise import dots, ratio
-from .kernel_problem import KernelProblem, KernelState
+from .kernel_problem import KernelProblem, KernelState, dots, ratio
 from .low_rank import LowRank, low_rank, low_rank_of_pivots
 from .ridge_solver import RidgePlan, RidgeSolver, RidgeTask
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from ... import arrays
 from ...arrays import Array
 from ...gpu.fused_expressions import FusedExpression
-from .columnwise import dots, ratio
-from .kernel_problem import KernelProblem
+from .kernel_problem import KernelProblem, dots, ratio
 
 CHECK_EVERY = 25
 """Epochs after which the residual is computed anew: in float32 that of the recursion drifts from the true one."""

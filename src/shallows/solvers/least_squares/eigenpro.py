@@ -2,16 +2,251 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from ... import arrays
-from .columnwise import bounded_step, dots
-from .cycles import Cycle
-from .kernel_problem import AveragedState, KernelProblem
+from ... import arrays, spectrum
+from ...arrays import Array
+from ...errors import ShallowsError, UnknownNameError
+from ...gpu import gpu_checks
+from ...gram import Gram, fused
+from ...gram.split_products import split_kernel
+from ...gram.whole import WholeGram, whole_bytes
+from ...kernels import Kernel
+from ...spectrum import Preconditioner, power_of
+from ...spectrum.randomised_rows import check_eigensystem
+from ..settings import SMALL, setting
+from ..solver_parameters import count, positive, share
+from . import step_rules
+from .batch_steps import SMALL_FLOOR, StepPlan, plan_steps, step_parameters, subsample_size
+from .conjugate_residuals import ConjugateResiduals
+from .full_length_eigenpro import FullLengthEigenPro, with_functions
+from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows
+from .lifted_eigenpro import LiftedEigenPro, lifted, lifted_numbers
+from .step_rules import Cycle, StepRule
+
+RELEASED_BATCH = 256
+"""The batch size of the authors' first release."""
+
+PRECISIONS = ("full", "split")
+
+SHARE_OF_FUNCTIONS = 0.25
+"""Share of the budget that values of the flattened directions may take if the matrix is not kept."""
+
+BATCHES = 8
+"""Default number of batches in an epoch on a GPU. With half of the critical batch size the launches of a step take
+longer than its arithmetic. With 8 batches the steps are those of `ConjugateResiduals`, which find their own length, and
+an epoch makes the same progress: held-out errors on MNIST and on noisy targets were equal
+(``benchmarks/RESULTS-gpu.md``)."""
+
+SHARE_OF_DIRECTIONS = 0.25
+"""Share of the budget that the directions of conjugate residuals may take for that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EigenPro(KernelSolver):
+    """EigenPro: the top of the spectrum is flattened, so that steps can be larger.
+
+    Parameters
+    ----------
+    rank : int, optional
+        q, the eigendirections that are flattened. None takes a fifth of the subsample, or all in a small problem.
+    n_subsample : int, optional
+        M, the points whose kernel matrix gives the eigendirections. None chooses by the number of points and memory.
+    eigensystem : {"subsample", "rsvd"}
+        "rsvd" takes eigenvectors of all n points from a random sketch, like the authors' first release.
+    batch_size : int, optional
+        m, the rows of a step. None takes half of the critical size, or all rows of a small problem.
+    shuffle : bool
+        Whether the rows of each batch are drawn again in every epoch.
+    step_size : float, optional
+        η, for a sum over the batch. None takes the step of ``step_rule``.
+    step_rule : str, mapping or StepRule
+        See `shallows.solvers.least_squares.step_rules`.
+    damping : float
+        τ in (0, 1]: flattened eigenvalues come down to τ times the next one.
+    power : {"full", "sqrt"} or float
+        The exponent a of the flattening.
+    max_epochs : int
+        The most passes over the training data.
+    tol : float
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    preconditioner : Preconditioner or path, optional
+        A preconditioner from an earlier fit or its file.
+    precision : {"full", "split"}
+        "split" multiplies in halves on tensor cores of a GPU.
+    """
+
+    rank: int | None = setting(count(0))
+    n_subsample: int | None = setting(count())
+    eigensystem: str = "subsample"
+    batch_size: int | None = setting(count())
+    shuffle: bool = False
+    step_size: float | None = setting(positive())
+    step_rule: str | Mapping[str, Any] | StepRule = "certified"
+    damping: float = setting(share(1.0))
+    power: str | float = "full"
+    max_epochs: int = 20
+    tol: float = 5e-3
+    preconditioner: Preconditioner | str | os.PathLike | None = None
+    precision: str = "full"
+
+    n_arrays: ClassVar[int] = 10  # The iterate is kept with an average, so that there are twice as many arrays.
+    own_threads: ClassVar[bool] = True
+
+    def check(self) -> None:  # noqa: D102
+        UnknownNameError.check("value of precision", self.precision, PRECISIONS)
+        super().check()
+        power_of(self.power)
+        rule = step_rules.make(self.step_rule)
+        check_eigensystem(self.eigensystem)
+        if self.eigensystem != "rsvd":
+            return
+        if self.step_size is None and not isinstance(rule, step_rules.Release2017):
+            raise ShallowsError(
+                "eigensystem='rsvd' has no certificate for step_rule="
+                f"{self.step_rule!r}; take step_rule='release2017' or a step_size."
+            )
+        if self.preconditioner is not None:
+            raise ShallowsError(
+                "A preconditioner that is handed in has its own eigensystem; leave it or eigensystem='rsvd' out."
+            )
+
+    def given_preconditioner(self) -> Preconditioner | None:  # noqa: D102
+        given = self.preconditioner
+        if given is None or isinstance(given, Preconditioner):
+            return given
+        try:
+            return spectrum.load_preconditioner(given)
+        except FileNotFoundError:
+            raise ShallowsError(f"There is no file {given} (preconditioner).") from None
+
+    def n_kept(self, n: int, itemsize: int, budget: int) -> int:  # noqa: D102
+        return subsample_size(self, n, itemsize, budget)
+
+    def plan(  # noqa: D102
+        self,
+        kernel: Kernel,
+        points: Any,
+        weights: Any,
+        given: Preconditioner | None,
+        n_outputs: int,
+        seed: int,
+        budget: int,
+        *,
+        ridge: float,
+        eigensystem: tuple[Any, Any] | None,
+        all_equal: bool,
+    ) -> StepPlan:
+        n, itemsize = points.shape[0], arrays.itemsize(points)
+        p = self._preconditioner(kernel, points, weights, given, ridge, eigensystem, seed, budget)
+        released = RELEASED_BATCH if self.eigensystem == "rsvd" else None
+        batch_size = self.batch_size or released
+        if batch_size is None:
+            # Up to half of the critical size an epoch makes the same progress.
+            batch_size = n if n <= SMALL else int(min(n, max(16, p.critical_batch_size() / 2)))
+        batch_size = min(n, batch_size)
+        if self._uses_large_gpu_batches(points):
+            batch_size = filling_batch(batch_size, n, n_outputs, p.rank, itemsize, budget)
+        return plan_steps(self, kernel, p, batch_size, n, ridge, all_equal=all_equal)
+
+    def build(  # noqa: D102
+        self, plan: StepPlan, points: Any, targets: Any, weights: Any, ridge: float, n_outputs: int, budget: int
+    ) -> tuple[KernelProblem, Any]:
+        p, step_size, cycle = plan.preconditioner, float(plan.step_size), plan.cycle
+        on_cpu = arrays.device_of(points).kind == "cpu"
+        plain = not (ridge or cycle) and self.precision == "full"
+        if self.eigensystem == "rsvd" and plain and (self.shuffle or on_cpu):
+            room = budget - 2 * p.vectors.nbytes
+            matrix = gram_of_rows(plan.kernel, points, room, plan.batch_size, shuffle=self.shuffle)
+            return with_functions(KernelProblem(matrix, targets, weights, p)), FullLengthEigenPro(step_size)
+        if self.shuffle:
+            matrix = gram_of_rows(plan.kernel, points, budget, plan.batch_size, shuffle=True)
+            return KernelProblem(matrix, targets, weights, p, ridge), EigenProStepper(step_size, cycle)
+        stepper = solver_for(step_size, cycle, plan.batch_size, n_outputs)
+        beside = 0
+        if isinstance(stepper, ConjugateResiduals):
+            budget -= stepper.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
+        else:
+            beside = lifted_bytes(points, targets, p, plan.batch_size)
+        kernel = split_kernel(plan.kernel, points) if self.precision == "split" else plan.kernel
+        # Beside a ridge the rounding of kept values, 8e-6 at most, is nothing; without one it would be the floor.
+        matrix = gram_on(kernel, points, budget, beside, rounds=ridge > 0)
+        problem = KernelProblem(matrix, targets, weights, p, ridge)
+        return problem_and_solver(problem, stepper, plan.batch_size, budget)
+
+    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any) -> dict[str, Any]:  # noqa: D102
+        vectors = plan.preconditioner.vectors
+        splits = problem.gram.kernel is not plan.kernel
+        return {
+            **step_parameters(self, plan),
+            "eigensystem": self.eigensystem,
+            "solver": type(stepper).__name__.removesuffix("Stepper"),
+            **gpu_checks.precision_of_products(arrays.device_of(vectors), str(vectors.dtype)),
+            **({"precision_of_blocks": "split"} if splits else {}),
+        }
+
+    def _preconditioner(
+        self,
+        kernel: Kernel,
+        points: Any,
+        weights: Any,
+        given: Preconditioner | None,
+        ridge: float,
+        eigensystem: tuple[Any, Any] | None,
+        seed: int,
+        budget: int,
+    ) -> Preconditioner:
+        n, power = points.shape[0], power_of(self.power)
+        if given is not None:
+            if weights is not None:
+                raise ShallowsError(
+                    "A preconditioner that is handed in knows no sample weights; leave one of the two out."
+                )
+            return given.to(arrays.device_of(points), points.dtype)
+        n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
+        if self.eigensystem == "rsvd":
+            if weights is not None:
+                raise ShallowsError("eigensystem='rsvd' knows no sample weights; take eigensystem='subsample'.")
+            return spectrum.make_rsvd_preconditioner(
+                kernel, points, rank=rank, n_rows=n_subsample, seed=seed, damping=self.damping, power=power
+            )
+        # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing. Nor
+        # does it below λ/n, since regularisation has the rest at that level.
+        smallest = (ridge or float(n > SMALL and self.rank is None)) / n
+        return spectrum.make_preconditioner(
+            kernel,
+            points,
+            rank=rank,
+            n_subsample=n_subsample,
+            seed=seed,
+            damping=self.damping,
+            power=power,
+            weights=weights,
+            smallest=smallest,
+            smallest_share=SMALL_FLOOR if self.rank is None and n <= SMALL and not ridge else 0.0,
+            known=eigensystem if n_subsample == n else None,
+            resolves_more=ridge > 0,
+        )
+
+    def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
+        """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
+        n_subsample, rank = subsample_size(self, n, itemsize, budget), self.rank
+        if rank is None:
+            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
+        return n_subsample, min(rank, n_subsample - 1)
+
+    def _uses_large_gpu_batches(self, points: Any) -> bool:
+        """Whether batches are made larger than half of the critical size, for a GPU to be busy."""
+        certified = isinstance(step_rules.make(self.step_rule), step_rules.Certified)
+        on_gpu = arrays.device_of(points).kind != "cpu" and points.shape[0] > SMALL
+        return on_gpu and certified and self.batch_size is None and self.step_size is None
 
 
 @dataclass(frozen=True)
-class EigenPro:
+class EigenProStepper:
     """The preconditioned iteration of Ma and Belkin (2017), Table 2, in its kernel form.
 
     For a batch S and the subsample's points M, with g = w (K_S α − y_S):
@@ -37,8 +272,7 @@ class EigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.least_squares.cycles`;
-        none keeps η as it is and the last iterate.
+        Factors of η from step to step, and how the iterates are averaged. None keeps η and the last iterate.
     """
 
     step_size: float
@@ -75,3 +309,72 @@ class EigenPro:
         state.move(slice(0, m), step_size * preconditioner.expand(projected))
         state.advance(share)
         return state
+
+
+def solver_for(
+    step_size: float, cycle: Cycle | None, batch_size: int, n_outputs: int
+) -> EigenProStepper | ConjugateResiduals:
+    """The stepper for the steps of a rule, see `step_rules.planned`.
+
+    For few batches it is `ConjugateResiduals`, if its directions are no more numbers than the rows of a batch.
+    """
+    few = 0 if cycle is None else cycle.few
+    if few == 1 or (few and 2 * (few - 1) * n_outputs <= batch_size):
+        return ConjugateResiduals(step_size, few)
+    return EigenProStepper(step_size, cycle)
+
+
+def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: int, budget: int) -> int:
+    """The batch size on a GPU, where that of a CPU would leave it waiting for launches.
+
+    It is an eighth of the points, unless that of a CPU is larger, the directions take more memory than the fit may take
+    beside its points, or there are too many outputs for conjugate residuals.
+    """
+    larger = -(-n // BATCHES)
+    # Outputs for a calibration may be as many again.
+    held = ConjugateResiduals(1.0, BATCHES).held_numbers(n, 2 * n_outputs, rank) * itemsize
+    suits = 2 * (BATCHES - 1) * n_outputs <= larger and held <= SHARE_OF_DIRECTIONS * budget
+    return max(batch_size, larger) if suits else batch_size
+
+
+def gram_on(kernel: Kernel, points: Array, budget: int, beside: int = 0, *, rounds: bool = False) -> Gram:
+    """The kernel matrix of points on their device: whole on a GPU where it leaves ``beside`` bytes, else in tiles.
+
+    ``rounds``: as for `Gram`.
+    """
+    if arrays.device_of(points).kind != "cpu" and whole_bytes(points, budget) + beside <= budget:
+        return WholeGram(kernel, points, budget=budget - beside)
+    return Gram(kernel, points, budget=budget, rounds=rounds)
+
+
+def problem_and_solver(
+    problem_on: KernelProblem, solver: EigenProStepper | ConjugateResiduals, batch_size: int, budget: int
+) -> tuple[KernelProblem, EigenProStepper | ConjugateResiduals | LiftedEigenPro]:
+    """The problem and the solver in the form that suits the device, see `LiftedEigenPro`."""
+    gram, targets = problem_on.gram, problem_on.targets
+    if not isinstance(solver, EigenProStepper) or not pays(
+        gram, targets, problem_on.preconditioner, batch_size, budget
+    ):
+        return problem_on, solver
+    n_batches = -(-gram.n // batch_size)
+    return lifted(problem_on, batch_size), LiftedEigenPro(solver.step_size, solver.cycle, n_batches)
+
+
+def lifted_bytes(points: Array, targets: Array, preconditioner: object, batch_size: int) -> int:
+    """Bytes that the lifted form of the steps takes beside the plain one."""
+    p, (n, c) = preconditioner, targets.shape
+    return lifted_numbers(n, p.n_subsample, batch_size, p.rank, c) * arrays.itemsize(points)
+
+
+def pays(gram: Gram, targets: Array, preconditioner: object, batch_size: int, budget: int) -> bool:
+    """Whether the lifted form is to be taken: on a GPU with the whole matrix, or with none of it and few features.
+
+    Without a matrix the plain form makes the columns of the subsample in every step, which the fused product leaves
+    out; with tiles of many features the products that make them are what a step costs in both.
+    """
+    if arrays.device_of(targets).kind == "cpu":
+        return False
+    if isinstance(gram, WholeGram):
+        return True
+    taken = lifted_bytes(gram.points, targets, preconditioner, batch_size)
+    return fused.applies(gram.kernel, gram.points, targets) and taken <= SHARE_OF_FUNCTIONS * budget

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ... import arrays
+from ... import arrays, spectrum
 from ...arrays import Array
-from ...features.design import Design
-from ...spectrum import FeaturePreconditioner
-from .cycles import Cycle
-from .kernel_problem import AveragedState
-from .richardson import residual
+from ...errors import UnknownNameError
+from ...features import Blocks, Design
+from ...spectrum import FeaturePreconditioner, power_of
+from ..settings import SMALL, Settings, setting
+from ..solver_parameters import count, positive, share
+from . import step_rules
+from .batch_steps import SMALL_FLOOR, StepPlan, plan_steps, subsample_size
+from .kernel_problem import AveragedState, residual
+from .step_rules import Cycle, StepRule
+
+LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
+"""With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
+usual floor, are not flattened: the steps of the epochs fit them anyway."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +49,105 @@ def workers_of(x: Array, spans: list[slice]) -> int:
     return n if n <= len(spans) else 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class FeatureEigenPro(Settings):
+    """EigenPro on features: the top of their spectrum is flattened, so that steps can be larger.
+
+    Parameters
+    ----------
+    rank : int, optional
+        q, the eigendirections that are flattened. None takes a fifth of the subsample, as far as memory allows.
+    n_subsample : int, optional
+        M, the rows that give the eigendirections. None chooses by the number of rows and memory.
+    eigensystem : str
+        How they are computed, see `shallows.spectrum.EIGENSYSTEMS`.
+    damping : float
+        τ in (0, 1]: flattened eigenvalues come down to τ times the next one.
+    power : {"full", "sqrt"} or float
+        The exponent a of the flattening.
+    batch_size : int, optional
+        m, the rows of a step. None takes half of the critical size, or all rows of a small problem.
+    step_size : float, optional
+        η, for a sum over the batch. None takes the step of ``step_rule``.
+    step_rule : str, mapping or StepRule
+        See `shallows.solvers.least_squares.step_rules`.
+    max_epochs : int
+        The most passes over the training data.
+    tol : float
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    """
+
+    rank: int | None = setting(count(0))
+    n_subsample: int | None = setting(count())
+    eigensystem: str = "nsvd"
+    damping: float = setting(share(0.25))
+    power: str | float = "full"
+    batch_size: int | None = setting(count())
+    step_size: float | None = setting(positive())
+    step_rule: str | Mapping[str, Any] | StepRule = "certified"
+    max_epochs: int = 40
+    tol: float = 5e-3
+
+    def check(self) -> None:  # noqa: D102
+        super().check()
+        power_of(self.power)
+        step_rules.make(self.step_rule)
+        UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
+
+    def plan(
+        self,
+        blocks: Blocks,
+        kernel: Any,
+        points: Any,
+        weights: Any,
+        ridge: float,
+        seed: int,
+        budget: int,
+        *,
+        by_kernel: bool,
+        all_equal: bool,
+    ) -> StepPlan:
+        """Decide the preconditioner, the batch size and the step from the training points.
+
+        ``by_kernel``: whether the features are kernel functions, whose eigenvalues are the squares of the kernel's.
+        """
+        n, small = points.shape[0], self.rank is None and points.shape[0] <= SMALL
+        n_subsample, rank = self._sizes(n, blocks.n_features, arrays.itemsize(points), budget)
+        floor = SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
+        level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
+        p = spectrum.make_feature_preconditioner(
+            blocks,
+            points[:, :-2],
+            rank=rank,
+            n_subsample=n_subsample,
+            eigensystem=self.eigensystem,
+            seed=seed,
+            damping=self.damping,
+            power=power_of(self.power),
+            weights=weights,
+            # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
+            smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),
+            smallest=(ridge if self.rank is not None else level) / n,
+        )
+        whole = n <= SMALL and p.n_subsample == n
+        critical = n if whole else max(16, p.critical_batch_size() / 2)
+        batch_size = int(min(n, self.batch_size or critical))
+        return plan_steps(self, kernel, p, batch_size, n, ridge * batch_size / n, all_equal=all_equal)
+
+    def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
+        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
+        if self.rank == 0:
+            return min(n, self.n_subsample or 1), 0
+        n_subsample, rank = subsample_size(self, n, itemsize, budget), self.rank
+        if rank is None:
+            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
+            # The eigenvectors, n_features q numbers, twice while they are made.
+            rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
+        return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
+
+
 @dataclass(frozen=True)
-class FeatureEigenPro:
+class FeatureEigenProStepper:
     """The preconditioned iteration of Ma and Belkin (2017), Table 1, for f(x) = φ(x)ᵀA.
 
     For a batch S, with g = w (Φ_S A − y_S):
@@ -56,8 +162,7 @@ class FeatureEigenPro:
     step_size : float
         η, for a sum over the batch.
     cycle : Cycle, optional
-        Factors of η from step to step, and how the iterates are averaged, see `shallows.solvers.least_squares.cycles`;
-        none keeps η as it is and the last iterate.
+        Factors of η from step to step, and how the iterates are averaged. None keeps η and the last iterate.
     """
 
     step_size: float

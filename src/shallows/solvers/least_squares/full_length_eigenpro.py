@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from ... import arrays
 from ...arrays import Array
-from .kernel_problem import KernelProblem
-from .richardson import residual
+from .kernel_problem import KernelProblem, residual
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,54 @@
-"""The problem of kernel least squares, and the states that its solvers keep."""
+"""Kernel least squares: the problem, the base of the settings of its solvers, and the states that these keep."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ... import arrays
 from ...arrays import Array
+from ...gpu.fused_expressions import FusedExpression
 from ...gram import Gram, ShuffledGram
+from ...kernels import Kernel
+from ...ranks import ALONE
 from ...spectrum import Preconditioner
+from ..settings import Settings
+
+
+@dataclass(frozen=True)
+class KernelSolver(Settings):
+    """Base of the settings of solvers whose model is a sum of kernel functions at all training points.
+
+    A solver adds ``plan``, which decides sizes and steps before any large array exists, ``build``, which makes the
+    problem and the stepper, and ``report``, its entries of ``effective_params_``.
+    """
+
+    n_arrays: ClassVar[int] = 6
+    """The most arrays of the targets' shape that a fit holds: the targets, the iterate, the iterate at the start of the
+    epoch, the best one, a copy for a checkpoint and one for intermediate results."""
+    own_threads: ClassVar[bool] = False
+    """Whether our own threads share the large products of a step, while the threads of BLAS rest."""
+    ranks: ClassVar[Any] = ALONE
+    """The processes that take the steps."""
+
+    def given_preconditioner(self) -> Preconditioner | None:
+        """The user's preconditioner."""
+        return None
+
+    def n_kept(self, n: int, itemsize: int, budget: int) -> int:
+        """How many of the first rows in the order of the fit cannot be left out of a second set of outputs."""
+        return 0
+
+    def function(self, function: Any, matrix: Any) -> Any:
+        """The function of a fit during the training, in the form that several processes evaluate together."""
+        return function
+
+
+def gram_of_rows(kernel: Kernel, points: Array, budget: int, batch_size: int, *, shuffle: bool) -> Gram | ShuffledGram:
+    """The kernel matrix of the points: in tiles, or with ``shuffle`` in rows for batches of any rows."""
+    if shuffle:
+        return ShuffledGram(kernel, points, budget=budget, batch_size=batch_size)
+    return Gram(kernel, points, budget=budget)
 
 
 @dataclass(frozen=True)
@@ -109,3 +150,46 @@ class AveragedState:
         """Whether all coefficients are numbers."""
         xp = arrays.namespace(self.iterate)
         return bool(xp.all(xp.isfinite(self.iterate)))
+
+
+def bounded_step(step_size: float, fitting: Array, energy: Array) -> Array:
+    """The step of each output, shape (1, c): ``fitting / energy`` where that is less than the step size, else that.
+
+    With the gradient g of a batch and its residual r, ⟨g, r⟩ / gᵀ K_P(S, S) g is, of all steps along g, the one that
+    comes nearest to every function that fits the batch, in the norm that the preconditioner P belongs to.
+    """
+    xp = arrays.namespace(energy)
+    usual, positive = step_size + xp.zeros_like(energy), energy > 0
+    return xp.where(positive, xp.minimum(usual, fitting / xp.where(positive, energy, usual)), usual)
+
+
+def dots(a: Array, b: Array) -> Array:
+    """Inner products column by column, shape (1, c)."""
+    return arrays.namespace(a).sum(a * b, axis=0)[None, :]
+
+
+def _plain_quotient(a: Array, b: Array, quotient: Array) -> None:
+    xp = arrays.namespace(a)
+    positive = b > 0
+    quotient[...] = xp.where(positive, a / xp.where(positive, b, xp.ones_like(b)), xp.zeros_like(a))
+
+
+QUOTIENT = FusedExpression(
+    "quotient", ("a", "b"), ("quotient",), "quotient = b > 0 ? a / b : T(0)", _plain_quotient, ((5, 3), (5, 3))
+)
+"""A / b, and 0 where b is not positive."""
+
+
+def ratio(a: Array, b: Array) -> Array:
+    """A / b, and 0 where b is not positive, for arrays of one shape and dtype."""
+    quotient = arrays.namespace(a).empty_like(a)
+    QUOTIENT(a, b, into=(quotient,))
+    return quotient
+
+
+def residual(problem: KernelProblem, values, batch: slice):
+    """The weighted residual w (f(x) − y) of a batch, shape (m, c), and the loss it belongs to."""
+    xp = arrays.namespace(values)
+    difference = values - problem.targets[batch, :]
+    gradient = difference if problem.weights is None else problem.weights[batch, :] * difference
+    return gradient, float(xp.sum(gradient * difference))

@@ -10,9 +10,8 @@ from ... import arrays
 from ...arrays import Array
 from ...gpu.fused_expressions import FusedExpression
 from ...gram.whole import diagonal_of_product
-from .columnwise import bounded_step
-from .cycles import Cycle
-from .kernel_problem import AveragedState, KernelProblem
+from .kernel_problem import AveragedState, KernelProblem, bounded_step
+from .step_rules import Cycle
 
 READ_EVERY = 32
 """Steps between two readings of the losses on a GPU: to wait for a number costs the host a tenth of a millisecond."""

@@ -14,7 +14,7 @@ from ...errors import ShallowsError
 from ...gram import rectangular
 from ...kernels import Kernel
 from ...ranks import ALONE, Alone
-from .columnwise import ratio
+from .kernel_problem import ratio
 
 SETTLED = 1e-3
 """An iteration that lowers the objective by a smaller share of it is the last."""

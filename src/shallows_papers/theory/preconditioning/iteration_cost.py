@@ -11,10 +11,10 @@ from shallows import arrays, kernels
 from shallows.arrays import Array
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.gram import Gram
-from shallows.solvers.least_squares.cycles import Cycle
-from shallows.solvers.least_squares.eigenpro import EigenPro
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
-from shallows.solvers.least_squares.richardson import Richardson
+from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
+from shallows.solvers.least_squares.step_rules import Cycle
 from shallows.spectrum.kernel_preconditioner import Preconditioner, make_preconditioner
 from shallows.spectrum.randomised_rows import check_eigensystem, make_rsvd_preconditioner
 
@@ -69,10 +69,12 @@ def overhead(
     matrix = Gram(made, x, budget=0)
     c = targets.shape[1]
 
-    work: dict[Any, Callable[[], Any]] = {0: _repeated_step(Richardson(1e-6), KernelProblem(matrix, targets), size)}
+    work: dict[Any, Callable[[], Any]] = {
+        0: _repeated_step(KernelSGDStepper(1e-6), KernelProblem(matrix, targets), size)
+    }
     parts = {q: truncated(whole, q) for q in ranks}
     for q, one in parts.items():
-        work[q] = _repeated_step(EigenPro(1e-6, cycle), KernelProblem(matrix, targets, None, one), size)
+        work[q] = _repeated_step(EigenProStepper(1e-6, cycle), KernelProblem(matrix, targets, None, one), size)
     columns, gradient = kernels.values(made, x[:size, :], x[:m, :]), arrays.contiguous(targets[:size, :])
     of_all = columns.T @ gradient  # the gradient at all centres, of which section 3.3 counts the products with vectors
 
@@ -128,7 +130,7 @@ def per_iteration(
     for size in sizes:
         rows, m = (size, min(batch_size, size)) if along == "n_points" else (n, size)
         problem = KernelProblem(Gram(made, arrays.contiguous(x[:rows, :]), budget=0), targets[:rows, :])
-        work[size] = _repeated_step(Richardson(1e-6), problem, m)
+        work[size] = _repeated_step(KernelSGDStepper(1e-6), problem, m)
     seconds = fastest(work, rounds, targets)
     times = [seconds[size] / seconds[sizes[0]] for size in sizes]
     return AnalysisResult(

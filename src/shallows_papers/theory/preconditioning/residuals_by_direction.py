@@ -9,9 +9,9 @@ import numpy as np
 
 from shallows import arrays
 from shallows.gram import Gram
-from shallows.solvers.least_squares.eigenpro import EigenPro
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
-from shallows.solvers.least_squares.richardson import Richardson
+from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
 from shallows.spectrum.kernel_preconditioner import make_preconditioner
 
 from ..eigenvalues import check_rank, eigenpairs
@@ -66,7 +66,7 @@ def residuals_by_direction(
         return np.linalg.norm(vectors[:, :k].T @ residual, axis=1) / np.linalg.norm(start, axis=1)
 
     q = preconditioner.rank
-    descent, eigenpro = Richardson(1.0 / values[0]), EigenPro(1.0 / values[q])
+    descent, eigenpro = KernelSGDStepper(1.0 / values[0]), EigenProStepper(1.0 / values[q])
     measured = {"descent": left(descent, n_iterations), "eigenpro": left(eigenpro, n_iterations)}
     flat = np.where(np.arange(k) <= q, values[q], values[:k])
     predicted = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from shallows import arrays
 from shallows.gram import Gram
-from shallows.solvers.least_squares.eigenpro import EigenPro
+from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.step_rules import make as make_rule
 from shallows.spectrum.kernel_preconditioner import make_preconditioner
@@ -124,7 +124,7 @@ def _loss(problem: KernelProblem, step: float, batch_size: int, n_epochs: int, s
     xp = arrays.namespace(problem.targets)
     n = problem.targets.shape[0]
     start = float(xp.sum(problem.targets**2))
-    solver = EigenPro(step)
+    solver = EigenProStepper(step)
     state = solver.init(problem)
     for epoch in range(n_epochs):
         for batch in Batches(n, batch_size, seed=seed).of_epoch(epoch):

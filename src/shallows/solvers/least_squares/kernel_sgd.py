@@ -1,0 +1,121 @@
+"""Kernel stochastic gradient descent with the square loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ... import arrays, spectrum
+from ...errors import UnknownNameError
+from ...kernels import Kernel
+from ..settings import setting
+from ..solver_parameters import count, positive
+from . import step_rules
+from .batch_steps import StepPlan, one_step
+from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows, residual
+from .step_rules import Cycle
+
+RULES = ("certified", "constant")
+
+CONSTANT = 0.75
+"""The constant step as a share of the edge of stability, where the largest directions would be reflected instead of
+fitted. It is the share of the authors' release, 1.5/λ₁ for large batches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSGD(KernelSolver):
+    """Stochastic gradient steps in the space of the kernel. Ma and Belkin (2017) call this baseline Pegasos.
+
+    Parameters
+    ----------
+    batch_size : int, optional
+        m, the rows of a step. None takes β/μ, at least 16: larger batches save no epochs.
+    shuffle : bool
+        Whether the rows of each batch are drawn again in every epoch.
+    step_size : float, optional
+        η, for a sum over the batch. None takes the step of ``step_rule``.
+    step_rule : {"certified", "constant"}
+        "certified" averages the iterates where batches are noisy.
+    max_epochs : int
+        The most passes over the training data.
+    tol : float
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    """
+
+    batch_size: int | None = setting(count())
+    shuffle: bool = False
+    step_size: float | None = setting(positive())
+    step_rule: str = "certified"
+    max_epochs: int = 100
+    tol: float = 5e-3
+
+    damping: ClassVar[float] = 1.0
+
+    def check(self) -> None:  # noqa: D102
+        super().check()
+        UnknownNameError.check("step_rule", self.step_rule, RULES)
+
+    def plan(  # noqa: D102
+        self,
+        kernel: Kernel,
+        points: Any,
+        weights: Any,
+        given: None,
+        n_outputs: int,
+        seed: int,
+        budget: int,
+        *,
+        ridge: float,
+        eigensystem: Any,
+        all_equal: bool,
+    ) -> StepPlan:
+        # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
+        n = points.shape[0]
+        bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
+        batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
+        if self.step_rule == "certified" and self.step_size is None and not all_equal:
+            step_size, cycle = step_rules.planned("certified", bare, batch_size, n)
+            return StepPlan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal, cycle)
+        step_size = self.step_size or CONSTANT * bare.step_size(batch_size)
+        plan = StepPlan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
+        return one_step(self, plan, n) if all_equal else plan
+
+    def build(  # noqa: D102
+        self, plan: StepPlan, points: Any, targets: Any, weights: Any, ridge: float, n_outputs: int, budget: int
+    ) -> tuple[KernelProblem, KernelSGDStepper]:
+        matrix = gram_of_rows(plan.kernel, points, budget, plan.batch_size, shuffle=self.shuffle)
+        stepper = KernelSGDStepper(float(plan.step_size), plan.cycle)
+        return KernelProblem(matrix, targets, weights, plan.preconditioner), stepper
+
+    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any) -> dict[str, Any]:  # noqa: D102
+        return {"step_rule": self.step_rule if self.step_size is None else "given"}
+
+
+@dataclass(frozen=True)
+class KernelSGDStepper:
+    """α_S ← α_S − η_t (K_S α − y_S) for a batch S of the rows: `EigenProStepper` without a preconditioner.
+
+    With all rows in the batch it is the iteration of Richardson. The Pegasos of Shalev-Shwartz et al. has the hinge
+    loss, a regularizer and steps 1/(λt). If the cycle averages, η_t is for each output at most the step that its own
+    batch allows, see `bounded_step`.
+    """
+
+    step_size: float  # η, for a sum over the batch, not divided by the batch size
+    cycle: Cycle | None = None  # Factors of η and the average of the iterates. None: constant η, the last iterate
+
+    def init(self, problem: KernelProblem) -> AveragedState:
+        """Coefficients of zero."""
+        return AveragedState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
+
+    def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
+        """One batch."""
+        values, _ = problem.gram.rows(batch).dot(state.iterate)
+        gradient, state.loss = residual(problem, values, batch)
+        factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
+        step_size = state.step_size * factor
+        if share:
+            fitting = dots(gradient, values - problem.targets[batch, :])
+            step_size = bounded_step(step_size, fitting, problem.gram.energy(batch, gradient))
+        state.move(batch, -step_size * gradient)
+        state.advance(share)
+        return state
