@@ -34,14 +34,12 @@ import scipy.sparse
 from shallows import FourierFeatures, arrays, kernels
 from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGDStepper
 from shallows.solvers.budgeted.sparse_rows import sparse_rows
-from shallows.solvers.linear_svm.folos import FOLOSStepper
 from shallows.solvers.linear_svm.lbfgs import LBFGSStepper
 from shallows.solvers.linear_svm.newton import PrimalNewtonStepper
-from shallows.solvers.linear_svm.pegasos import LinearPegasosStepper
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, LinearSVMProblem
-from shallows.solvers.linear_svm.rows import Rows, add, as_rows, combination, dot, products
+from shallows.solvers.linear_svm.rows import CompiledRows, add, as_rows, combination, dot, permutation, products
 from shallows.solvers.linear_svm.sarah import SARAHStepper
-from shallows.solvers.linear_svm.visits import permutation
+from shallows.solvers.linear_svm.subgradients import FOLOSStepper, LinearPegasosStepper
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.interior_point import InteriorPointStepper
 from shallows.solvers.support_vectors.primal_newton import KernelNewtonStepper
@@ -100,7 +98,9 @@ def linear_problems(loss: int) -> Iterator[tuple[str, LinearSVMProblem]]:
 
 
 @numba.njit(cache=True)
-def bare_batches(rows: Rows, signs: np.ndarray, visited: np.ndarray, size: int, w: np.ndarray, v: np.ndarray) -> None:
+def bare_batches(
+    rows: CompiledRows, signs: np.ndarray, visited: np.ndarray, size: int, w: np.ndarray, v: np.ndarray
+) -> None:
     """xᵢᵀw of each batch, and then the sum of the examples with a loss."""
     margins = np.empty(size)
     for first in range(0, len(visited), size):
@@ -129,7 +129,7 @@ def mini_batches(solver: Any) -> Iterator[tuple[str, Pair]]:
 
 
 @numba.njit(cache=True)
-def bare_round(rows: Rows, chosen: np.ndarray, u: np.ndarray, p: np.ndarray) -> float:
+def bare_round(rows: CompiledRows, chosen: np.ndarray, u: np.ndarray, p: np.ndarray) -> float:
     """Two inner products with each chosen row, and two additions of it."""
     total = 0.0
     for i in chosen:

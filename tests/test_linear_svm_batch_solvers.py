@@ -18,11 +18,16 @@ from shallows.solvers.linear_svm.cutting_planes import (
 from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescentStepper
 from shallows.solvers.linear_svm.lbfgs import LBFGSStepper, LogisticProblem
 from shallows.solvers.linear_svm.newton import PrimalNewtonStepper
-from shallows.solvers.linear_svm.one_versus_rest import SideBySide
-from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE, LinearState, LinearSVMProblem, dual_objective
-from shallows.solvers.linear_svm.rows import as_rows
+from shallows.solvers.linear_svm.problem import (
+    HINGE,
+    SQUARED_HINGE,
+    LinearState,
+    LinearSVMProblem,
+    SideBySide,
+    dual_objective,
+)
+from shallows.solvers.linear_svm.rows import as_rows, draws, key_of
 from shallows.solvers.linear_svm.sarah import SARAHStepper
-from shallows.solvers.linear_svm.visits import draws, key_of
 
 BOTH = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
 

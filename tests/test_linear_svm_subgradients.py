@@ -9,13 +9,25 @@ import scipy.sparse
 
 from linear_svm_example import optimum, points, problem_of, run
 from shallows import training
-from shallows.solvers.linear_svm.folos import FOLOSStepper
-from shallows.solvers.linear_svm.pegasos import LinearPegasosStepper
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE
-from shallows.solvers.linear_svm.rows import as_rows, combination, dot, products, squared_norms
-from shallows.solvers.linear_svm.subgradient_loop import take_steps, zero_state
-from shallows.solvers.linear_svm.svm_sgd import SVMSGDStepper, best_first_step
-from shallows.solvers.linear_svm.visits import SAMPLINGS, permutation, visits
+from shallows.solvers.linear_svm.rows import (
+    SAMPLINGS,
+    as_rows,
+    combination,
+    dot,
+    permutation,
+    products,
+    squared_norms,
+    visits,
+)
+from shallows.solvers.linear_svm.subgradients import (
+    FOLOSStepper,
+    LinearPegasosStepper,
+    SVMSGDStepper,
+    best_first_step,
+    take_steps,
+    zero_state,
+)
 
 LAM = 1e-2
 

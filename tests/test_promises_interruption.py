@@ -105,8 +105,8 @@ LOOPS = {
     "budget": ("budgeted.budgeted_steps:go_through", BudgetedSVMClassifier, {"budget": 20, "bandwidth": 1.0}),
     "hyperplanes": ("budgeted.hyperplane_steps:go_through", AMMClassifier, {}),
     "dual coordinates": ("linear_svm.dual_coordinate_descent:_part_of_pass", LinearSVMClassifier, {}),
-    "subgradients": ("linear_svm.subgradient_loop:_steps", LinearSVMClassifier, {"solver": "pegasos", "batch_size": 3}),
-    "averages": ("linear_svm.subgradient_loop:_steps", LinearSVMClassifier, {"solver": "svm_sgd"}),
+    "subgradients": ("linear_svm.subgradients:_steps", LinearSVMClassifier, {"solver": "pegasos", "batch_size": 3}),
+    "averages": ("linear_svm.subgradients:_steps", LinearSVMClassifier, {"solver": "svm_sgd"}),
     "SARAH": ("linear_svm.sarah:_inner_steps", LinearSVMClassifier, {"solver": "sarah", "max_epochs": 3}),
 }
 

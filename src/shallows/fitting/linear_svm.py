@@ -14,10 +14,9 @@ from ..arrays import Device
 from ..errors import ShallowsError
 from ..models.linear_functions import LinearFunctions
 from ..solvers.linear_svm.lbfgs import LogisticProblem
-from ..solvers.linear_svm.linear_settings import LinearSettings, StochasticSettings
-from ..solvers.linear_svm.one_versus_rest import OneVersusRest
-from ..solvers.linear_svm.problem import LOSSES, LinearSVMProblem
+from ..solvers.linear_svm.problem import LOSSES, LinearSettings, LinearSVMProblem, OneVersusRest
 from ..solvers.linear_svm.rows import as_rows
+from ..solvers.linear_svm.subgradients import StochasticSettings
 from . import column_scales
 from .checks import warn_user
 from .labels import single_column

@@ -15,9 +15,9 @@ from ...fitting.linear_svm import fit_linear_svm, go_on
 from ...fitting.two_classes import Machines
 from ...models.linear_functions import LinearFunctions
 from ...solvers.linear_svm import SOLVERS
-from ...solvers.linear_svm.linear_settings import LinearSettings
-from ...solvers.linear_svm.subgradient_loop import AVERAGINGS
-from ...solvers.linear_svm.visits import SAMPLINGS
+from ...solvers.linear_svm.problem import LinearSettings
+from ...solvers.linear_svm.rows import SAMPLINGS
+from ...solvers.linear_svm.subgradients import AVERAGINGS
 from ...solvers.settings import settings_of
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions

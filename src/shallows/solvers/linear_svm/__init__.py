@@ -1,8 +1,7 @@
-"""Linear support vector machines, on dense or sparse rows, by solvers that choose their own rows.
+"""Linear support vector machines, on dense or sparse rows, by solvers that choose the rows they use.
 
-`rows` holds the rows as compiled code takes them, `problem` the objective and what all states have in common,
-`visits` the orders in which examples are visited. Each method has a module of its own with its settings, such as
-`pegasos.LinearPegasos`, and the stepper that they build. `SOLVERS` has the settings by name.
+`problem` has the objective, the base of the settings, and one machine for each class. `rows` has the rows for compiled
+code and the order in which they are visited. The other modules have one method each; `subgradients` has three.
 """
 
 from ...utils.lazy_tables import LazyTable
@@ -12,9 +11,9 @@ SOLVERS = LazyTable(
     __name__,
     {
         "dual_coordinate_descent": ".dual_coordinate_descent:DualCoordinateDescent",
-        "pegasos": ".pegasos:LinearPegasos",
-        "svm_sgd": ".svm_sgd:SVMSGD",
-        "folos": ".folos:FOLOS",
+        "pegasos": ".subgradients:LinearPegasos",
+        "svm_sgd": ".subgradients:SVMSGD",
+        "folos": ".subgradients:FOLOS",
         "newton": ".newton:PrimalNewton",
         "lbfgs": ".lbfgs:LBFGS",
         "sarah": ".sarah:SARAH",
@@ -22,4 +21,4 @@ SOLVERS = LazyTable(
         "ocas": ".cutting_planes:OCAS",
     },
 )
-"""Every solver of the linear support vector machine by its name."""
+"""Every solver of `LinearSVMClassifier` by its name."""

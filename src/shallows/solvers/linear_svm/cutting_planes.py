@@ -1,7 +1,4 @@
-"""Cutting planes: BMRM, which for the hinge is SVM-perf's method of one slack, and OCAS with its line search.
-
-The model of the planes is maximised over a simplex, by steps on pairs of planes or by active sets.
-"""
+"""Cutting planes: BMRM, which for the hinge is the 1-slack method of SVM-perf, and OCAS with its line search."""
 
 from __future__ import annotations
 
@@ -12,24 +9,25 @@ import numpy as np
 
 from ... import arrays
 from ...utils.compilation import njit
-from .linear_settings import LinearSettings
-from .problem import HINGE, LinearState, LinearSVMProblem
+from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem
 from .rows import products
 
 PATIENCE = 10
-"""Newton steps in a row without a gain, after which no more are taken: the gradients are those of rounding."""
+"""Newton steps without a gain after which `maximise_by_active_sets` stops: the gradients are only rounding."""
 
-RIDGE = 1e-13  # added to the diagonal of Q where a system with it is solved, as a share of its trace: Q may be singular
+RIDGE = 1e-13  # share of the trace of Q that is added to its diagonal, because Q may be singular
+
+PAIR_STEPS = 20_000
+"""Limit of steps on pairs for the smaller problem before active sets are used; scaled columns need fewer steps."""
 
 
 @njit(cache=True, nogil=True)
 def maximise_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float, most_steps: int):
-    """Maximise bᵀa − ½ aᵀQa over a ≥ 0, Σ a = 1, from a given start, which is overwritten.
+    """Maximize bᵀa − ½ aᵀQa over a ≥ 0, Σ a = 1, from a given start, which is overwritten.
 
-    Weight goes to the corner of the largest gradient from the corner at which the pair gains most.
-
-    ``Q`` (p, p): positive semidefinite. ``b, a`` (p,). ``tolerance``: the end is where no weight can gain a gradient
-    more than this. Returns ``value``: the maximum that was reached; ``ended``: whether it is within the tolerance.
+    Each step moves weight to the corner of the largest gradient, from the corner with which this gains most. Q is
+    positive semidefinite, shape (p, p). It stops when no move can gain a gradient of more than the tolerance. Returns
+    the maximum that was reached, and whether it is within the tolerance.
     """
     p = len(b)
     gradient, ended = b - Q @ a, False
@@ -61,10 +59,10 @@ def maximise_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: 
 
 
 def maximise_by_active_sets(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float) -> None:
-    """As `maximise_on_simplex`, by Newton steps on the corners that have weight, for Q of any condition.
+    """Solve the problem of `maximise_on_simplex` by Newton steps on the corners with weight, for any condition of Q.
 
-    A step goes to the maximum on these corners, or to where the first of them loses its weight. Where none did, the
-    corner of the largest gradient joins them. With few corners of weight this costs little whatever their number is.
+    A step goes to the maximum on these corners, or to the point where the first of them has no weight left. In the
+    first case the corner of the largest gradient is added. The cost depends on the number of corners with weight.
     """
     used, best, waited = a > 0.0, -np.inf, 0
     while waited < PATIENCE:
@@ -99,57 +97,45 @@ def maximise_by_active_sets(Q: np.ndarray, b: np.ndarray, a: np.ndarray, toleran
 
 @dataclass
 class PlanesState(LinearState):
-    """The state of a cutting-plane method.
+    """The state of a cutting-plane method; the coefficients are the best w so far."""
 
-    ``coefficients`` (d,): the best w so far.
-    """
-
-    objective: float = math.inf  # P of it
-    bound: float = -math.inf  # The minimum of the model, at most that of P
+    objective: float = math.inf  # P(w)
+    bound: float = -math.inf  # minimum of the model, a lower bound of P
     planes: np.ndarray | None = None  # (p, d): subgradients of the risk
-    heights: np.ndarray | None = None  # (p,): risk less subgradient times w, where each was taken
-    products: np.ndarray | None = None  # (p, p): of the planes with each other
-    shares: np.ndarray | None = None  # (p,): the dual variables of the planes: none negative, their sum is 1
-    next_point: np.ndarray | None = None  # (d,): where the next plane is taken
-    by_active_sets: bool = False  # Whether steps on pairs have failed to solve the smaller problem
+    heights: np.ndarray | None = None  # (p,): risk less subgradient times w, at the point of each plane
+    products: np.ndarray | None = None  # (p, p): products of the planes with each other
+    shares: np.ndarray | None = None  # (p,): dual variables of the planes, nonnegative with the sum 1
+    next_point: np.ndarray | None = None  # (d,): where the next plane is computed
+    by_active_sets: bool = False  # whether steps on pairs have failed to solve the smaller problem
 
 
 @dataclass(frozen=True)
 class CuttingPlanesStepper:
     """w ← argmin λ/2 ‖w‖² + max_j (aⱼᵀw + bⱼ), where each plane touches the risk from below at an earlier point.
 
-    The smaller problem has as many dual variables as there are planes. Its minimum bounds P from below, and the best
-    of the points is the model. A step of the protocol is a given number of planes. The end is where P exceeds the
-    bound by ``tolerance`` of P.
+    The smaller problem has one dual variable for each plane. Its minimum is a lower bound of P. The model is the best
+    point so far. A step of the protocol is a number of planes. It stops when P exceeds the bound by at most
+    ``tolerance`` of P.
 
     References
     ----------
     T. Joachims (2006), "Training linear SVMs in linear time", KDD 12. C. H. Teo, S. V. N. Vishwanathan, A. Smola and
-    Q. V. Le (2010), "Bundle methods for regularized risk minimization", Journal of Machine Learning Research 11.
-    V. Franc and S. Sonnenburg (2009), "Optimized cutting plane algorithm for large-scale risk minimization", Journal of
-    Machine Learning Research 10.
+    Q. V. Le (2010), "Bundle methods for regularized risk minimization", JMLR 11. V. Franc and S. Sonnenburg (2009),
+    "Optimized cutting plane algorithm for large-scale risk minimization", JMLR 10.
     """
 
     tolerance: float = 1e-3
-    # Minimise P between the best point and the model's minimum, and take the next plane a tenth of the way from there
-    # to the minimum (OCAS)
+    # Minimize P between the best point and the model's minimum, and compute the next plane a tenth of the way from
+    # there to the minimum (OCAS)
     line_search: bool = False
-    pair_steps: int = 100_000  # Of the smaller problem, at most
-    # Go on by active sets where so many steps on pairs do not solve the smaller problem, as with columns of different
-    # scales
-    active_sets: bool = False
+    pair_steps: int = 100_000  # limit of steps on pairs for the smaller problem
+    active_sets: bool = False  # continue with active sets if the limit is reached, for columns of different scales
 
     def init(self, problem: LinearSVMProblem) -> PlanesState:
         """The zero vector without a plane."""
-        d = problem.n_features
-        return PlanesState(
-            np.zeros(d),
-            planes=np.empty((0, d)),
-            heights=np.empty(0),
-            products=np.empty((0, 0)),
-            shares=np.empty(0),
-            next_point=np.zeros(d),
-        )
+        d, none = problem.n_features, np.empty(0)
+        planes, gram = np.empty((0, d)), np.empty((0, 0))
+        return PlanesState(np.zeros(d), planes=planes, heights=none, products=gram, shares=none, next_point=np.zeros(d))
 
     def step(self, problem: LinearSVMProblem, state: PlanesState, batch: int) -> PlanesState:
         """``batch`` planes, or fewer at the end."""
@@ -167,7 +153,7 @@ class CuttingPlanesStepper:
         return state
 
     def _add_plane(self, problem: LinearSVMProblem, state: PlanesState) -> None:
-        """The plane that touches the risk at the next point; the point is kept if it is the best."""
+        """Add the plane that touches the risk at the next point, and keep the point if it is the best."""
         w = state.next_point
         margins = problem.margins(w)
         risk, plane = problem.risk(margins), problem.risk_gradient(margins)
@@ -182,7 +168,7 @@ class CuttingPlanesStepper:
         state.shares = np.append(state.shares, 0.0 if p else 1.0)
 
     def _minimum_of_model(self, problem: LinearSVMProblem, state: PlanesState) -> np.ndarray:
-        # Solved so much more exactly than asked for that the gap is that of the planes.
+        # A hundredth of the tolerance, so that the gap comes from the planes.
         allowed, Q = 0.01 * self.tolerance * state.objective, state.products / problem.regularisation
         if not state.by_active_sets:
             value, ended = maximise_on_simplex(Q, state.heights, state.shares, allowed, self.pair_steps)
@@ -213,9 +199,10 @@ def _keep_if_better(state: PlanesState, w: np.ndarray, value: float) -> None:
 def minimum_on_line(
     problem: LinearSVMProblem, w: np.ndarray, direction: np.ndarray, margins: np.ndarray, slopes: np.ndarray
 ) -> float:
-    """The a ≥ 0 that minimises P(w + a d), for the hinge from its sorted kinks.
+    """The a ≥ 0 that minimizes P(w + a d), for the hinge from its sorted kinks.
 
-    The derivative along the line rises linearly between the kinks and jumps at each; its zero is the minimum.
+    The derivative along the line rises linearly between the kinks and jumps at each of them; the minimum is at its
+    zero.
     """
     lam = problem.regularisation
     start, rise = lam * float(w @ direction), lam * float(direction @ direction)
@@ -260,13 +247,9 @@ def _zero_by_bisection(
     return 0.5 * (low + high)
 
 
-PAIR_STEPS = 20_000
-"""Steps on the smaller problem before active sets take over; scaled columns need fewer."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class BMRM(LinearSettings):
-    """Cutting planes; for the hinge SVM-perf's."""
+    """Cutting planes; for the hinge the method of SVM-perf."""
 
     def build(self, seed: int) -> CuttingPlanesStepper:  # noqa: D102
         return CuttingPlanesStepper(float(self.tol), False, PAIR_STEPS, True)

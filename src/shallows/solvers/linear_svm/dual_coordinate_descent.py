@@ -9,33 +9,31 @@ import numpy as np
 
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
-from .linear_settings import LinearSettings
-from .problem import HINGE, LinearState, LinearSVMProblem
-from .rows import add, dot, squared_norms
-from .visits import below, key_of
+from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem
+from .rows import add, below, dot, key_of, squared_norms
 
 
 @dataclass
-class DualState(LinearState):
+class DualCoordinateState(LinearState):
     """The state of dual coordinate descent."""
 
     dual: np.ndarray | None = None  # (n,): aᵢ, with w = (1/(λn)) Σ aᵢ yᵢ xᵢ
-    order: np.ndarray | None = None  # (n,): row numbers; the first ``n_active`` are those that are not shrunk
+    order: np.ndarray | None = None  # (n,): row numbers; the first ``n_active`` are not shrunk
     n_active: int = 0
-    # (2,): the largest and the smallest projected gradient of the last pass, beyond which a variable at its bound is
-    # set aside
+    # (2,): largest and smallest projected gradient of the last pass; a variable at its bound with a gradient beyond
+    # them is shrunk
     bounds: np.ndarray | None = None
-    violation: float = float("inf")  # Largest less smallest projected gradient of the last pass
+    violation: float = float("inf")  # largest less smallest projected gradient of the last pass
     _examples: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class DualCoordinateDescentStepper:
-    """aᵢ ← the best value with all others fixed, and w with it, through random permutations of the examples.
+    """Set each aᵢ to its best value with all others fixed, and update w, through random permutations of the examples.
 
-    A variable at a bound whose gradient says that it stays there is set aside until the others have converged
-    (shrinking). A step of the protocol is a given number of passes over the variables that are left. The end is where
-    projected gradients differ by at most ``tolerance`` over a pass with all variables, which is LIBLINEAR's criterion.
+    Shrinking skips variables at a bound whose gradients keep them there, until the others have converged. A step of the
+    protocol is a number of passes. It stops when projected gradients differ by at most ``tolerance`` over a pass with
+    all variables, which is LIBLINEAR's criterion.
 
     References
     ----------
@@ -47,21 +45,16 @@ class DualCoordinateDescentStepper:
     shrinking: bool = True
     seed: int = 0
 
-    def init(self, problem: LinearSVMProblem) -> DualState:
+    def init(self, problem: LinearSVMProblem) -> DualCoordinateState:
         """All variables zero."""
         n = problem.n
-        return DualState(
-            np.zeros(problem.n_features),
-            dual=np.zeros(n),
-            order=np.arange(n),
-            n_active=n,
-            bounds=np.array([np.inf, -np.inf]),
-        )
+        w, bounds = np.zeros(problem.n_features), np.array([np.inf, -np.inf])
+        return DualCoordinateState(w, dual=np.zeros(n), order=np.arange(n), n_active=n, bounds=bounds)
 
-    def step(self, problem: LinearSVMProblem, state: DualState, batch: int) -> DualState:
+    def step(self, problem: LinearSVMProblem, state: DualCoordinateState, batch: int) -> DualCoordinateState:
         """``batch`` passes, or fewer if the variables have converged."""
         if state._examples is None:
-            # Side by side, since a visit at random then waits for memory once.
+            # In one array, so that a random visit waits for memory only once.
             state._examples = np.column_stack([problem.signs, problem.all_weights, squared_norms(problem.rows)])
         for _ in range(batch):
             if state.exhausted:
@@ -69,16 +62,16 @@ class DualCoordinateDescentStepper:
             self._pass(problem, state)
         return state
 
-    def _pass(self, problem: LinearSVMProblem, state: DualState) -> None:
+    def _pass(self, problem: LinearSVMProblem, state: DualCoordinateState) -> None:
         scale = 1.0 / (problem.regularisation * problem.n)
         key = key_of(self.seed, "order of variables", state.n_steps)
         visits = steps_of_a_piece(4 * problem.rows.mean_length)
         bounds = (state.bounds[0], state.bounds[1]) if self.shrinking else (np.inf, -np.inf)
+        examples = problem.rows, state._examples, problem.loss, scale
+        variables = state.coefficients, state.dual, state.order
         place, n_drawn, largest, smallest = 0, 0, -np.inf, np.inf
         while place < state.n_active:
             stand = place, n_drawn, state.n_active, largest, smallest
-            examples = problem.rows, state._examples, problem.loss, scale
-            variables = state.coefficients, state.dual, state.order
             place, n_drawn, state.n_active, largest, smallest = _part_of_pass(
                 examples, *variables, stand, n_drawn + visits, bounds, key
             )

@@ -11,49 +11,42 @@ from scipy.special import expit
 
 from ...errors import ShallowsError
 from ..line_search import minimum_along
-from .linear_settings import LinearSettings
-from .problem import HINGE, LinearState, LinearSVMProblem
+from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem
 from .rows import products
 
 
 class LogisticProblem(LinearSVMProblem):
-    """As `LinearSVMProblem`, with the logistic loss ℓ(z) = log(1 + e⁻ᶻ) in the place of the hinge."""
+    """A `LinearSVMProblem` with the logistic loss ℓ(z) = log(1 + e⁻ᶻ) instead of the hinge."""
 
-    def risk(self, margins: np.ndarray) -> float:
-        """(1/n) Σ cᵢ ℓ of given margins."""
+    def risk(self, margins: np.ndarray) -> float:  # noqa: D102
         return float(self.all_weights @ np.logaddexp(0.0, -margins)) / self.n
 
-    def slopes(self, margins: np.ndarray) -> np.ndarray:
-        """−cᵢ ℓ' of given margins, shape (n,)."""
+    def slopes(self, margins: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.all_weights * expit(-margins)
 
-    def curvatures(self, margins: np.ndarray) -> np.ndarray:
-        """cᵢ ℓ'' of given margins, shape (n,)."""
+    def curvatures(self, margins: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.all_weights * expit(margins) * expit(-margins)
 
 
 @dataclass
 class LBFGSState(LinearState):
-    """The state of limited-memory BFGS.
-
-    ``moves, changes`` (memory, d): the last changes of w and of the gradient; iteration t is in row t modulo their
-    number.
-    """
+    """The state of limited-memory BFGS."""
 
     margins: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (n,): yᵢ wᵀxᵢ
     gradient: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (d,): ∇P(w)
-    first_norm: float = math.nan  # ‖∇P(0)‖, against which gradients are held
+    first_norm: float = math.nan  # ‖∇P(0)‖, the unit of the tolerance
+    # (memory, d): the last changes of w and of the gradient; iteration t is in row t modulo ``memory``
     moves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     changes: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True)
 class LBFGSStepper:
-    """w ← w − a H ∇P(w), where H is the inverse Hessian as the last m changes of w and ∇P tell it.
+    """w ← w − a H ∇P(w), where H estimates the inverse Hessian from the last m changes of w and ∇P.
 
-    H is never formed: with s and v those changes, each of the m pairs corrects H⁻¹ s = v, from γI with γ = sᵀv/vᵀv of
-    the last pair. a is the minimum of P along the line, so that sᵀv > 0. A step of the protocol is a given number of
-    iterations. The end is where ‖∇P‖ is ``tolerance`` times that at zero.
+    H is never formed. With these changes s and v, each pair corrects H⁻¹ s = v, starting from γI with γ = sᵀv/vᵀv of
+    the last pair. a minimizes P along the line, so that sᵀv > 0. A step of the protocol is a number of iterations. It
+    stops when ‖∇P‖ is at most ``tolerance`` times its norm at zero.
 
     References
     ----------
@@ -67,17 +60,18 @@ class LBFGSStepper:
     def init(self, problem: LinearSVMProblem) -> LBFGSState:
         """The zero vector."""
         if problem.loss == HINGE and not isinstance(problem, LogisticProblem):
-            raise ShallowsError("L-BFGS needs a differentiable loss: take the squared hinge or the logistic loss.")
+            raise ShallowsError("L-BFGS needs a differentiable loss: use the squared hinge or the logistic loss.")
         margins = np.zeros(problem.n)
         gradient = problem.risk_gradient(margins)
-        pairs = np.zeros((2, self.memory, problem.n_features))
+        moves, changes = (np.zeros((self.memory, problem.n_features)) for _ in range(2))
+        norm = float(np.linalg.norm(gradient))
         return LBFGSState(
             np.zeros(problem.n_features),
             margins=margins,
             gradient=gradient,
-            first_norm=float(np.linalg.norm(gradient)),
-            moves=pairs[0].copy(),
-            changes=pairs[1].copy(),
+            first_norm=norm,
+            moves=moves,
+            changes=changes,
         )
 
     def step(self, problem: LinearSVMProblem, state: LBFGSState, batch: int) -> LBFGSState:
@@ -115,7 +109,7 @@ class LBFGSStepper:
 
 
 def _length(problem: LinearSVMProblem, state: LBFGSState, direction: np.ndarray, slopes: np.ndarray) -> float:
-    """The a > 0 that minimises P(w + a d)."""
+    """The a > 0 that minimizes P(w + a d)."""
     own = problem.regularisation * float(direction @ direction)
     mixed = problem.regularisation * float(state.coefficients @ direction)
 

@@ -1,4 +1,4 @@
-"""Newton's method on the primal problem of the squared hinge, its systems solved by conjugate gradients."""
+"""Newton's method on the primal problem of the squared hinge, with conjugate gradients for its systems."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 
 from ...errors import ShallowsError
 from ..line_search import minimum_along
-from .linear_settings import LinearSettings
-from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem
+from .problem import SQUARED_HINGE, LinearSettings, LinearState, LinearSVMProblem
 from .rows import combination, products
 
 
@@ -20,31 +19,30 @@ class NewtonState(LinearState):
     """The state of Newton's method."""
 
     margins: np.ndarray | None = None  # (n,): yᵢ wᵀxᵢ
-    first_norm: float = math.nan  # ‖∇P(0)‖, against which gradients are held
-    n_products: int = 0  # Products with X and its transpose
+    first_norm: float = math.nan  # ‖∇P(0)‖, the unit of the tolerance
+    n_products: int = 0  # products with X and its transpose
 
 
 @dataclass(frozen=True)
 class PrimalNewtonStepper:
     """w ← w + a d with (λ I + (1/n) X_Sᵀ C_S X_S) d = −∇P(w), where S are the examples with yᵢ wᵀxᵢ < 1.
 
-    P is piecewise quadratic and differentiable; a is its minimum along d. A step of the protocol is a given number of
-    iterations. The end is where ‖∇P‖ is ``tolerance`` times that at zero.
+    P is piecewise quadratic and differentiable; a minimizes it along d. A step of the protocol is a number of
+    iterations. It stops when ‖∇P‖ is at most ``tolerance`` times its norm at zero.
 
     References
     ----------
     S. S. Keerthi and D. DeCoste (2005), "A modified finite Newton method for fast solution of large scale linear SVMs",
-    Journal of Machine Learning Research 6. O. Chapelle (2007), "Training a support vector machine in the primal",
-    Neural Computation 19.
+    JMLR 6. O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19.
     """
 
     tolerance: float = 1e-6
-    most_products: int = 250  # The most iterations of conjugate gradients for one direction
+    most_products: int = 250  # limit of iterations of conjugate gradients for one direction
 
     def init(self, problem: LinearSVMProblem) -> NewtonState:
         """The zero vector."""
         if problem.loss != SQUARED_HINGE:
-            raise ShallowsError("Newton's method needs a differentiable loss: take the squared hinge.")
+            raise ShallowsError("Newton's method needs a differentiable loss: use the squared hinge.")
         margins = np.zeros(problem.n)
         norm = float(np.linalg.norm(problem.risk_gradient(margins)))
         return NewtonState(np.zeros(problem.n_features), margins=margins, first_norm=norm)
@@ -70,7 +68,7 @@ class PrimalNewtonStepper:
         self, problem: LinearSVMProblem, state: NewtonState, gradient: np.ndarray, size: float
     ) -> np.ndarray:
         inside = problem.all_weights * (state.margins < 1.0) / problem.n
-        # The residual falls with the gradient, so that convergence stays superlinear.
+        # The tolerance falls with the gradient, so that convergence stays superlinear.
         goal = size * min(0.1, math.sqrt(size / state.first_norm))
         direction, residual = np.zeros_like(gradient), -gradient
         along, before = residual.copy(), size * size
@@ -89,7 +87,7 @@ class PrimalNewtonStepper:
 
 
 def _length(problem: LinearSVMProblem, state: NewtonState, direction: np.ndarray, slopes: np.ndarray) -> float:
-    """The a > 0 that minimises P(w + a d)."""
+    """The a > 0 that minimizes P(w + a d)."""
     lam, weights = problem.regularisation, problem.all_weights / problem.n
     own, mixed = lam * float(direction @ direction), lam * float(state.coefficients @ direction)
 

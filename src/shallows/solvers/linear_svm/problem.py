@@ -1,23 +1,29 @@
-"""The objective of a linear support vector machine, and what the states of its solvers have in common."""
+"""The objective of a linear support vector machine, the base of solver states and settings, and several classes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...utils.compilation import njit
 from ..array_state import ArrayState
-from .rows import Rows, combination, products
+from ..settings import Settings
+from .rows import CompiledRows, combination, products
 
 HINGE, SQUARED_HINGE = 0, 1
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 """The losses by name: max(0, 1 − z) and ½ max(0, 1 − z)² of the margin z = yᵢ wᵀxᵢ."""
 
+FEWEST_VISITS = 20_000
+"""Smallest number of examples that a stochastic method visits by default: epochs over few rows are cheap."""
+
 
 @njit(cache=True, nogil=True)
 def slope(loss: int, margin: float) -> float:
-    """−ℓ' of a margin: 1 or 0 for the hinge, how far the margin is missed for the squared hinge."""
+    """−ℓ' at a margin: 1 or 0 for the hinge, max(0, 1 − z) for the squared hinge."""
     if margin >= 1.0:
         return 0.0
     return 1.0 if loss == HINGE else 1.0 - margin
@@ -25,14 +31,14 @@ def slope(loss: int, margin: float) -> float:
 
 @dataclass(frozen=True)
 class LinearSVMProblem:
-    """Minimise P(w) = λ/2 ‖w‖² + (1/n) Σᵢ cᵢ ℓ(yᵢ wᵀxᵢ)."""
+    """Minimize P(w) = λ/2 ‖w‖² + (1/n) Σᵢ cᵢ ℓ(yᵢ wᵀxᵢ)."""
 
-    rows: Rows  # The points xᵢ
+    rows: CompiledRows  # the points xᵢ
     n_features: int
     signs: np.ndarray  # (n,): yᵢ, −1 or 1
-    regularisation: float  # λ > 0; a support vector machine's C is 1/(λn)
+    regularisation: float  # λ > 0; C of a support vector machine is 1/(λn)
     loss: int = HINGE  # `HINGE` or `SQUARED_HINGE`
-    weights: np.ndarray | None = None  # (n,): cᵢ, of mean one; None stands for ones
+    weights: np.ndarray | None = None  # (n,): cᵢ, with mean 1; None is ones
     all_weights: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -45,8 +51,8 @@ class LinearSVMProblem:
         return len(self.signs)
 
     @property
-    def compiled(self) -> tuple[Rows, np.ndarray, np.ndarray, int, float]:
-        """Rows, signs, weights, loss and λ, as compiled steps take them."""
+    def compiled(self) -> tuple[CompiledRows, np.ndarray, np.ndarray, int, float]:
+        """Rows, signs, weights, loss and λ, for compiled steps."""
         return self.rows, self.signs, self.all_weights, self.loss, self.regularisation
 
     def margins(self, w: np.ndarray) -> np.ndarray:
@@ -54,22 +60,22 @@ class LinearSVMProblem:
         return self.signs * products(self.rows, w)
 
     def risk(self, margins: np.ndarray) -> float:
-        """(1/n) Σ cᵢ ℓ of given margins."""
+        """(1/n) Σ cᵢ ℓ at the given margins."""
         missed = np.maximum(0.0, 1.0 - margins)
         each = missed if self.loss == HINGE else 0.5 * missed * missed
         return float(self.all_weights @ each) / self.n
 
     def slopes(self, margins: np.ndarray) -> np.ndarray:
-        """−cᵢ ℓ' of given margins, shape (n,)."""
+        """−cᵢ ℓ' at the given margins, shape (n,)."""
         missed = np.maximum(0.0, 1.0 - margins)
         return self.all_weights * (missed > 0 if self.loss == HINGE else missed)
 
     def curvatures(self, margins: np.ndarray) -> np.ndarray:
-        """cᵢ ℓ'' of given margins, shape (n,), for the squared hinge."""
+        """cᵢ ℓ'' of the squared hinge at the given margins, shape (n,)."""
         return self.all_weights * (margins < 1.0)
 
     def risk_gradient(self, margins: np.ndarray) -> np.ndarray:
-        """The (sub)gradient of the risk at given margins, shape (d,)."""
+        """The (sub)gradient of the risk at the given margins, shape (d,)."""
         return combination(self.rows, -self.slopes(margins) * self.signs / self.n, self.n_features)
 
     def objective(self, w: np.ndarray) -> float:
@@ -80,7 +86,7 @@ class LinearSVMProblem:
 def dual_objective(problem: LinearSVMProblem, dual: np.ndarray) -> float:
     """D(a) = (1/n) Σ (aᵢ − [squared hinge] aᵢ²/(2cᵢ)) − λ/2 ‖w_a‖² with w_a = (1/(λn)) Σ aᵢ yᵢ xᵢ.
 
-    At most the minimum of P for 0 ≤ aᵢ (≤ cᵢ with the hinge), and equal to it at the solution.
+    For 0 ≤ aᵢ (≤ cᵢ with the hinge) it is at most the minimum of P, and equal to it at the solution.
     """
     w = combination(problem.rows, dual * problem.signs / (problem.regularisation * problem.n), problem.n_features)
     conjugate = 0.0 if problem.loss == HINGE else 0.5 * dual * dual / problem.all_weights
@@ -89,8 +95,96 @@ def dual_objective(problem: LinearSVMProblem, dual: np.ndarray) -> float:
 
 @dataclass
 class LinearState(ArrayState):
-    """Where a solver of a linear support vector machine stands."""
+    """Base of the states of solvers of a linear support vector machine."""
 
     coefficients: np.ndarray  # (d,): w of the model
-    n_steps: int = 0  # Iterations so far, in the solver's own unit
-    exhausted: bool = False  # Whether the solver has come to the accuracy that was asked for
+    n_steps: int = 0  # iterations, in the solver's unit
+    exhausted: bool = False  # whether the tolerance is reached
+
+
+@dataclass
+class SideBySide:
+    """The states of several machines."""
+
+    states: list[LinearState]
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """One column for each machine, shape (d, c)."""
+        return np.column_stack([state.coefficients for state in self.states])
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all machines have reached the tolerance."""
+        return all(state.exhausted for state in self.states)
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are finite."""
+        return all(state.is_finite() for state in self.states)
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Copies of the arrays, and the numbers, of all machines."""
+        kept = [state.remember() for state in self.states]
+        held = {f"{k}.{name}": array for k, (arrays, _) in enumerate(kept) for name, array in arrays.items()}
+        return held, {"machines": [numbers for _, numbers in kept]}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Restore what `remember` returned."""
+        for k, state in enumerate(self.states):
+            own = {name.partition(".")[2]: array for name, array in held.items() if name.startswith(f"{k}.")}
+            state.recall(own, numbers["machines"][k])
+
+
+@dataclass(frozen=True)
+class OneVersusRest:
+    """One machine for each class, all with the same solver; a step advances each machine that is not exhausted."""
+
+    solver: Any
+
+    def init(self, problems: Sequence[LinearSVMProblem]) -> SideBySide:
+        """The first states of all machines."""
+        return SideBySide([self.solver.init(problem) for problem in problems])
+
+    def step(self, problems: Sequence[LinearSVMProblem], state: SideBySide, batch: int) -> SideBySide:
+        """A step of every machine."""
+        for k, problem in enumerate(problems):
+            if not state.states[k].exhausted:
+                state.states[k] = self.solver.step(problem, state.states[k], batch)
+        return state
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearSettings(Settings):
+    """Base of the settings of solvers of linear support vector machines.
+
+    Parameters
+    ----------
+    max_epochs : int, optional
+        The most passes, iterations or rounds. None uses the solver's default limit.
+    tol : float
+        Tolerance at which the solver stops, see the steppers.
+    """
+
+    max_epochs: int | None = None
+    tol: float = 1e-3
+
+    losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
+    """The losses that the solver takes; loss="auto" means the first."""
+    usual_epochs: ClassVar[int] = 1000
+    """The default limit of epochs; `epochs` increases it for few rows."""
+    online: ClassVar[bool] = False
+    """Whether a batch is a number of examples, so that ``partial_fit`` can continue with other examples."""
+    converges: ClassVar[bool] = True
+    """Whether the solver checks its tolerance."""
+    certain: ClassVar[bool] = False
+    """Whether that check is reliable for columns of any scale; otherwise the fit checks the model afterwards."""
+
+    def epochs(self, n: int) -> int:
+        """The most epochs on n rows."""
+        if self.max_epochs is not None:
+            return int(self.max_epochs)
+        return self.usual_epochs if self.converges else max(self.usual_epochs, -(-FEWEST_VISITS // n))
+
+    def build(self, seed: int) -> Any:
+        """The stepper for the machine of one class."""
+        raise NotImplementedError

@@ -10,12 +10,10 @@ import numpy as np
 from ...errors import ShallowsError
 from ...utils.compilation import njit
 from ..pieces import pieces
-from .linear_settings import LinearSettings
-from .problem import SQUARED_HINGE, LinearState, LinearSVMProblem, slope
-from .rows import add, dot, squared_norms
-from .visits import draws, key_of
+from .problem import SQUARED_HINGE, LinearSettings, LinearState, LinearSVMProblem, slope
+from .rows import add, dot, draws, key_of, squared_norms
 
-TINY = 1e-3  # where k falls below this, vectors take it over: p grows as k falls, and u and z p would cancel each other
+TINY = 1e-3  # k below this is multiplied into the vectors: p grows as k falls, and u and z p would cancel
 
 
 @dataclass
@@ -29,9 +27,8 @@ class SARAHState(LinearState):
 class SARAHStepper:
     """v₀ = ∇P(w₀), w₁ = w₀ − η v₀; then v_t = ∇P_i(w_t) − ∇P_i(w_{t−1}) + v_{t−1}, w_{t+1} = w_t − η v_t.
 
-    P_i is the regularised loss of a drawn example. After ``inner`` of these steps the gradient is taken anew. A step of
-    the protocol is a given number of such rounds. At the minimum v is zero and stays it; with ``inner=1`` the method
-    is gradient descent.
+    P_i is the regularized loss of a random example. A round is a full gradient and ``inner`` of these steps; a step of
+    the protocol is a number of rounds. With ``inner=1`` it is gradient descent.
 
     References
     ----------
@@ -39,14 +36,14 @@ class SARAHStepper:
     stochastic recursive gradient", ICML 34.
     """
 
-    inner: int | None = None  # Steps of a round. None takes n.
-    step_size: float | None = None  # η. None takes 1/(2L) with L = λ + maxᵢ cᵢ ‖xᵢ‖².
+    inner: int | None = None  # steps of a round; None is n
+    step_size: float | None = None  # η; None is 1/(2L) with L = λ + maxᵢ cᵢ ‖xᵢ‖²
     seed: int = 0
 
     def init(self, problem: LinearSVMProblem) -> SARAHState:
         """The zero vector."""
         if problem.loss != SQUARED_HINGE:
-            raise ShallowsError("SARAH needs a differentiable loss: take the squared hinge.")
+            raise ShallowsError("SARAH needs a differentiable loss: use the squared hinge.")
         steepest = problem.regularisation + float(np.max(problem.all_weights * squared_norms(problem.rows)))
         return SARAHState(np.zeros(problem.n_features), step_size=self.step_size or 0.5 / steepest)
 

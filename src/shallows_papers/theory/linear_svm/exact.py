@@ -13,12 +13,10 @@ from shallows import streams
 from shallows.errors import UnknownNameError
 from shallows.solvers.linear_svm.cutting_planes import CuttingPlanesStepper
 from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescentStepper
-from shallows.solvers.linear_svm.folos import FOLOSStepper
 from shallows.solvers.linear_svm.newton import PrimalNewtonStepper
-from shallows.solvers.linear_svm.pegasos import LinearPegasosStepper
 from shallows.solvers.linear_svm.problem import HINGE, LinearSVMProblem, dual_objective
 from shallows.solvers.linear_svm.rows import as_rows
-from shallows.solvers.linear_svm.svm_sgd import SVMSGDStepper
+from shallows.solvers.linear_svm.subgradients import FOLOSStepper, LinearPegasosStepper, SVMSGDStepper
 
 GAP = 1e-5  # duality gap, as a share of the objective, at which a solution counts as exact
 MOST_PASSES = 5000

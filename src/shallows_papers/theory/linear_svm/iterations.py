@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from shallows.errors import UnknownNameError
-from shallows.solvers.linear_svm.pegasos import LinearPegasosStepper
 from shallows.solvers.linear_svm.problem import LinearSVMProblem
+from shallows.solvers.linear_svm.subgradients import LinearPegasosStepper
 
 from ..results import AnalysisResult
 from .exact import generated, optimum, problem_of

@@ -1,0 +1,299 @@
+"""Stochastic subgradient steps of a length that falls as 1/t: Pegasos, FOLOS and Bottou's SVM-SGD.
+
+The iterate is s v and the average of iterates is r u + z v. So a step changes only the coordinates of its examples, and
+shrinking is one multiplication.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...utils.compilation import njit
+from ..pieces import pieces
+from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem, slope
+from .rows import add, dot, permutation, products_of, squared_norms, visits
+
+AVERAGINGS = ("none", "uniform", "weighted")
+"""The last iterate; the mean of all; the mean with growing weights, f̄ ← f̄ + 4/(t + 3) (f − f̄)."""
+
+SCALE, NORM, OLD, OWN = 0, 1, 2, 3  # s, ‖v‖², r and z
+TINY = 1e-3
+"""If s or r falls below this it is multiplied into the vectors: v grows as s falls, and r u and z v would cancel."""
+
+SAMPLE = 1000  # examples on which SVM-SGD tries its first step
+MOST_TRIALS = 40
+
+
+@dataclass
+class SubgradientState(LinearState):
+    """The state of subgradient steps."""
+
+    direction: np.ndarray | None = None  # (d,): v of the iterate s v
+    average: np.ndarray | None = None  # (d,): u of the average r u + z v
+    scales: np.ndarray | None = None  # (4,): s, ‖v‖², r, z
+    offset: float = 0.0  # t₀: steps are 1/(λ(t + t₀))
+    n_visits: int = 0  # examples visited so far, which determine the next ones
+    _held: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+def zero_state(problem: LinearSVMProblem, offset: float = 0.0) -> SubgradientState:
+    """The state of w = 0."""
+    w, v, u = (np.zeros(problem.n_features) for _ in range(3))
+    return SubgradientState(w, direction=v, average=u, scales=np.array([1.0, 0.0, 1.0, 0.0]), offset=offset)
+
+
+def take_steps(
+    problem: LinearSVMProblem,
+    state: SubgradientState,
+    visited: np.ndarray,
+    *,
+    batch_size: int = 1,
+    forward_looking: bool = False,
+    projection: bool = False,
+    averaging: str = "none",
+) -> None:
+    """Take one step for each ``batch_size`` of the visited rows; the last batch may be smaller."""
+    norms = state._held.setdefault("norms", squared_norms(problem.rows)) if projection else np.empty(0)
+    n_steps = -(-len(visited) // batch_size)
+    for piece in pieces(n_steps, 6 * batch_size * problem.rows.mean_length):
+        rows = visited[piece.start * batch_size : piece.stop * batch_size]
+        step = state.n_steps + piece.start, state.offset, forward_looking, projection, AVERAGINGS.index(averaging)
+        _steps(problem.compiled, rows, batch_size, *step, norms, state.direction, state.average, state.scales)
+    state.n_steps += n_steps
+    state.n_visits += len(visited)
+    if averaging == "none":
+        state.coefficients = state.scales[SCALE] * state.direction
+    else:
+        state.coefficients = state.scales[OLD] * state.average + state.scales[OWN] * state.direction
+
+
+@njit(cache=True, nogil=True)
+def _steps(problem, visited, batch_size, t, offset, forward_looking, projection, averaging, norms, v, u, scales):
+    rows, signs, weights, loss, lam = problem
+    s, norm, r, z = scales[SCALE], scales[NORM], scales[OLD], scales[OWN]
+    gains = np.empty(batch_size)
+    for first in range(0, len(visited), batch_size):
+        size = min(batch_size, len(visited) - first)
+        t += 1
+        step = 1.0 / (lam * (t + offset))
+        kept = 1.0 / (1.0 + step * lam) if forward_looking else 1.0 - step * lam
+        gain = (step * kept if forward_looking else step) / size
+        for j in range(size):
+            i = visited[first + j]
+            margin = signs[i] * s * dot(rows, i, v)
+            gains[j] = gain * weights[i] * signs[i] * slope(loss, margin)
+        s *= kept
+        if s < TINY:
+            if averaging:
+                u *= r
+                u += z * v
+                r, z = 1.0, 0.0
+            v *= s  # Zero in the first step, which forgets what it started from.
+            s, norm = 1.0, np.dot(v, v)
+        for j in range(size):
+            if gains[j] != 0.0:
+                i, factor = visited[first + j], gains[j] / s
+                if projection:
+                    norm += factor * (2.0 * dot(rows, i, v) + factor * norms[i])
+                add(rows, i, factor, v)
+                if z != 0.0:
+                    add(rows, i, -z * factor / r, u)
+        if projection and lam * s * s * norm > 1.0:
+            s = 1.0 / np.sqrt(lam * norm)
+        if averaging:
+            share = 1.0 / t if averaging == 1 else 4.0 / (t + 3.0)
+            if share >= 1.0:
+                u[:] = 0.0
+                r, z = 1.0, s
+            else:
+                r, z = r * (1.0 - share), z * (1.0 - share) + share * s
+                if r < TINY:
+                    u *= r
+                    r = 1.0
+    scales[SCALE], scales[NORM], scales[OLD], scales[OWN] = s, norm, r, z
+
+
+@dataclass(frozen=True)
+class LinearPegasosStepper:
+    """w ← (1 − 1/t) w + (1/(λ t k)) Σ yᵢ xᵢ over the examples among k with yᵢ wᵀxᵢ < 1, then perhaps a projection.
+
+    A step of the protocol visits a given number of examples.
+
+    References
+    ----------
+    S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal estimated sub-gradient solver for
+    SVM", Mathematical Programming 127. O. Shamir and T. Zhang (2013), "Stochastic gradient descent for non-smooth
+    optimization", ICML 30 (the growing weights).
+    """
+
+    batch_size: int = 1  # k
+    projection: bool = False  # onto the ball ‖w‖ ≤ 1/√λ, which contains the optimum
+    averaging: str = "none"  # one of `AVERAGINGS`
+    # One of `SAMPLINGS`. The paper prints "subsets"; the authors' release uses "uniform".
+    sampling: str = "uniform"
+    seed: int = 0
+
+    def init(self, problem: LinearSVMProblem) -> SubgradientState:
+        """The zero vector."""
+        return zero_state(problem)
+
+    def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
+        """Visit ``batch`` examples."""
+        size = min(self.batch_size, problem.n)
+        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held, size)
+        take_steps(problem, state, chosen, batch_size=size, projection=self.projection, averaging=self.averaging)
+        return state
+
+
+@dataclass(frozen=True)
+class FOLOSStepper:
+    """w ← (w + η yᵢ xᵢ [yᵢ wᵀxᵢ < 1])/(1 + ηλ) with η = 1/(λt).
+
+    The step goes along the loss and then minimizes the regularizer exactly, where Pegasos uses its gradient.
+
+    References
+    ----------
+    J. Duchi and Y. Singer (2009), "Efficient online and batch learning using forward backward splitting", JMLR 10.
+    """
+
+    batch_size: int = 1
+    averaging: str = "none"
+    sampling: str = "uniform"
+    seed: int = 0
+
+    def init(self, problem: LinearSVMProblem) -> SubgradientState:
+        """The zero vector."""
+        return zero_state(problem)
+
+    def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
+        """Visit ``batch`` examples."""
+        size = min(self.batch_size, problem.n)
+        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
+        take_steps(problem, state, chosen, batch_size=size, forward_looking=True, averaging=self.averaging)
+        return state
+
+
+@dataclass(frozen=True)
+class SVMSGDStepper:
+    """w ← (1 − η_t λ) w + η_t yᵢ xᵢ · (−ℓ') with η_t = 1/(λ(t + t₀)) and t₀ = 1/(λη₀).
+
+    η₀ is the best power of two by the objective on at most 1,000 examples, after a pass over them with these steps.
+
+    References
+    ----------
+    L. Bottou (2010), "Large-scale machine learning with stochastic gradient descent", COMPSTAT 19, and his programs
+    ``svmsgd`` and ``svmasgd`` (version 2: the trial of first steps).
+    """
+
+    step_size: float | None = None  # η₀; None tries steps on a sample
+    averaging: str = "none"
+    sampling: str = "new_permutation"
+    seed: int = 0
+
+    def init(self, problem: LinearSVMProblem) -> SubgradientState:
+        """The zero vector, with the best first step."""
+        step = best_first_step(problem, self.seed) if self.step_size is None else self.step_size
+        return zero_state(problem, 1.0 / (problem.regularisation * step))
+
+    def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
+        """Visit ``batch`` examples."""
+        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
+        take_steps(problem, state, chosen, averaging=self.averaging)
+        return state
+
+
+def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
+    """The power of two with the smallest objective on a sample after a pass over it."""
+    chosen = permutation(seed, 0, problem.n)[:SAMPLE]
+
+    def objective_after(step: float) -> float:
+        state = zero_state(problem, 1.0 / (problem.regularisation * step))
+        take_steps(problem, state, chosen)
+        # A step that overflows is too long.
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins = problem.signs[chosen] * products_of(problem.rows, chosen, state.coefficients)
+            missed = np.maximum(0.0, 1.0 - margins)
+            each = missed if problem.loss == HINGE else 0.5 * missed * missed
+            own = 0.5 * problem.regularisation * float(state.coefficients @ state.coefficients)
+            return own + float(np.mean(problem.all_weights[chosen] * each))
+
+    step, value, factor = 1.0, objective_after(1.0), 2.0
+    if not objective_after(2.0) < value:
+        factor = 0.5
+    for _ in range(MOST_TRIALS):
+        tried = objective_after(step * factor)
+        if math.isfinite(value) and not tried < value:
+            break
+        step, value = step * factor, tried
+    return step
+
+
+@dataclass(frozen=True, kw_only=True)
+class StochasticSettings(LinearSettings):
+    """Base of the settings of solvers that step along the subgradients of single examples.
+
+    Parameters
+    ----------
+    averaging : {"weighted", "uniform", "none"}
+        The model is the mean of the iterates with growing weights, their plain mean, or the last iterate.
+    sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}
+        The order in which examples are visited.
+    """
+
+    averaging: str = "weighted"
+    sampling: str = "new_permutation"
+
+    usual_epochs: ClassVar[int] = 20
+    online: ClassVar[bool] = True
+    converges: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearPegasos(StochasticSettings):
+    """Pegasos: subgradient steps of 1/(λt).
+
+    Parameters
+    ----------
+    batch_size : int
+        Examples of a step.
+    projection : bool
+        Whether to project w onto the ball ‖w‖ ≤ 1/√λ after every step.
+    """
+
+    batch_size: int = 1
+    projection: bool = False
+
+    losses: ClassVar[tuple[str, ...]] = ("hinge",)
+
+    def build(self, seed: int) -> LinearPegasosStepper:  # noqa: D102
+        return LinearPegasosStepper(self.batch_size, bool(self.projection), self.averaging, self.sampling, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FOLOS(StochasticSettings):
+    """Forward-looking subgradients.
+
+    Parameters
+    ----------
+    batch_size : int
+        Examples of a step.
+    """
+
+    batch_size: int = 1
+
+    losses: ClassVar[tuple[str, ...]] = ("hinge",)
+
+    def build(self, seed: int) -> FOLOSStepper:  # noqa: D102
+        return FOLOSStepper(self.batch_size, self.averaging, self.sampling, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVMSGD(StochasticSettings):
+    """Bottou's stochastic gradient descent, which tries its first step on a sample."""
+
+    def build(self, seed: int) -> SVMSGDStepper:  # noqa: D102
+        return SVMSGDStepper(None, self.averaging, self.sampling, seed)
