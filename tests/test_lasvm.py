@@ -138,7 +138,7 @@ def test_examples_that_do_not_count_are_dropped_and_taken_in_once():
 
 
 def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):
-    monkeypatch.setattr("shallows.estimators.streaming.first_rows.ENOUGH", 128)
+    monkeypatch.setattr("shallows.estimators.streaming.ENOUGH", 128)
     x, y = two_classes()
     whole = LASVMClassifier(bandwidth=1.0, C=2.0, random_state=0)
     for start in range(0, 384, 128):

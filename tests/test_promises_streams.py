@@ -36,7 +36,7 @@ of_every_size = pytest.mark.parametrize(
 
 def set_first_rows(monkeypatch, n):
     monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", n)
-    monkeypatch.setattr("shallows.estimators.streaming.first_rows.ENOUGH", n)
+    monkeypatch.setattr("shallows.estimators.streaming.ENOUGH", n)
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def short_beginnings(monkeypatch):
     set_first_rows(monkeypatch, 80)
     for name in ("fitting.two_views", "fitting.component_plan"):
         monkeypatch.setattr(f"shallows.{name}.START_WIDTH", 128)
-    monkeypatch.setattr("shallows.estimators.streaming.first_rows.OTHER_CLASSES", 10)
+    monkeypatch.setattr("shallows.estimators.streaming.OTHER_CLASSES", 10)
 
 
 def points(n, seed):

@@ -16,13 +16,13 @@ def learn(estimator: Any, y: Any) -> np.ndarray:
     return y
 
 
-def learn_of_stream(estimator: Any, y: Any, classes: Any, *, first: bool) -> np.ndarray:
+def learn_of_stream(estimator: Any, y: Any, classes: Any, *, first: bool, infers_classes: bool) -> np.ndarray:
     """Set ``classes_`` in the first call, refuse others later, and return the labels of a batch as one column."""
     y = single_column(y)
     refuse_missing_labels(classes, "classes")
     classes = None if classes is None else np.unique(single_column(np.asarray(classes)))
     if first:
-        if classes is None and not estimator._infers_classes:
+        if classes is None and not infers_classes:
             raise ValueError("The first call of partial_fit needs classes, all the labels that may come.")
         found = np.unique(y) if classes is None else classes
         if classes is None and len(found) == 1:

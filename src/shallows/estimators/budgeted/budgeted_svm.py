@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,14 +16,13 @@ from ...fitting.row_by_row import outputs
 from ...fitting.two_classes import Machines
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
 from ...solvers.settings import settings_of
+from ..base import Estimator
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
-from ..streaming import first_rows
-from ..streaming.labelled_batches import LabelledBatches
-from ..streaming.stream_batches import Batch
+from ..streaming import check_rows, end_beginning, rows_to_learn
 
 
-class BudgetedSVMClassifier(LabelPredictions, LabelledBatches):
+class BudgetedSVMClassifier(LabelPredictions, Estimator):
     """Support vector machine with the Gaussian kernel and a budget of support vectors, by stochastic gradient descent.
 
     Pegasos on a kernel, one example a step: f ← (1 − 1/t) f, and a kernel function at the example where its hinge loss
@@ -145,17 +143,41 @@ class BudgetedSVMClassifier(LabelPredictions, LabelledBatches):
             A parameter out of its range.
         """
         self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        y = single_column(y)
-        targets = Machines.of(y, "one_vs_rest", self.class_weight)
-        self._store(self._train(X, y, weights, targets, None, streamed=False), targets)
-        first_rows.end_beginning(self, len(y))
+        rows = self._validated_training_set(X, y, sample_weight)
+        y = single_column(rows.y)
+        self._train(rows.X, y, rows.weights, Machines.of(y, "one_vs_rest", self.class_weight))
+        end_beginning(self, len(y))
         return self
 
-    def _learn(self, batch: Batch, *, begins: bool) -> None:
-        targets, before = Machines(self.classes_, "one_vs_rest"), None if begins else self._fitted
-        found = self._train(*batch, targets, before, streamed=True)
-        self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}), targets)
+    @training.keeps_model_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All labels that may come. The first call needs them.
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses. A mean of 1 keeps the strength of the regularization.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, or an unknown label.
+        ShallowsError
+            A parameter out of its range, or ``class_weight="balanced"``, which needs all labels.
+        """
+        rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
+        before = None if begins else self._fitted
+        self._train(*rows, Machines(self.classes_, "one_vs_rest"), streamed=True, before=before)
+        self.effective_params_ = self.effective_params_ | {"n_rows_begun_with": self._n_begun}
+        return self
 
     def _train(
         self,
@@ -163,11 +185,11 @@ class BudgetedSVMClassifier(LabelPredictions, LabelledBatches):
         y: np.ndarray,
         weights: np.ndarray | None,
         targets: Machines,
-        before: FittedBudgetedSVM | None,
         *,
-        streamed: bool,
-    ) -> FittedBudgetedSVM:
-        return fit_budgeted_svm(
+        streamed: bool = False,
+        before: FittedBudgetedSVM | None = None,
+    ) -> None:
+        found = fit_budgeted_svm(
             X,
             y,
             weights,
@@ -181,6 +203,7 @@ class BudgetedSVMClassifier(LabelPredictions, LabelledBatches):
             options=self._options(),
             name=type(self).__name__,
         )
+        self._store(found, targets)
 
     def _store(self, found: FittedBudgetedSVM, targets: Machines) -> None:
         """Set the fitted attributes."""

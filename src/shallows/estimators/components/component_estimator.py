@@ -23,7 +23,7 @@ from ..array_inputs import follows_input
 from ..base import Estimator
 from ..column_units import LEAST_ROWS
 from ..constructors import stores_parameters
-from ..streaming.stream_batches import batches_of, is_array
+from ..streaming import batches_of, is_array
 
 SLICE = 2048
 """Rows of the slices that the arrays of a stream are first cut into."""

@@ -34,7 +34,7 @@ from ...utils.plain_numbers import plain_numbers
 from ..base import Estimator
 from ..column_units import LEAST_ROWS
 from ..constructors import stores_parameters
-from ..streaming.stream_batches import batches_of, is_array
+from ..streaming import batches_of, is_array
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 

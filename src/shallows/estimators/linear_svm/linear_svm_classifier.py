@@ -19,11 +19,10 @@ from ...solvers.linear_svm.problem import LinearSettings
 from ...solvers.linear_svm.rows import SAMPLINGS
 from ...solvers.linear_svm.subgradients import AVERAGINGS
 from ...solvers.settings import settings_of
+from ..base import Estimator
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
-from ..streaming import first_rows
-from ..streaming.labelled_batches import LabelledBatches
-from ..streaming.stream_batches import Batch
+from ..streaming import check_rows, end_beginning, rows_to_learn
 
 WHY_NOT = {
     "hinge": "it needs gradients.",
@@ -40,7 +39,7 @@ def _is_online(model: Any) -> bool:
     return model.solver in SOLVERS
 
 
-class LinearSVMClassifier(LabelPredictions, LabelledBatches):
+class LinearSVMClassifier(LabelPredictions, Estimator):
     """Linear support vector machine, trained by one of nine methods.
 
     Minimises λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ), for several classes of each against the rest. Rows may be sparse.
@@ -200,17 +199,40 @@ class LinearSVMClassifier(LabelPredictions, LabelledBatches):
         )
         self.classes_, self._stream = found.targets.classes, found.stream
         self.coef_, self.intercept_ = found.model.coef, found.model.intercept
-        first_rows.end_beginning(self, len(rows.rows))
+        end_beginning(self, len(rows.rows))
         self.n_iter_ = max(found.run.epoch, 1)
         self.effective_params_, self.timings_ = found.report, found.seconds
         return self
 
-    partial_fit = available_if(_is_online)(LabelledBatches.partial_fit)
+    @available_if(_is_online)
+    @training.keeps_model_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
 
-    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All labels that may come. The first call needs them.
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses. A mean of 1 keeps the strength of the regularization.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, or an unknown label.
+        ShallowsError
+            A parameter out of its range, or ``class_weight="balanced"``, which needs all labels.
+        """
+        rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
         model, self._stream = go_on(
             None if begins else self._stream,
-            *batch,
+            *rows,
             Machines(self.classes_, "one_vs_rest"),
             loss=self._loss(),
             regularisation=self.regularisation,
@@ -221,6 +243,7 @@ class LinearSVMClassifier(LabelPredictions, LabelledBatches):
         )
         self.coef_, self.intercept_ = model.coef, model.intercept
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        return self
 
     def _settings(self) -> LinearSettings:
         """The settings of the solver, from the parameters of the same names."""

@@ -10,18 +10,15 @@ from sklearn.utils.validation import _num_samples
 from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, show
-from ...fitting.rows import TrainingSet
 from ...fitting.two_classes import Machines
 from ...models import precomputed
 from ...solvers.support_vectors.lasvm import LASVM
 from ..constructors import with_parameters
-from ..streaming import first_rows
-from ..streaming.labelled_batches import LabelledBatches
-from ..streaming.stream_batches import Batch
+from ..streaming import check_rows, end_beginning, rows_to_learn
 from .classifier import SupportVectorClassifier
 
 
-class LASVMClassifier(SupportVectorClassifier, LabelledBatches):
+class LASVMClassifier(SupportVectorClassifier):
     """Support vector machine with any kernel by LASVM: online, nearly the exact solution after one pass.
 
     For two classes it minimises ½ ‖f‖² + C Σ wᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), example by example: a step with the new one
@@ -94,8 +91,6 @@ class LASVMClassifier(SupportVectorClassifier, LabelledBatches):
     JMLR 6.
     """
 
-    _infers_classes = True
-
     __init__ = with_parameters(
         SupportVectorClassifier.__init__, max_epochs=1, finish=True, tol=1e-3, max_iterations=None
     )
@@ -148,24 +143,47 @@ class LASVMClassifier(SupportVectorClassifier, LabelledBatches):
         )
         self._store(found)
         self._n_seen = _num_samples(X)
-        first_rows.end_beginning(self, len(rows.rows))
+        end_beginning(self, len(rows.rows))
         return self
 
-    def _batch(self, data: TrainingSet, n_given: int) -> Batch:
-        n_before = getattr(self, "_n_seen", 0)
-        self._n_seen = n_before + n_given
-        return *data[:3], n_before + data.rows
+    @training.keeps_model_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
 
-    def _learn(self, batch: Batch, *, begins: bool) -> None:
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All labels that may come. Without them, the first call uses the labels of its rows.
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of C. Rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, or an unknown label.
+        ShallowsError
+            A parameter out of its range, or ``class_weight="balanced"``, which needs all labels.
+        """
+        points, labels, weights, numbers = check_rows(self, X, y, classes, sample_weight, infers_classes=True)
+        n_seen = getattr(self, "_n_seen", 0)
+        rows, begins = rows_to_learn(self, (points, labels, weights, n_seen + numbers))
+        self._n_seen = n_seen + _num_samples(X)
         options, name = self._options(), type(self).__name__
         if begins:
             targets = Machines(self.classes_, self.multiclass)
             given = self.kernel, self.bandwidth, self.kernel_params, self.C, self._seed(), options
-            machines = begin_machines(*batch[:3], targets, *given)
+            machines = begin_machines(*rows[:3], targets, *given)
         else:
             # Steps change the states in place. If one fails, the estimator keeps the states before it.
             machines = self._machines.copied()
-        show(machines, *batch, self.C, self._lasvm(), 0, options.verbose, name)
+        show(machines, *rows, self.C, self._lasvm(), 0, options.verbose, name)
         found = functions_of(machines, options.device)
         self._machines = machines
         self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}))
+        return self

@@ -1,0 +1,118 @@
+"""What estimators with ``partial_fit`` share: reading batches, the first rows of a stream, and models that continue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .. import arrays
+from ..errors import ShallowsError
+from ..fitting import labels
+from ..fitting.waiting_rows import Batch, joined, n_rows, next_beginning, owned
+from . import model_classes
+from .array_inputs import on_host
+from .column_units import LEAST_ROWS
+
+ENOUGH = 400
+"""Rows from which machines that visit rows one by one choose their parameters."""
+
+OTHER_CLASSES = 40
+"""Number of these rows that must not be in the most frequent class: one class shows nothing about the others."""
+
+MOST = 10 * ENOUGH
+"""Rows after which parameters are chosen even without `OTHER_CLASSES`."""
+
+
+def is_array(X: Any) -> bool:
+    """Whether the rows are an array; otherwise they are an iterable of batches."""
+    return hasattr(on_host(X), "shape") or isinstance(X, (list, tuple))
+
+
+def batches_of(parts: Batch, names: Sequence[str], n_needed: int, size: Callable[[int], int]) -> Iterator[Batch]:
+    """Yield batches: slices of the user's arrays, or the items of the user's iterable.
+
+    Each item of an iterable needs the first ``n_needed`` of the named parts. ``size`` returns the rows of a slice for
+    the number of rows of an array.
+    """
+    X = on_host(parts[0])
+    if is_array(X):
+        found = [None if part is None else _sliceable(on_host(part)) for part in (X, *parts[1:])]
+        lengths = {name: part.shape[0] for name, part in zip(names, found, strict=True) if np.ndim(part)}
+        for name, length in lengths.items():
+            if length != lengths[names[0]]:
+                raise ValueError(f"{names[0]} has {lengths[names[0]]} rows and {name} has {length}.")
+        if any(part is not None and (part.ndim == 0 or part.shape[0] == 0) for part in found[:n_needed]):
+            yield tuple(found)  # The check of the batch reports what is wrong.
+            return
+        for rows in arrays.blocks(found[0].shape[0], size(found[0].shape[0])):
+            yield tuple(None if part is None else part[rows] for part in found)
+        return
+    item = f"({', '.join(names[:n_needed])}{',' if n_needed == 1 else ''})"
+    if not isinstance(X, Iterable):
+        raise ShallowsError(f"A stream is an iterable of batches {item}, got {type(X).__name__}.")
+    for name, part in zip(names[1:], parts[1:], strict=True):
+        if part is not None:
+            raise ShallowsError(f"A stream of batches contains {name} in its tuples {item}: leave out {name}.")
+    for given in X:
+        batch = given if isinstance(given, tuple) else (given,)
+        if not n_needed <= len(batch) <= len(names):
+            either = "" if n_needed == len(names) else f" or ({', '.join(names)})"
+            raise ShallowsError(f"An item of the stream is a tuple {item}{either}, got {len(batch)} parts.")
+        yield (*batch, *([None] * (len(names) - len(batch))))
+
+
+def _sliceable(part: Any) -> Any:
+    if scipy.sparse.issparse(part):
+        return part.tocsr()
+    return part if hasattr(part, "shape") and not hasattr(part, "iloc") else np.asarray(part)
+
+
+# ------------------------------------------------------------------------- classifiers that visit each row once
+
+
+def check_rows(
+    estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any, *, infers_classes: bool = False
+) -> Batch:
+    """Check a call of ``partial_fit``; return points, labels, weights, and the numbers of the rows within the call.
+
+    The first call sets ``classes_``. With ``infers_classes`` it may use the labels of its rows instead of ``classes``.
+    """
+    estimator._check_parameters()
+    labels.refuse_balanced(estimator.class_weight)
+    first = not estimator.__sklearn_is_fitted__()
+    rows = estimator._validated_training_set(X, y, sample_weight, first=first, whole=False)
+    y = model_classes.learn_of_stream(estimator, rows.y, classes, first=first, infers_classes=infers_classes)
+    return rows.X, y, rows.weights, rows.rows
+
+
+def rows_to_learn(estimator: Any, batch: Batch) -> tuple[Batch, bool]:
+    """The rows that a model learns now, and whether it begins with them instead of continuing.
+
+    The estimator keeps the first rows in ``_first_rows`` until they are `enough` to choose parameters from. Until then
+    the model begins again with all of them when they are a quarter more, and continues with the batches in between.
+    ``_n_begun`` is the number of rows that it began with.
+    """
+    n_begun = getattr(estimator, "_n_begun", 0)
+    if n_begun and not hasattr(estimator, "_first_rows"):
+        return batch, False
+    kept = [*vars(estimator).pop("_first_rows", []), owned(batch)]
+    rows, n = joined(kept), n_rows(kept)
+    others = n - np.unique(rows[1], return_counts=True)[1].max()
+    enough = n >= MOST or (n >= ENOUGH and others >= OTHER_CLASSES)
+    if not enough:
+        estimator._first_rows = kept
+        if n < next_beginning(n_begun, MOST):
+            return batch, False
+    if n_begun < LEAST_ROWS:
+        estimator._warn_of_units(rows[0])
+    estimator._n_begun = n
+    return rows, True
+
+
+def end_beginning(estimator: Any, n: int) -> None:
+    """Let a stream continue from a fit to n rows."""
+    vars(estimator).pop("_first_rows", None)
+    estimator._n_begun = n
