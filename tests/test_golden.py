@@ -6,6 +6,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from golden import cases, large_cases, recording
+from pretended_gpu import pretended_gpu
 
 STORED = json.loads(recording.NUMBERS.read_text())
 STORED_LARGE = json.loads(recording.LARGE_NUMBERS.read_text())
@@ -45,6 +46,18 @@ def test_random_numbers_are_drawn_for_the_purposes_that_were_recorded():
     _, drawn = recording.purposes_drawn(lambda: [cases.run(case) for case in chosen.values()])
     assert set(drawn) <= set(STORED["purposes"])
     assert len(drawn) > 25
+
+
+def test_a_gpu_gives_the_numbers_of_the_cpu(monkeypatch):
+    """Arrays that convert to NumPy's only on request, as CuPy's do, find a fit that mixes the two."""
+    which = {
+        name: case
+        for name, case in SMALL.items()
+        if name.startswith(("EigenPro", "KernelRidge", "KernelSGD")) and name.endswith(("er", "or", "precomputed"))
+    }
+    monkeypatch.setattr(cases, "DEVICE", ["gpu"])
+    with pretended_gpu(monkeypatch):
+        agree(which, STORED["cases"])
 
 
 def test_a_changed_number_is_noticed():

@@ -27,6 +27,9 @@ from shallows.training import Checkpoint, Observer
 METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
 N = 500
 N_NEW = 60
+ONLY_ON_CPU = ("LinearSVMClassifier",)
+DEVICE: list[str] = []
+"""The device of all fits, if one is set; otherwise each estimator takes its default."""
 
 #: What makes each estimator quick on 500 rows.
 QUICK = {
@@ -288,6 +291,8 @@ def targets(name: str) -> np.ndarray:
 def estimator(name: str, **options: object) -> object:
     known = inspect.signature(getattr(shallows, name)).parameters
     given = {"random_state": 3, "memory": 2_000_000_000} | QUICK.get(name, {}) | options
+    if DEVICE and name not in ONLY_ON_CPU:
+        given["device"] = DEVICE[0]
     return getattr(shallows, name)(**{key: value for key, value in given.items() if key in known})
 
 

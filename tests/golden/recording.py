@@ -3,8 +3,11 @@
     python tests/golden/recording.py record              # writes numbers.json, in a commit of its own
     python tests/golden/recording.py digests OUT.json    # digests of all bits, for `compare`
     python tests/golden/recording.py compare OLD.json NEW.json
+    python tests/golden/recording.py check --device gpu --seconds 300
 
-Run each with PYTHONPATH=src and OMP_NUM_THREADS=1. With ``--large``, the first two take the slow cases.
+Run each with PYTHONPATH=src and OMP_NUM_THREADS=1. With ``--large``, the first two use the slow cases. ``check`` runs
+the small cases on a device and compares them with the stored numbers of the CPU: first every estimator with its
+defaults, then the other cases until the time is over.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -78,9 +82,12 @@ SHARE_OF_STEPS = 0.3
 """Share by which a number of iterations may differ."""
 
 
-def differences(name: str, stored: Any, made: Any) -> list[str]:
-    """How a case differs from what is stored, in words; empty if it agrees. Of labels one of nine may differ."""
-    tolerated = next((share for start, share in LOOSE.items() if name.startswith(start)), TOLERANCE)
+def differences(name: str, stored: Any, made: Any, looser: float = 1.0) -> list[str]:
+    """How a case differs from what is stored, as text; empty if it agrees. One of nine labels may differ.
+
+    ``looser`` multiplies the tolerance.
+    """
+    tolerated = looser * next((share for start, share in LOOSE.items() if name.startswith(start)), TOLERANCE)
     if isinstance(stored, str) or isinstance(made, str):
         return [] if stored == made else [f"{str(stored)[:80]} became {str(made)[:80]}"]
     if stored.keys() != made.keys():
@@ -124,6 +131,34 @@ def purposes_drawn(run: Callable[[], Any]) -> tuple[Any, list[str]]:
         streams._key = key
 
 
+ROUNDING_OF_A_DEVICE = 10.0
+"""Factor by which numbers of another device may differ more than those of another processor."""
+
+
+def check(device: str, seconds: float) -> bool:
+    """Print how the small cases on a device differ from the stored numbers, and return whether they agree."""
+    stored, ends = json.loads(NUMBERS.read_text())["cases"], time.monotonic() + seconds
+    cases.DEVICE = [device]
+    which = sorted(cases.cases(), key=lambda case: "," in case[0])
+    differing, n_run = 0, 0
+    for name, case in which:
+        if time.monotonic() > ends:
+            break
+        begun = time.monotonic()
+        try:
+            made = cases.run(case)
+            if isinstance(made, str) and made != stored[name]:
+                case()  # raises the error that `run` hides
+            found = differences(name, stored[name], summaries(made), ROUNDING_OF_A_DEVICE)
+        except Exception as error:  # one failing case must not hide the others
+            found = [f"{type(error).__name__}: {error}"]
+        n_run += 1
+        differing += bool(found)
+        print(f"{time.monotonic() - begun:6.2f} s  {name}", *found, sep="\n          ", flush=True)
+    print(f"{n_run} of {len(which)} cases were run on {device}; {differing} differ from the numbers of the CPU.")
+    return not differing
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -135,7 +170,12 @@ def main() -> None:
     compare = actions.add_parser("compare")
     compare.add_argument("old", type=Path)
     compare.add_argument("new", type=Path)
+    on_device = actions.add_parser("check")
+    on_device.add_argument("--device", default="gpu")
+    on_device.add_argument("--seconds", type=float, default=300.0)
     given = parser.parse_args()
+    if given.action == "check":
+        sys.exit(not check(given.device, given.seconds))
     if given.action == "compare":
         old, new = (json.loads(path.read_text()) for path in (given.old, given.new))
         changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))

@@ -172,7 +172,11 @@ def solve_positive_definite(matrix: Array, b: Array) -> Array:
     numpy.linalg.LinAlgError
         If the matrix is not positive definite to rounding.
     """
-    factor = cholesky_in_place(matrix)  # A second matrix may not fit.
+    return solve_factored(cholesky_in_place(matrix), b)  # A second matrix may not fit.
+
+
+def solve_factored(factor: Array, b: Array) -> Array:
+    """``x`` with ``L @ L.T @ x = b`` for a lower triangular ``L``."""
     with one_blas_thread():
         return solve_triangular(factor, solve_triangular(factor, b), trans="T")
 

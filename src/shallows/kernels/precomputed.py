@@ -30,8 +30,12 @@ class Precomputed(Kernel):
         return {}
 
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
-        rows, columns = _numbers(left), _numbers(others)
-        if arrays.assigns_by_index(out):
+        rows, columns = (_numbers(points, self.matrix) for points in (left, others))
+        if arrays.device_of(out) != arrays.device_of(self.matrix):
+            # Parameters are chosen on the host, also where the matrix is on a GPU.
+            chosen = arrays.take_rows(arrays.take_rows(self.matrix, rows).T, columns).T
+            out[...] = arrays.to_device(chosen, arrays.device_of(out))
+        elif arrays.assigns_by_index(out):
             out[...] = self.matrix[rows[:, None], columns[None, :]]
         else:
             out[...] = arrays.take_rows(arrays.take_rows(self.matrix, rows).T, columns).T
@@ -39,11 +43,15 @@ class Precomputed(Kernel):
 
     def diagonal(self, x: Array) -> Array:
         """matrix[i, i], shape (len(x),)."""
-        rows, size = _numbers(x), self.matrix.shape[0]
+        rows, size = _numbers(x, self.matrix), self.matrix.shape[0]
         xp = arrays.namespace(self.matrix)
-        return xp.take(xp.reshape(self.matrix, (-1,)), rows * (size + 1))
+        found = xp.take(xp.reshape(self.matrix, (-1,)), rows * (size + 1))
+        return arrays.to_device(found, arrays.device_of(x))
 
 
-def _numbers(points: Array) -> Array:
-    """The numbers that points, plain or augmented, are; they are exact up to 2²⁴ in float32."""
-    return arrays.astype(points[:, 0], arrays.namespace(points).int64)
+def _numbers(points: Array, matrix: Array) -> Array:
+    """The row numbers that points, plain or augmented, stand for, next to the matrix.
+
+    They are exact up to 2²⁴ in float32.
+    """
+    return arrays.to_device(arrays.astype(points[:, 0], arrays.namespace(points).int64), arrays.device_of(matrix))

@@ -47,7 +47,7 @@ class Cholesky:
         λ, for the sum of the losses over all points; 0 interpolates.
     n_left_out : int
         How many of the last points the diagonal of the inverse is wanted for, from which leave-one-out errors follow:
-        the last block of the factor gives it. On other devices than the CPU the factor is not kept, and none is given.
+        the last block of the factor gives it.
     """
 
     regularisation: float
@@ -68,12 +68,13 @@ class Cholesky:
             size = float(xp.max(arrays.diagonal(matrix)))
             _add_to_diagonal(matrix, self.regularisation, problem.weights, jitter)
             try:
-                solution = arrays.solve_positive_definite(matrix, targets)
+                factor = arrays.cholesky_in_place(matrix)
             except np.linalg.LinAlgError:
-                solution = None
-            inverse = None if solution is None else self._inverse_diagonal(matrix)
+                factor = None
             del matrix
-            if solution is not None:
+            if factor is not None:
+                solution, inverse = arrays.solve_factored(factor, targets), self._inverse_diagonal(factor)
+                del factor
                 product = ridge_product(problem, solution, self.regularisation, jitter)
                 left = squared_residual(problem, targets - product)
                 if left <= ACCURATE * scale or targets.dtype != xp.float64:
@@ -87,11 +88,11 @@ class Cholesky:
                     "positive-definite kernel, or a regularisation above the size of its negative eigenvalues."
                 )
 
-    def _inverse_diagonal(self, factored: Array) -> Array | None:
-        """From L L ᵀ = A, whose lower triangle holds L: the last block of A⁻¹ is that of L⁻ᵀ L⁻¹."""
-        if not (self.n_left_out and arrays.is_numpy(factored)):
+    def _inverse_diagonal(self, factor: Array) -> np.ndarray | None:
+        """Diagonal of the last block of A⁻¹ = L⁻ᵀ L⁻¹, from the last block of L, on the host."""
+        if not self.n_left_out:
             return None
-        last = np.tril(factored[-self.n_left_out :, -self.n_left_out :])
+        last = np.tril(arrays.to_numpy(factor[-self.n_left_out :, -self.n_left_out :]))
         inverse = arrays.solve_triangular(last, np.eye(len(last), dtype=last.dtype))
         return np.sum(inverse**2, axis=0)
 
