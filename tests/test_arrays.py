@@ -112,7 +112,7 @@ def test_values_beside_an_array_take_its_precision_unless_another_is_named():
 
 
 def test_what_is_no_array_has_no_namespace():
-    with pytest.raises(TypeError, match="list is no array"):
+    with pytest.raises(TypeError, match="list is not an array"):
         arrays.namespace([1, 2])
 
 
@@ -299,7 +299,7 @@ def test_every_piece_of_a_thin_product_is_small(transposed, monkeypatch):
     work, matmul = [], np.matmul
 
     def watched(a, b, **out):
-        assert a.shape[-2] * a.shape[-1] * b.shape[-1] <= arrays.thin_products._SMALL_PRODUCT
+        assert a.shape[-2] * a.shape[-1] * b.shape[-1] <= arrays.operations._SMALL_PRODUCT
         work.append(a.size * b.shape[-1])
         return matmul(a, b, **out)
 

@@ -54,13 +54,13 @@ def test_an_evaluation_tells_of_its_rows(heard):
 
 
 def test_nothing_is_counted_where_nobody_listens():
-    part = progress.part("kernel matrix", 3)
+    part = progress.Part("kernel matrix", 3)
     part.advance()
     assert part.done == 0
 
 
 def test_parts_count_alike_from_several_threads(heard):
-    part = progress.part("tiles", 400)
+    part = progress.Part("tiles", 400)
     arrays.in_threads(lambda worker: [part.advance() for _ in range(100)], 4)
     assert part.done == 400
 

@@ -1,11 +1,11 @@
-"""Counter-based random numbers: a seed and a counter give the same draw on any device, in any order.
+"""Counter-based random numbers: a seed and a counter give the same numbers on any device, in any order.
 
-The generator is Philox-4x64-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"),
-the one of ``numpy.random.Philox``. A draw is a function of (seed, purpose, counter, position): nothing depends on how
-many draws were made before, on the number of workers, or on how a block was split.
+The generator is Philox-4x64-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"), as
+in ``numpy.random.Philox``. A number is a function of (seed, purpose, counter, position). It does not depend on earlier
+draws, on the number of workers, or on the division of a block.
 
-The integers are the same to the bit everywhere. Uniform numbers are as well; normal numbers go through ``log`` and
-``cos`` of the array library and agree to rounding.
+Integers and uniform numbers have the same bits everywhere. Normal numbers use ``log`` and ``cos`` of the array library
+and agree up to rounding.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ _WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _ROUNDS = 10
 _MASK = (1 << 64) - 1
 
-STRIP = 2**13  # pairs of normal numbers made at a time on a CPU
+STRIP = 2**13
+"""Pairs of normal numbers that are computed at a time on a CPU."""
 
 
 @functools.lru_cache(maxsize=4096)
 def _key(seed: int, purpose: str) -> tuple[int, int]:
-    """128 bits out of a seed and the name of what the numbers are for, so that no two purposes share a stream."""
+    """128 bits from a seed and the name of a purpose, so that no two purposes share a stream."""
     digest = hashlib.sha256(f"{int(seed)}|{purpose}".encode()).digest()
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
@@ -44,37 +45,38 @@ def integers(seed: int, purpose: str, counter: int, n: int, *, like: Array | Non
     Parameters
     ----------
     seed : int
-        What the user gave.
     purpose : str
-        What the numbers are for, for instance ``"batches"``; streams of different purposes are independent.
+        Use of the numbers, such as ``"batches"``. Streams of different purposes are independent.
     counter : int
-        Which block of the stream, for instance the epoch.
+        Number of a block of the stream, such as the epoch.
     n : int
         How many numbers.
     like : array, optional
-        An array whose library and device the draw is made with; NumPy if absent.
+        The result has the library and device of this array; None means NumPy.
 
     Returns
     -------
     array of uint64, shape (n,)
-        The first n numbers of the block: a longer draw begins with a shorter one.
+        The first n numbers of the block.
     """
     key = _key(seed, purpose)
-    if like is None or arrays.uses_numpy(like):
-        # NumPy steps the counter before its first block, hence the block index -1 (mod 2^256) at the start.
+    if _is_on_host(like):
+        # NumPy increments the counter before its first block, so it starts at block −1 (mod 2^256).
         start = (int(counter) << 64) - 1
         return np.random.Philox(counter=start % (1 << 256), key=key[0] | key[1] << 64).random_raw(n)
-    made = streams_on_gpu.words(key, int(counter), n, like) if streams_on_gpu.applies(like) else None
-    if made is not None:
-        return made
-    return _philox(arrays.namespace(like), key, int(counter), n)
+    words = streams_on_gpu.words(key, int(counter), n, like)
+    return _philox(arrays.namespace(like), key, int(counter), n) if words is None else words
+
+
+def _is_on_host(like: Array | None) -> bool:
+    return like is None or arrays.uses_numpy(like)
 
 
 def _philox(xp: Any, key: tuple[int, int], counter: int, n: int) -> Array:
-    """Philox-4x64-10 in plain array operations: the reference of NumPy's, and what a GPU runs."""
+    """Philox-4x64-10 in plain array operations."""
     n_blocks = -(-n // 4)
     word = functools.partial(xp.full, n_blocks, dtype=xp.uint64)
-    # xp.arange of uint64 is not in every library: count in int64, then convert.
+    # Not every library has an arange of uint64.
     x = [
         arrays.astype(xp.arange(n_blocks, dtype=xp.int64), xp.uint64),
         word(counter & _MASK),
@@ -91,7 +93,7 @@ def _philox(xp: Any, key: tuple[int, int], counter: int, n: int) -> Array:
 
 
 def _wide_product(xp: Any, a: Array, b: int) -> tuple[Array, Array]:
-    """The high and the low 64 bits of ``a * b``, by 32-bit halves."""
+    """The high and the low 64 bits of ``a * b``, from 32-bit halves."""
     half, low_mask = xp.asarray(32, dtype=xp.uint64), xp.asarray(0xFFFFFFFF, dtype=xp.uint64)
     b0, b1 = (xp.asarray(part, dtype=xp.uint64) for part in (b & 0xFFFFFFFF, b >> 32))
     a0, a1 = a & low_mask, a >> half
@@ -111,14 +113,14 @@ def uniform(
     like: Array | None = None,
     dtype: Any = None,
 ) -> Array:
-    """Uniform numbers in [0, 1), from the top 53 bits (24 for float32).
+    """Uniform numbers in [0, 1), from the top 53 bits of integers (24 for float32).
 
     Parameters
     ----------
     seed, purpose, counter, like
         As for `integers`.
     shape : tuple of int
-        Shape of the result; rows are filled first, so the first rows of a larger draw are those of a smaller.
+        Shape of the result. More rows begin with the same numbers.
     dtype : optional
         float32 or float64 (the default) of the library.
     """
@@ -140,30 +142,27 @@ def normal(
     like: Array | None = None,
     dtype: Any = None,
 ) -> Array:
-    """Standard normal numbers by the transform of Box and Muller.
+    """Standard normal numbers by the transform of Box and Muller; parameters as for `uniform`.
 
-    A 64-bit integer gives two: its upper half the radius, its lower half the angle (24 bits of each for float32, all 32
-    for float64, so that the two types agree to rounding of float32). No number is beyond 6.7 in size (5.8 in float32),
-    which one in 10¹⁰ (10⁸) would be.
-
-    Parameters are those of `uniform`: rows are filled first, so the first rows of a larger draw are those of a smaller.
+    A 64-bit integer gives two numbers: its upper half the radius, its lower half the angle (24 bits of each half for
+    float32, 32 for float64). So float32 and float64 agree up to rounding. The largest number is 6.7 (5.8 in float32).
     """
     xp = np if like is None else arrays.namespace(like)
     dtype = xp.float64 if dtype is None else dtype
     n, bits = math.prod(shape), 24 if dtype == xp.float32 else 32
     n_pairs = -(-n // 2)
-    if streams_on_gpu.applies(like):
-        made = streams_on_gpu.normal_numbers(_key(seed, purpose), int(counter), n, like, dtype)
-        if made is not None:
-            return xp.reshape(made, shape)
+    if not _is_on_host(like):
+        numbers = streams_on_gpu.normal_numbers(_key(seed, purpose), int(counter), n, like, dtype)
+        if numbers is not None:
+            return xp.reshape(numbers, shape)
     raw = integers(seed, purpose, counter, n_pairs, like=like)
     word = functools.partial(xp.asarray, dtype=xp.uint64)
     drawn = xp.empty((n_pairs, 2), dtype=dtype)
-    # Strips that stay in the cache: whole arrays took five times as long, most of it first touches of fresh memory.
-    for strip in arrays.blocks(n_pairs, STRIP if like is None or arrays.uses_numpy(like) else max(1, n_pairs)):
+    # Strips stay in the cache: whole arrays took five times as long, mostly for new memory.
+    for strip in arrays.blocks(n_pairs, STRIP if _is_on_host(like) else max(1, n_pairs)):
         upper = arrays.astype(raw[strip] >> word(64 - bits), dtype)
         lower = arrays.astype((raw[strip] >> word(32 - bits)) & word((1 << bits) - 1), dtype)
-        # 1 − u is exact, so log(1 − u) is as good as log1p(−u), and many times faster in NumPy.
+        # 1 − u is exact, so log(1 − u) is as accurate as log1p(−u), and much faster in NumPy.
         radius, angle = xp.sqrt(-2.0 * xp.log(1.0 - upper * 2.0**-bits)), lower * (2.0 * math.pi * 2.0**-bits)
         drawn[strip, 0], drawn[strip, 1] = radius * xp.cos(angle), radius * xp.sin(angle)
     return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)
@@ -173,13 +172,13 @@ def normal(
 def signs(
     seed: int, purpose: str, counter: int, shape: tuple[int, ...], *, like: Array | None = None, dtype: Any = None
 ) -> Array:
-    """Random signs, one for each bit of the integers; parameters are those of `uniform`."""
+    """Random signs, one for each bit of the integers; parameters as for `uniform`."""
     xp, n = np if like is None else arrays.namespace(like), math.prod(shape)
     dtype = xp.float64 if dtype is None else dtype
     raw = integers(seed, purpose, counter, -(-n // 64), like=like)[:, None]
     places = arrays.astype(xp.arange(64, dtype=xp.int64), xp.uint64)[None, :]
     drawn, n_words = xp.empty((raw.shape[0], 64), dtype=dtype), raw.shape[0]
-    for strip in arrays.blocks(n_words, STRIP if like is None or arrays.uses_numpy(like) else max(1, n_words)):
+    for strip in arrays.blocks(n_words, STRIP if _is_on_host(like) else max(1, n_words)):
         bits = (raw[strip, :] >> places) & xp.asarray(1, dtype=xp.uint64)
         drawn[strip, :] = arrays.astype(bits, dtype) * 2.0 - 1.0
     return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)
@@ -188,8 +187,8 @@ def signs(
 @takes_numpy_integers
 def permutation(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:
     """A uniformly random order of ``range(n)``, int64, shape (n,)."""
-    # Signed, since not every library sorts unsigned integers; two equal keys among 2^63 do not happen in practice,
-    # and a stable sort would keep the result defined if they did.
+    # Signed, because not every library sorts unsigned integers. Stable, so that even equal keys give a defined order.
     raw = integers(seed, purpose, counter, n, like=like)
     xp = np if like is None else arrays.namespace(like)
-    return arrays.stable_order(arrays.astype(raw >> xp.asarray(1, dtype=xp.uint64), xp.int64))
+    keys = arrays.astype(raw >> xp.asarray(1, dtype=xp.uint64), xp.int64)
+    return xp.argsort(keys, kind="stable") if arrays.supports_out(keys) else xp.argsort(keys, stable=True)

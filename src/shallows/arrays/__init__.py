@@ -1,11 +1,7 @@
 """NumPy or CuPy: namespace, device, precision, memory budget, transfers.
 
-The one place that imports CuPy and the one place that knows which array library is in use. Everything below the
-estimators takes the namespace from the arrays that it is handed, so the same code runs on both, and on any other
-implementation of the Python array API standard.
-
-CuPy multiplies float32 in full single precision. With ``CUPY_TF32=1`` in the environment it rounds the factors to 10
-bits (TF32), of which squared distances made by products keep three digits; nothing here turns that on or off.
+Only this package imports CuPy and knows which array library is in use. Functions below the estimators get the
+namespace from their arrays, so the same code runs on NumPy, CuPy and other libraries of the Python array API standard.
 """
 
 from .devices import (
@@ -22,7 +18,6 @@ from .devices import (
     like,
     namespace,
     resolve_device,
-    stable_order,
     supports_out,
     synchronise,
     take_rows,
@@ -43,7 +38,6 @@ from .linear_systems import (
 from .memory import available_memory, check_room, memory_budget, parse_bytes, peak_memory, resident_memory
 from .operations import (
     apply_in_place,
-    assigns_by_index,
     blocks,
     clip_in_place,
     contiguous,
@@ -52,10 +46,10 @@ from .operations import (
     diagonal,
     matmul_into,
     row_norms_squared,
+    thin_product,
     writable,
 )
 from .sparse_points import SparsePoints, is_sparse
-from .thin_products import thin_product
 from .threads import (
     in_threads,
     n_threads,
@@ -71,7 +65,6 @@ __all__ = [
     "Device",
     "SparsePoints",
     "apply_in_place",
-    "assigns_by_index",
     "astype",
     "available_memory",
     "blocks",
@@ -110,7 +103,6 @@ __all__ = [
     "solve_positive_definite",
     "solve_triangular",
     "solve_triangular_in_double",
-    "stable_order",
     "sum_in_order",
     "supports_out",
     "synchronise",

@@ -1,4 +1,4 @@
-"""Where arrays live, NumPy or CuPy, and how they get there: devices, namespaces, transfers, types."""
+"""Devices, namespaces, transfers and types of arrays of NumPy, CuPy and other libraries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = Any
 
 @dataclass(frozen=True)
 class Device:
-    """Where arrays live: ``kind`` is ``"cpu"`` or ``"gpu"``, ``index`` counts the GPUs."""
+    """Location of arrays: ``kind`` is ``"cpu"`` or ``"gpu"``, ``index`` is the number of the GPU."""
 
     kind: str = "cpu"
     index: int = 0
@@ -36,7 +36,7 @@ class Device:
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """New arrays are made on this device inside the block."""
+        """Create new arrays on this device inside the block."""
         if self.kind == "gpu":
             with _cupy().cuda.Device(self.index):
                 yield
@@ -46,7 +46,7 @@ class Device:
 
 @functools.cache
 def _cupy() -> Any:
-    """CuPy, or an error that names the extra."""
+    """CuPy, or an error that names the optional extra."""
     if importlib.util.find_spec("cupy") is None:
         raise MissingExtraError("gpu", "device='gpu'")
     import cupy
@@ -56,7 +56,7 @@ def _cupy() -> Any:
 
 @functools.cache
 def gpu_is_available() -> bool:
-    """Whether CuPy is installed and finds a GPU that works. (CuPy imports on a machine without one.)"""
+    """Whether CuPy is installed and finds a GPU that works. (CuPy can be imported without a GPU.)"""
     if importlib.util.find_spec("cupy") is None:
         return False
     try:
@@ -66,16 +66,16 @@ def gpu_is_available() -> bool:
 
 
 def gpu_name(index: int = 0) -> str | None:
-    """The model of a GPU, or None where there is none."""
+    """The model of a GPU, or None without a GPU."""
     if not gpu_is_available():
         return None
     return _cupy().cuda.runtime.getDeviceProperties(index)["name"].decode()
 
 
 def is_device_failure(error: BaseException) -> bool:
-    """Whether an error is CUDA's own: of the driver, the runtime or one of its libraries, and not of a compilation.
+    """Whether an error comes from the CUDA driver, the runtime or a CUDA library, but not from a compilation.
 
-    After most of them no call of CUDA succeeds in the process any more.
+    After most of these errors no call of CUDA succeeds in this process.
     """
     kind = type(error)
     of_cupy = kind.__module__.partition(".")[0] in ("cupy", "cupy_backends")
@@ -83,25 +83,20 @@ def is_device_failure(error: BaseException) -> bool:
 
 
 def is_out_of_device_memory(error: BaseException) -> bool:
-    """Whether an error is CuPy's own for a GPU that has no room for an array."""
+    """Whether an error is CuPy's error for a GPU without room for an array."""
     kind = type(error)
     return kind.__name__ == "OutOfMemoryError" and kind.__module__.partition(".")[0] == "cupy"
 
 
 def resolve_device(device: str | Device = "auto") -> Device:
-    """The device that a user's word means.
-
-    Parameters
-    ----------
-    device : {"auto", "cpu", "gpu", "gpu:N"} or Device
-        ``"auto"`` takes a GPU where one works and the CPU elsewhere.
+    """The device of a parameter ``device``: "auto" means a GPU if one works, else the CPU.
 
     Raises
     ------
     ShallowsError
-        If the word is unknown, or a GPU is asked for and none works.
+        If the value is not "auto", "cpu", "gpu" or "gpu:N", or if no GPU works for "gpu".
     MissingExtraError
-        If a GPU is asked for and CuPy is not installed.
+        If CuPy is not installed for "gpu".
     """
     if isinstance(device, Device):
         return device
@@ -114,52 +109,51 @@ def resolve_device(device: str | Device = "auto") -> Device:
     if match[1] is None:
         _cupy()
         if not gpu_is_available():
-            raise ShallowsError(f"device={device!r} was asked for, but CuPy finds no GPU that works; use device='cpu'.")
+            raise ShallowsError(f"device={device!r} needs a GPU, but CuPy finds no GPU that works; use device='cpu'.")
     return Device("gpu", index)
 
 
 def is_numpy(x: Array) -> bool:
-    """Whether an array is NumPy's, so that in-place forms and threads may be used."""
+    """Whether an array belongs to NumPy, so that in-place operations and threads can be used."""
     return isinstance(x, np.ndarray)
 
 
 def uses_numpy(x: Array) -> bool:
-    """Whether what is computed from an array is NumPy's: of NumPy's arrays and of sparse rows."""
+    """Whether results for an array belong to NumPy: true for NumPy arrays and sparse rows."""
     return isinstance(x, (np.ndarray, SparsePoints))
 
 
 def namespace(x: Array) -> Any:
-    """The array library that an array belongs to."""
+    """The library of an array."""
     if isinstance(x, np.ndarray):
         return np
     if hasattr(x, "__array_namespace__"):
         return x.__array_namespace__()
     if type(x).__module__.partition(".")[0] == "cupy":
         return _cupy()
-    raise TypeError(f"{type(x).__name__} is no array of a known library.")
+    raise TypeError(f"{type(x).__name__} is not an array of a known library.")
 
 
 def device_of(x: Array) -> Device:
-    """The device that an array lies on."""
+    """The device of an array."""
     if type(x).__module__.partition(".")[0] == "cupy":
         return Device("gpu", x.device.id)
     return Device("cpu")
 
 
 def to_device(x: Any, device: Device, dtype: Any = None) -> Array:
-    """A C-ordered array on the device, copied only where it must be."""
+    """A C-ordered array on the device, copied only if necessary."""
     with device.active():
-        if isinstance(x, SparsePoints):
-            x = x if device.kind == "cpu" else x.toarray()
-            if device.kind == "cpu":
-                return x if dtype is None else x.astype(dtype)
         if device.kind == "gpu":
+            x = x.toarray() if isinstance(x, SparsePoints) else x
             return _cupy().ascontiguousarray(_cupy().asarray(x, dtype=dtype))
+        if isinstance(x, SparsePoints):
+            return x if dtype is None else x.astype(dtype)
         return np.ascontiguousarray(to_numpy(x), dtype=dtype)
 
 
 def to_numpy(x: Any) -> np.ndarray:
-    """The same numbers as a NumPy array on the host; sparse rows stay as they are."""
+    """The same numbers as a NumPy array; sparse rows are returned unchanged."""
     if isinstance(x, (np.ndarray, SparsePoints)):
         return x
     if type(x).__module__.partition(".")[0] == "cupy":
@@ -168,7 +162,7 @@ def to_numpy(x: Any) -> np.ndarray:
 
 
 def like(values: Any, x: Array, dtype: Any = None) -> Array:
-    """Host values as an array beside ``x``: its library, its device, its precision unless another is named."""
+    """Host values as an array of the library and device of ``x``, and of its precision if ``dtype`` is None."""
     xp = namespace(x)
     if is_sparse(values):
         return values.astype(x.dtype if dtype is None else dtype)
@@ -176,36 +170,29 @@ def like(values: Any, x: Array, dtype: Any = None) -> Array:
 
 
 def supports_out(x: Array) -> bool:
-    """Whether functions of the library of ``x`` take ``out=``, as those of NumPy and CuPy do."""
+    """Whether ``x`` belongs to NumPy or CuPy: functions accept ``out=``, and items can be set by index arrays."""
     return is_numpy(x) or type(x).__module__.partition(".")[0] == "cupy"
 
 
 def astype(x: Array, dtype: Any) -> Array:
-    """The same numbers in another precision; no copy where it is the same."""
+    """The same numbers in another precision, without a copy if the precision is the same."""
     if supports_out(x) or is_sparse(x):
         return x.astype(dtype, copy=False)
     return namespace(x).astype(x, dtype, copy=False)
 
 
 def take_rows(x: Array, indices: Any) -> Array:
-    """Rows of an array by their numbers, which may lie on the host."""
+    """Rows of an array; the indices may be on the host."""
     xp = namespace(x)
     return xp.take(x, xp.asarray(indices), axis=0)
 
 
-def stable_order(x: Array) -> Array:
-    """The indices that sort a vector, equal values in the order they come."""
-    if supports_out(x):
-        return namespace(x).argsort(x, kind="stable")
-    return namespace(x).argsort(x, stable=True)
-
-
 def itemsize(x: Array) -> int:
-    """Bytes of one number of a floating array."""
+    """Bytes of a number of a floating-point array."""
     return int(namespace(x).finfo(x.dtype).bits) // 8
 
 
 def synchronise(x: Array) -> None:
-    """Wait until the device of ``x`` is done, so that a clock read next is honest."""
+    """Wait until the device of ``x`` has finished, so that measured times are right."""
     if device_of(x).kind == "gpu":
         _cupy().cuda.Device(device_of(x).index).synchronize()

@@ -1,4 +1,4 @@
-"""Bytes: sizes as people write them, what is free on a device, the budget of a fit, what a process holds."""
+"""Memory: sizes as text, free memory of a device, the budget of a fit, memory that this process uses."""
 
 from __future__ import annotations
 
@@ -13,28 +13,12 @@ from ..utils import memory_limits
 from .devices import Device, _cupy
 
 _SHARE_OF_FREE_MEMORY = 0.7
-_UNITS = {
-    "": 1,
-    "b": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "t": 10**12,
-    "ki": 2**10,
-    "mi": 2**20,
-    "gi": 2**30,
-    "ti": 2**40,
-}
+_UNITS = {"": 1} | {unit: 10**power for unit, power in zip("kmgt", (3, 6, 9, 12), strict=True)}
+_UNITS |= {f"{unit}i": 2**power for unit, power in zip("kmgt", (10, 20, 30, 40), strict=True)}
 
 
 def parse_bytes(size: int | float | str) -> int:
-    """A size in bytes from a number or a text such as ``"4GB"``, ``"512 MiB"``.
-
-    Raises
-    ------
-    ShallowsError
-        If it cannot be read or is not positive.
-    """
+    """A size in bytes from a positive number or a text such as ``"4GB"`` or ``"512 MiB"``."""
     if isinstance(size, str):
         match = re.fullmatch(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", size.lower())
         if match is None or match[2] not in _UNITS:
@@ -47,10 +31,7 @@ def parse_bytes(size: int | float | str) -> int:
 
 
 def available_memory(device: Device | None = None) -> int:
-    """Bytes that can be used now on a device without pushing anything out.
-
-    On a CPU the limits of a container and of a batch system's job count too.
-    """
+    """Bytes that are free on a device, at most the limits of the container and the job on a CPU."""
     if device is not None and device.kind == "gpu":
         with device.active():
             free, _ = _cupy().cuda.runtime.memGetInfo()
@@ -64,37 +45,26 @@ def available_memory(device: Device | None = None) -> int:
 
 
 def memory_budget(memory: int | float | str | None, device: Device | None = None) -> int:
-    """Bytes that a fit may use: what was asked for, or a share (70 %) of what is free."""
+    """Bytes that a fit may use: ``memory``, or 70 % of the free memory if it is None."""
     if memory is not None:
         return parse_bytes(memory)
     return int(_SHARE_OF_FREE_MEMORY * available_memory(device))
 
 
 def check_room(what: str, needed: float, budget: float, remedy: str) -> None:
-    """Raise an error if an array does not fit the budget, before any of it is made.
+    """Raise an error if an array of ``needed`` bytes does not fit into the budget.
 
-    Parameters
-    ----------
-    what : str
-        Subject and verb of the sentence, such as ``"A block of 10 frequencies takes"``.
-    needed, budget : float
-        Bytes.
-    remedy : str
-        The sentence that says what to do.
-
-    Raises
-    ------
-    ShallowsError
+    ``what``: subject and verb, such as ``"A block of 10 frequencies takes"``. ``remedy``: a sentence that says what to
+    do.
     """
     if needed > budget:
         raise ShallowsError(f"{what} {needed / 1e9:,.3g} GB, and the budget leaves {budget / 1e9:,.3g} GB. {remedy}")
 
 
 def resident_memory() -> int:
-    """Bytes of main memory that this process holds now.
+    """Bytes of main memory that this process uses now.
 
-    On Linux without the pages of files that it maps: those are the system's to drop, and a training that reads a memory
-    map does not hold it.
+    On Linux, pages of memory-mapped files do not count, because the system can drop them.
     """
     with contextlib.suppress(OSError, ValueError), open("/proc/self/status") as status:
         parts = dict(line.split(":", 1) for line in status)
@@ -107,8 +77,8 @@ def resident_memory() -> int:
 
 
 def peak_memory() -> int:
-    """The most bytes of main memory that this process ever held."""
-    # Linux hands ru_maxrss down from the process that started this one, so its own account comes first.
+    """The most bytes of main memory that this process has used."""
+    # On Linux ru_maxrss includes the peak of the process that started this one, so VmHWM is read first.
     with contextlib.suppress(OSError, StopIteration), open("/proc/self/status") as status:
         return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) * 1024
     import resource

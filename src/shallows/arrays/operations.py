@@ -1,7 +1,4 @@
-"""Operations that the array API standard lacks or that go faster in place, and consecutive slices.
-
-The standard has no ``out=``; NumPy and CuPy have, and save a pass over memory by it.
-"""
+"""Operations that the array API standard lacks, or that are faster in place or in pieces."""
 
 from __future__ import annotations
 
@@ -12,31 +9,24 @@ import numpy as np
 
 from .devices import Array, is_numpy, namespace, supports_out
 from .sparse_points import SparsePoints, is_sparse, product
-
-
-def assigns_by_index(x: Array) -> bool:
-    """Whether ``x[rows, columns] = value`` works with arrays of indices, which the standard does not ask for."""
-    return supports_out(x)
+from .threads import sum_in_order
 
 
 def matmul_into(a: Array, b: Array, out: Array) -> Array:
     """``out[...] = a @ b``."""
     if is_sparse(a) and is_sparse(b.T):
         return product(a, b.T, out)
-    if is_sparse(a) or is_sparse(b.T):
-        out[...] = a @ b
-        return out
-    if supports_out(out):
+    if supports_out(out) and not is_sparse(a) and not is_sparse(b.T):
         return namespace(out).matmul(a, b, out=out)
     out[...] = a @ b
     return out
 
 
 def corner(x: Array, m: int, n: int) -> Array:
-    """``m`` rows and ``n`` columns of the space of a larger C-ordered array.
+    """``m`` rows and ``n`` columns in the memory of a larger C-ordered array.
 
-    For CuPy they lie in one piece, since it multiplies into a result whose rows are parts of longer ones by way of a
-    copy; elsewhere they are the upper left corner.
+    For NumPy this is the upper left corner. For CuPy the result is contiguous, because CuPy multiplies into a strided
+    result through a copy.
     """
     if is_numpy(x) or not supports_out(x):
         return x[:m, :n]
@@ -53,7 +43,7 @@ def contiguous(x: Array) -> Array:
 
 
 def contiguous_copy(x: Array) -> Array:
-    """The same numbers in C order, in memory of their own."""
+    """A copy in C order."""
     if isinstance(x, SparsePoints):
         return x.astype(x.dtype, copy=True)
     if supports_out(x):
@@ -71,26 +61,21 @@ def apply_in_place(name: str, x: Array) -> Array:
 
 
 def clip_in_place(x: Array, *, at_least: float | None = None, at_most: float | None = None) -> Array:
-    """Values brought into ``[at_least, at_most]`` in place."""
+    """Clip values to ``[at_least, at_most]`` in place."""
     xp = namespace(x)
-    if is_numpy(x) and x.ndim:
-        # NumPy's loop is vectorised against a row, not against a number: 0.09 and 0.32 ms for a million values.
-        for bound, nearer in ((at_least, np.maximum), (at_most, np.minimum)):
-            if bound is not None:
-                nearer(x, np.full(x.shape[-1], bound, dtype=x.dtype), out=x)
+    if not supports_out(x):
+        x[...] = xp.clip(x, at_least, at_most)
         return x
-    if supports_out(x):
-        if at_least is not None:
-            xp.maximum(x, x.dtype.type(at_least), out=x)
-        if at_most is not None:
-            xp.minimum(x, x.dtype.type(at_most), out=x)
-        return x
-    x[...] = xp.clip(x, at_least, at_most)
+    for bound, nearer in ((at_least, xp.maximum), (at_most, xp.minimum)):
+        if bound is not None:
+            # NumPy is faster with a row than with a number: 0.09 and 0.32 ms for a million values.
+            in_rows = is_numpy(x) and x.ndim
+            nearer(x, np.full(x.shape[-1], bound, dtype=x.dtype) if in_rows else x.dtype.type(bound), out=x)
     return x
 
 
 def row_norms_squared(x: Array) -> Array:
-    """Squared Euclidean norms of the rows, in one pass and without a copy of ``x`` where the library allows it."""
+    """Squared Euclidean norms of the rows, in one pass and without a copy of ``x`` if the library allows it."""
     if is_sparse(x):
         return x.norms_squared()
     if supports_out(x):
@@ -110,5 +95,53 @@ def blocks(n: int, size: int) -> Iterable[slice]:
 
 
 def writable(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Attributes of an object that was loaded, with copies of its memory maps, which may not be written."""
+    """Attributes of a loaded object. Memory maps are copied, because they are read-only."""
     return {name: np.array(value) if isinstance(value, np.memmap) else value for name, value in attributes.items()}
+
+
+_SMALL_PRODUCT = 10**6
+"""Number of multiplications up to which OpenBLAS for AVX-512 reads the operands without copying them."""
+
+_FEW_COLUMNS = 64
+
+
+def thin_product(block: Array, a: Array) -> Array:
+    """``block @ a``, shape (m, c), for a large ``block`` (m, k) and an ``a`` (k, c) with few columns.
+
+    A BLAS first copies the operands into its own order, which for ten columns costs more than the product. OpenBLAS
+    does not copy them for small products, so the block is cut into pieces of that size, along its longer stride first.
+    Small products use one thread; on a busy machine that is faster, because threads of a product wait for each other.
+
+    ======================================  ==========  ==========
+    float32, 10 columns                     in pieces   in one
+    ======================================  ==========  ==========
+    466 rows of a tile                      0.13 ms     0.21 ms
+    the same, transposed                    0.18 ms     0.26 ms
+    256 rows of 20,000 numbers              1.1 ms      1.7 ms
+    ======================================  ==========  ==========
+
+    ``block`` is in C order or transposed. There is nothing to gain for one column or more than about 64.
+    """
+    (m, k), c = block.shape, a.shape[1]
+    if not is_numpy(block) or not 1 < c <= _FEW_COLUMNS or m * k * c <= _SMALL_PRODUCT:
+        return block @ a
+    longest = _SMALL_PRODUCT // (128 * c) // 16 * 16
+    if block.strides[1] <= block.strides[0]:
+        width = _SMALL_PRODUCT // (k * c) // 16 * 16
+        if width < 32:
+            return sum_in_order([thin_product(block[:, part], a[part]) for part in blocks(k, longest)])
+        pieces, whole = m // width, m // width * width
+        out = np.empty((m, c), dtype=block.dtype)
+        np.matmul(block[:whole].reshape(pieces, width, k), a, out=out[:whole].reshape(pieces, width, c))
+        if whole < m:
+            np.matmul(block[whole:], a, out=out[whole:])
+        return out
+    width = _SMALL_PRODUCT // (m * c) // 16 * 16
+    if width < 32:
+        return np.concatenate([thin_product(block[part], a) for part in blocks(m, longest)])
+    pieces, whole = k // width, k // width * width
+    parts = block.T[:whole].reshape(pieces, width, m).transpose(0, 2, 1)
+    out = np.matmul(parts, a[:whole].reshape(pieces, width, c)).sum(axis=0)
+    if whole < k:
+        out += block[:, whole:] @ a[whole:]
+    return out

@@ -1,4 +1,4 @@
-"""Threads of our own over NumPy, with one thread of BLAS in each."""
+"""The library's own threads, each with one BLAS thread."""
 
 from __future__ import annotations
 
@@ -14,100 +14,65 @@ from typing import Any
 
 from .devices import Array, uses_numpy
 
+_INSIDE: contextvars.ContextVar[bool] = contextvars.ContextVar("inside a block of one BLAS thread", default=False)
+_LOCK = threading.Lock()
+_n_blocks = 0
+"""Blocks of `own_threads` that are active now, in all threads."""
+_before: list[int] = []
+"""The number of threads of each BLAS library before the first active block."""
+
 
 @functools.cache
-def _blas() -> list[Any]:
-    """The BLAS libraries of the process."""
+def _blas() -> tuple[list[Any], list[Any]]:
+    """BLAS libraries with one number of threads for the process, and libraries with a number for each thread."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="blas").lib_controllers
-
-
-def _counts_by_thread(library: Any) -> bool:
-    """Whether each of our threads has a number of BLAS threads of its own; else the process has one."""
-    return library.internal_api == "openblas" and library.threading_layer == "openmp"
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    by_thread = [x for x in libraries if x.internal_api == "openblas" and x.threading_layer == "openmp"]
+    return [x for x in libraries if x not in by_thread], by_thread
 
 
 def _set_threads(libraries: list[Any], numbers: list[int]) -> None:
     for library, number in zip(libraries, numbers, strict=True):
-        # threadpoolctl (3.8) lets one thread only, the first to come, change the number of a process.
+        # threadpoolctl 3.8 lets only the thread that came first change the number of threads of a process.
         release = getattr(library, "clear_controlling_thread", lambda force: None)
         release(force=True)
         library.set_num_threads(number)
         release(force=True)
 
 
-class _OneThreadLimit:
-    """The limit of BLAS to one thread in the whole process, while at least one of our threads is inside a block.
-
-    BLAS mostly has one number of threads for all threads of the process. So the first block to begin sets it to one,
-    and the last to end puts back what was there, in whatever order the blocks of several threads begin and end.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_inside = 0
-        self._libraries: list[Any] = []
-        self._before: list[int] = []
-
-    def begin(self) -> None:
-        """Count a block in; the first one sets the limit."""
-        with self._lock:
-            if self._n_inside == 0:
-                self._libraries = [library for library in _blas() if not _counts_by_thread(library)]
-                self._before = [library.get_num_threads() for library in self._libraries]
-                _set_threads(self._libraries, [1] * len(self._libraries))
-            self._n_inside += 1
-
-    def end(self) -> None:
-        """Count a block out; the last one puts back the numbers of threads that the first one found."""
-        with self._lock:
-            self._n_inside -= 1
-            if self._n_inside == 0:
-                _set_threads(self._libraries, self._before)
-
-    def threads_outside(self) -> list[int]:
-        """Threads of each BLAS library for the caller, who is outside of all blocks."""
-        with self._lock:
-            libraries = _blas()
-            if self._n_inside:
-                return self._before + [one.get_num_threads() for one in libraries if _counts_by_thread(one)]
-            return [one.get_num_threads() for one in libraries]
-
-
-_LIMIT = _OneThreadLimit()
-_INSIDE: contextvars.ContextVar[bool] = contextvars.ContextVar("inside a block of one BLAS thread", default=False)
-
-
 def n_threads() -> int:
-    """Threads that the caller may use: what BLAS is set to, within the processors the process may run on.
+    """Number of threads that the caller may use: the setting of BLAS, at most the processors of the process.
 
-    One inside `one_blas_thread` and inside the work of `in_threads`. A block that another thread is in does not count,
-    so that a fit is divided in the same way whatever runs beside it.
+    It is 1 inside `one_blas_thread` and inside the work of `in_threads`. Blocks of other threads do not count, so a
+    fit is divided in the same way whatever else runs in the process.
     """
     if _INSIDE.get():
         return 1
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min([allowed, *_LIMIT.threads_outside()]))
+    shared, by_thread = _blas()
+    with _LOCK:
+        settings = _before if _n_blocks else [library.get_num_threads() for library in shared]
+    return max(1, min([allowed, *settings, *(library.get_num_threads() for library in by_thread)]))
 
 
 @functools.lru_cache(maxsize=4)
 def _pool(n_workers: int, process: int) -> ThreadPoolExecutor:
-    """Threads that stay: to start them anew for every product costs more than a small product."""
+    """Threads that are kept, because starting them costs more than a small product."""
     return ThreadPoolExecutor(n_workers, thread_name_prefix="shallows")
 
 
 def in_threads(work: Callable[[int], Any], n_workers: int) -> list[Any]:
-    """``[work(0), ..., work(n_workers - 1)]``, one thread each, with one BLAS thread inside each of them.
+    """``[work(0), ..., work(n_workers - 1)]``, each in its own thread with one BLAS thread.
 
-    Many middle-sized products on threads of their own beat one product on all threads when elementwise work lies
-    between them, since NumPy's elementwise loops use one thread. ``work`` must not call this function itself.
+    This is faster than one product on all threads if elementwise work lies between the products, because NumPy's
+    elementwise loops use one thread. ``work`` must not call this function.
     """
     if n_workers == 1:
         return [work(0)]
     with one_blas_thread():
         pool = _pool(n_workers - 1, os.getpid())
-        # In copies of this thread's context, since what NumPy warns of is a part of it.
+        # Each worker gets a copy of this thread's context, which contains NumPy's error settings.
         others = [pool.submit(contextvars.copy_context().run, work, worker) for worker in range(1, n_workers)]
         try:
             first = work(0)
@@ -117,23 +82,46 @@ def in_threads(work: Callable[[int], Any], n_workers: int) -> list[Any]:
 
 
 @contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Small decompositions inside the block use one thread.
+def own_threads() -> Iterator[None]:
+    """Limit BLAS to one thread inside the block. `in_threads` uses as many threads as before.
 
-    They gain nothing from two, and threads of BLAS that wait for each other on a busy machine can cost a hundredfold.
-    Blocks may lie inside each other and run in several threads at once.
+    The first active block sets the limit and the last one removes it, in whatever order blocks of several threads end.
+    An idle BLAS thread spins for some milliseconds before it sleeps, and takes a core from our own threads meanwhile:
+    with another program on one of two cores, EigenPro's steps on 10,000 digits took 8 times as long.
     """
-    own = [library for library in _blas() if _counts_by_thread(library)]
-    before = [library.get_num_threads() for library in own]
-    _LIMIT.begin()
-    token = _INSIDE.set(True)
+    global _n_blocks, _before
+    shared, _ = _blas()
+    with _LOCK:
+        if _n_blocks == 0:
+            _before = [library.get_num_threads() for library in shared]
+            _set_threads(shared, [1] * len(shared))
+        _n_blocks += 1
     try:
-        _set_threads(own, [1] * len(own))
         yield
     finally:
-        _set_threads(own, before)
-        _LIMIT.end()
-        _INSIDE.reset(token)
+        with _LOCK:
+            _n_blocks -= 1
+            if _n_blocks == 0:
+                _set_threads(shared, _before)
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Use one thread inside the block, for small decompositions. Blocks may be nested and run in several threads.
+
+    Small decompositions are not faster with two threads. On a busy machine, BLAS threads that wait for each other can
+    cost a hundredfold.
+    """
+    _, by_thread = _blas()
+    before = [library.get_num_threads() for library in by_thread]
+    token = _INSIDE.set(True)
+    with own_threads():
+        try:
+            _set_threads(by_thread, [1] * len(by_thread))
+            yield
+        finally:
+            _set_threads(by_thread, before)
+            _INSIDE.reset(token)
 
 
 _forked = False
@@ -153,8 +141,8 @@ if hasattr(os, "register_at_fork"):
 def one_openmp_thread_in_a_fork() -> Iterator[None]:
     """In a forked process, OpenMP uses one thread inside the block; elsewhere nothing changes.
 
-    If the parent has used several threads of GNU's OpenMP, a fork waits for them forever, since a fork has only the
-    thread that called it. It can be put around code of other packages that uses OpenMP, such as scikit-learn's k-means.
+    If the parent has used several threads of GNU's OpenMP, a fork waits for them forever. Use the block around code of
+    other packages that uses OpenMP, such as scikit-learn's k-means.
     """
     if not _forked:
         yield
@@ -165,23 +153,8 @@ def one_openmp_thread_in_a_fork() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def own_threads() -> Iterator[None]:
-    """Threads of BLAS rest inside the block, and `in_threads` has as many of its own as before.
-
-    A BLAS thread that has nothing to do spins for some milliseconds before it sleeps. Where small products of BLAS and
-    work of our own take turns, that takes a core from the work: with another program on one of two cores, EigenPro's
-    steps on 10,000 digits took 8 times as long.
-    """
-    _LIMIT.begin()
-    try:
-        yield
-    finally:
-        _LIMIT.end()
-
-
 def sum_in_order(parts: list[Array]) -> Array:
-    """The parts added up in their order, so that the sum is the same to the bit; the first is overwritten."""
+    """The sum of the parts in their order, so that it always has the same bits. The first part is overwritten."""
     total = parts[0]
     for part in parts[1:]:
         total += part
@@ -189,5 +162,5 @@ def sum_in_order(parts: list[Array]) -> Array:
 
 
 def workers_for(x: Array) -> int:
-    """How many threads of our own are worth having over products with ``x``: the cores for NumPy, one elsewhere."""
+    """Number of own threads to use for products with ``x``: `n_threads` for NumPy, 1 for other libraries."""
     return n_threads() if uses_numpy(x) else 1

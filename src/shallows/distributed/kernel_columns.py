@@ -112,5 +112,5 @@ class OwnColumns:
         row = first * size + self.ranks.rank - rows.start
         # Its own points stand in every size-th row, so that these rows and columns have a diagonal of their own.
         common = block[row : row + (last - first - 1) * size + 1 : size, first - span.start : last - span.start]
-        if arrays.assigns_by_index(block):
+        if arrays.supports_out(block):
             kernels.set_diagonal(self.kernel, common, self.own[first:last, :])

@@ -1,4 +1,4 @@
-"""The random numbers of `streams` on a GPU, in one launch where plain array operations take five hundred."""
+"""The random numbers of `streams` on a GPU, in one launch instead of about 500 for plain array operations."""
 
 from __future__ import annotations
 
@@ -17,25 +17,19 @@ BITS = {"float32": 24, "float64": 32}
 _MASK = (1 << 64) - 1
 
 
-def applies(like: Array | None) -> bool:
-    """Whether the numbers are to be drawn here: the array is a GPU's, and CUDA of our own is not turned off."""
-    return like is not None and not arrays.is_numpy(like) and cuda.wanted(like)
-
-
 def words(key: tuple[int, int], counter: int, n: int, like: Array) -> Array | None:
-    """The first n words of Philox-4x64-10, shape (n,), or None where the kernel cannot be had.
+    """The first n words of Philox-4x64-10, shape (n,), or None if ``like`` is not on a GPU or our CUDA is not used.
 
-    ``key``: two of 64 bits. ``counter``: which block of the stream. ``like``: of the device.
+    ``key``: two numbers of 64 bits. ``counter``: number of the block of the stream.
     """
-    function = _function("words", "float64", like)
+    function = _function("words", "float64", like) if cuda.wanted(like) else None
     return None if function is None else _launch(function, key, counter, n, 4, like, arrays.namespace(like).uint64)
 
 
 def normal_numbers(key: tuple[int, int], counter: int, n: int, like: Array, dtype: Any) -> Array | None:
-    """The first n normal numbers that the transform of Box and Muller makes of them, shape (n,), or None.
-
-    Parameters are those of `words`; ``dtype`` is float32 or float64.
-    """
+    """The first n normal numbers by the transform of Box and Muller, shape (n,), or None; see `words`."""
+    if not cuda.wanted(like):
+        return None
     name = str(np.dtype(str(dtype)) if isinstance(dtype, str) else np.dtype(dtype))
     function = _function("normal_numbers", name, like)
     return None if function is None else _launch(function, key, counter, n, 8, like, dtype)
@@ -54,7 +48,7 @@ def _launch(
 
 
 def _function(name: str, dtype: str, like: Array) -> Any:
-    """The compiled kernel, once its first numbers are those of NumPy's Philox; None where they are not."""
+    """The compiled kernel, or None if its first numbers differ from NumPy's Philox."""
 
     def make() -> Any:
         source = f"#define REAL {cuda.real(dtype)}\n#define BITS {BITS[dtype]}\n{_text()}"
@@ -64,7 +58,7 @@ def _function(name: str, dtype: str, like: Array) -> Any:
         if name == "words":
             found = arrays.to_numpy(_launch(made, key, counter, n, 4, like, arrays.namespace(like).uint64))
             if not np.array_equal(found, raw):
-                raise ArithmeticError("random numbers are not those of the generator")
+                raise ArithmeticError("the random numbers differ from the numbers of the generator")
             return made
         found = arrays.to_numpy(_launch(made, key, counter, n, 8, like, dtype)).astype(np.float64)
         bits = BITS[dtype]

@@ -124,7 +124,7 @@ class Gram:
             return
         # CuPy copies an operand or a result whose rows are parts of longer ones, so there each tile has its own piece.
         in_one = arrays.uses_numpy(self.points)
-        told = progress.part("kernel matrix", len(pairs))
+        told = progress.Part("kernel matrix", len(pairs))
         dtype = np.uint16 if self._rounds else self.dtype
         store = xp.empty((len(pairs), self.tile, self.tile), dtype=dtype) if in_one else None
 
@@ -207,7 +207,7 @@ class Gram:
         """
         xp = arrays.namespace(a)
         n_tiles, fuses = len(self._spans), self._fuses(a)
-        told = progress.part("product with the kernel matrix", n_tiles * (n_tiles + 1) // 2)
+        told = progress.Part("product with the kernel matrix", n_tiles * (n_tiles + 1) // 2)
 
         def work(worker: int) -> Array:
             out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)

@@ -58,7 +58,7 @@ class ShuffledGram:
         self._batch = xp.empty((batch_size, self.n), dtype=points.dtype)
         self._kept = xp.empty((n_kept, self.n), dtype=points.dtype)
         parts = list(arrays.blocks(n_kept, 1024))
-        told = progress.part("kernel matrix", len(parts))
+        told = progress.Part("kernel matrix", len(parts))
         for part in parts:
             self._make(np.arange(part.start, part.stop), self._kept[part, :])
             told.advance()

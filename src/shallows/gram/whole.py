@@ -39,7 +39,7 @@ class WholeGram(Gram):
         self.values = xp.empty((self.n, self.n), dtype=self.dtype)
         spans = list(arrays.blocks(self.n, self.tile))
         scratch = xp.empty((self.tile, self.tile), dtype=self.dtype)
-        told = progress.part("kernel matrix", len(spans) * (len(spans) + 1) // 2)
+        told = progress.Part("kernel matrix", len(spans) * (len(spans) + 1) // 2)
         for i, rows in enumerate(spans):
             left = kernels.left_factor(kernel, points[rows, :])
             for columns in spans[i:]:

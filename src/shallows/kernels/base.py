@@ -217,7 +217,7 @@ def set_diagonal(kernel: Kernel, block: Array, points: Array, first_column: int 
     # The diagonal of a kernel of distances is a number, and to know it takes no look at the points.
     exact = 1.0 if kernel.of_distance else kernel.diagonal(points[:, :-2])
     r = xp.arange(block.shape[0])
-    if arrays.assigns_by_index(block):
+    if arrays.supports_out(block):
         block[r, first_column + r] = exact
     else:
         on_diagonal = xp.arange(block.shape[1])[None, :] == first_column + r[:, None]

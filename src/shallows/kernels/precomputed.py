@@ -35,7 +35,7 @@ class Precomputed(Kernel):
             # Parameters are chosen on the host, also where the matrix is on a GPU.
             chosen = arrays.take_rows(arrays.take_rows(self.matrix, rows).T, columns).T
             out[...] = arrays.to_device(chosen, arrays.device_of(out))
-        elif arrays.assigns_by_index(out):
+        elif arrays.supports_out(out):
             out[...] = self.matrix[rows[:, None], columns[None, :]]
         else:
             out[...] = arrays.take_rows(arrays.take_rows(self.matrix, rows).T, columns).T

@@ -199,7 +199,7 @@ class Centring:
     def new_points(self, x: Any, device: Device, dtype: Any) -> Iterator[tuple[slice, Array, Array | None]]:
         """Yield blocks of new points: their rows, the centred points, the squared distance in the constant features."""
         everything, mean = bool(self.varies.all()), self.mean
-        told = progress.part("evaluation", x.shape[0])
+        told = progress.Part("evaluation", x.shape[0])
         if self.sparse and device.kind == "cpu":
             for rows in arrays.blocks(x.shape[0], SPARSE_BLOCK_ROWS):
                 # Dense rows as well, so that they get the same values as sparse ones.

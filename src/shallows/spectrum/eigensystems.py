@@ -63,7 +63,7 @@ def top_eigensystem(
     width = min(n, k + max(10, math.ceil(share * k)))
     basis = streams.normal(seed, "subspace iteration", 0, (n, width), like=like, dtype=like.dtype)
     # How many products an accuracy takes is not known beforehand.
-    told = progress.part(f"eigensystem of {n:,} points", None if tolerance else max(1, n_iterations) + 1)
+    told = progress.Part(f"eigensystem of {n:,} points", None if tolerance else max(1, n_iterations) + 1)
     for _ in range(max(1, n_iterations)):
         basis = orthonormal(multiply(basis))
         told.advance()
@@ -117,7 +117,7 @@ def eigensystem(matrix: Array, k: int, *, seed: int = 0, tolerance: float = 0.0)
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
     if n <= (FULL_BELOW_EXACT if tolerance else FULL_BELOW) or k > n // 3:
-        progress.part(f"eigensystem of {n:,} points")
+        progress.Part(f"eigensystem of {n:,} points")
         with arrays.one_blas_thread() if n <= FULL_BELOW else contextlib.nullcontext():
             values, vectors = xp.linalg.eigh(matrix)
         values, vectors = xp.flip(values)[:k], xp.flip(vectors, axis=1)[:, :k]

@@ -54,7 +54,7 @@ class ResumableLoop:
         """
         results = self._results.setdefault(name, [])
         found = len(results)
-        started, told = time.monotonic(), progress.part(name, len(items) - found)
+        started, told = time.monotonic(), progress.Part(name, len(items) - found)
         for item in items[found:]:
             # As the checkpoint holds it, so that a result is the same whether it was computed or found.
             results.append(json.loads(json.dumps(function(item))))

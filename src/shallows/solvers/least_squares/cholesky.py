@@ -115,7 +115,7 @@ def _add_to_diagonal(matrix: Array, regularisation: float, weights: Array | None
     if weights is not None:
         extra = extra / weights[:, 0]
     extra = extra + jitter
-    if arrays.assigns_by_index(matrix):
+    if arrays.supports_out(matrix):
         where = xp.arange(n)
         matrix[where, where] += extra
     else:
