@@ -24,7 +24,8 @@ from growing_defaults import digits
 
 from shallows import arrays, gram, kernels, spectrum, streams
 from shallows.features.fourier import fourier_pairs
-from shallows.solvers import ConjugateGradients, ConjugateResiduals
+from shallows.solvers import ConjugateResiduals
+from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradientsStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.low_rank import LowRank
 
@@ -80,7 +81,7 @@ def gradients(name: str | None, oversampling: int = 3, factor: int = 1) -> Calla
     def steps(problem: KernelProblem, rank: int, seed: int) -> Iterator[float]:
         named = {"rank": factor * rank, "n_subsample": oversampling * rank, "seed": seed, "preconditioner": name}
         given = named if name else {}
-        solver = ConjugateGradients(problem.regularisation, **given)
+        solver = ConjugateGradientsStepper(problem.regularisation, **given)
         state = solver.init(problem)
         while True:
             state = solver.step(problem, state, slice(0, problem.gram.n))
@@ -89,7 +90,7 @@ def gradients(name: str | None, oversampling: int = 3, factor: int = 1) -> Calla
     return steps
 
 
-class FourierGradients(ConjugateGradients):
+class FourierGradients(ConjugateGradientsStepper):
     """Conjugate gradients preconditioned with Z Zᵀ + λI, of ``n_subsample`` random Fourier features Z."""
 
     def _begin(self, problem: KernelProblem, state: Any) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import naive_kernel, sample
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
-from shallows.solvers import BlockCoordinateDescent
+from shallows.solvers.least_squares.block_coordinate_descent import BlockDescentStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 N = 90
@@ -43,7 +43,7 @@ def test_a_step_is_the_formula_and_no_step_goes_away_from_the_solution():
     exact = np.linalg.solve(whole, y)
     points = kernels.augmented(x)
     problem = KernelProblem(gram.Gram(kernels.make("gaussian", 1.5), points, budget=2**24), y, w)
-    solver = BlockCoordinateDescent(lam)
+    solver = BlockDescentStepper(lam)
     state, a, before = solver.init(problem), np.zeros_like(y), np.inf
     for turn in range(9):
         S = slice(30 * (turn % 3), 30 * (turn % 3) + 30)
@@ -90,7 +90,7 @@ def test_one_block_is_the_solution_at_once_and_few_epochs_are_told():
 def test_a_matrix_that_is_not_positive_definite_is_told():
     kernel = kernels.make(lambda X, Z: X @ Z.T + np.where(np.abs(X[:, None] - Z).sum(axis=2) == 0, -1.0, 3.0))
     problem = KernelProblem(gram.Gram(kernel, kernels.augmented(sample(5, 2)), budget=2**20), np.ones((5, 1)))
-    solver = BlockCoordinateDescent(0.1)
+    solver = BlockDescentStepper(0.1)
     with pytest.raises(ShallowsError, match="block of points is not positive definite"):
         solver.step(problem, solver.init(problem), slice(0, 5))
 

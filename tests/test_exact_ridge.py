@@ -16,10 +16,10 @@ from resumed_example import StopAt
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.fitting import machine
-from shallows.solvers import Cholesky, ConjugateGradients
-from shallows.solvers.least_squares.cholesky import dense
-from shallows.solvers.least_squares.conjugate_gradients import CONJUGATE_GRADIENTS_SOLVER, low_rank
+from shallows.solvers.least_squares.cholesky import CholeskyStepper, dense
+from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradients, ConjugateGradientsStepper, low_rank
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.ridge_solver import RidgePlan
 from shallows.training import Checkpoint, Curve
 
 BOTH = ("cholesky", "conjugate_gradients")
@@ -100,7 +100,7 @@ def test_points_that_coincide_with_different_targets_get_their_mean_and_the_jitt
 @pytest.mark.parametrize("weights", [False, True])
 def test_the_factorisation_solves_the_normal_equations_under_any_budget(weights, budget):
     held, K = problem(weights=weights, budget=budget)
-    state = solved(Cholesky(0.3), held)
+    state = solved(CholeskyStepper(0.3), held)
     ridge = 0.3 / held.weights[:, 0] if weights else np.full(len(K), 0.3)
     np.testing.assert_allclose(state.coefficients, np.linalg.solve(K + np.diag(ridge), held.targets), rtol=1e-9)
 
@@ -114,14 +114,14 @@ def test_the_whole_matrix_is_put_together_from_its_tiles():
 @pytest.mark.parametrize("rank", [0, 20])
 def test_conjugate_gradients_end_after_as_many_steps_as_the_matrix_has_eigenvalues(weights, rank):
     held, K = problem(40, weights=weights)
-    state = solved(ConjugateGradients(0.3, rank=rank, n_subsample=30), held, steps=45)
+    state = solved(ConjugateGradientsStepper(0.3, rank=rank, n_subsample=30), held, steps=45)
     ridge = 0.3 / held.weights[:, 0] if weights else np.full(len(K), 0.3)
     np.testing.assert_allclose(state.coefficients, np.linalg.solve(K + np.diag(ridge), held.targets), rtol=1e-6)
 
 
 def test_the_residual_that_is_told_is_the_true_one_and_never_grows():
     held, K = problem(name="gaussian")
-    solver = ConjugateGradients(1e-4)
+    solver = ConjugateGradientsStepper(1e-4)
     state, losses = solver.init(held), []
     for _ in range(120):
         state = solver.step(held, state, slice(0, 90))
@@ -135,7 +135,7 @@ def test_the_residual_that_is_told_is_the_true_one_and_never_grows():
 def test_smoothed_iterates_have_the_least_weighted_residual_on_their_way_to_the_plain_ones():
     held, _ = problem()
     held = replace(held, weights=10.0 ** np.random.default_rng(2).uniform(-2, 2, size=(90, 1)))
-    solver = ConjugateGradients(0.3)
+    solver = ConjugateGradientsStepper(0.3)
     state = solved(solver, held)
     for _ in range(5):
         before = state.smoothed_residual
@@ -162,7 +162,7 @@ def test_the_preconditioner_is_positive_definite_and_saves_steps():
     assert np.linalg.eigvalsh((inverse + inverse.T) / 2).min() > 0
 
     def steps_to(rank):
-        solver = ConjugateGradients(1e-2, rank=rank, n_subsample=120)
+        solver = ConjugateGradientsStepper(1e-2, rank=rank, n_subsample=120)
         state, count = solver.init(held), 0
         while count < 300:
             state, count = solver.step(held, state, slice(0, 300)), count + 1
@@ -289,7 +289,7 @@ def test_scikit_learn_s_own_checks_pass(estimator, check):
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize(
     "solver",
-    [Cholesky(0.3), ConjugateGradients(0.3), ConjugateGradients(0.3, rank=10, n_subsample=40)],
+    [CholeskyStepper(0.3), ConjugateGradientsStepper(0.3), ConjugateGradientsStepper(0.3, rank=10, n_subsample=40)],
     ids=["cholesky", "plain", "preconditioned"],
 )
 def test_the_solvers_run_on_any_array_library(solver, weights):
@@ -298,7 +298,7 @@ def test_the_solvers_run_on_any_array_library(solver, weights):
         w = np.random.default_rng(2).uniform(0.2, 1.0, size=(60, 1))
         matrix = gram.Gram(kernels.make("cauchy", 2.0), kernels.augmented(xp.asarray(x)), budget=2**20, tile=16)
         held = KernelProblem(matrix, xp.asarray(y), xp.asarray(w) if weights else None)
-        return np.asarray(solved(solver, held, steps=1 if isinstance(solver, Cholesky) else 8).coefficients)
+        return np.asarray(solved(solver, held, steps=1 if isinstance(solver, CholeskyStepper) else 8).coefficients)
 
     np.testing.assert_allclose(run(array_api_strict), run(np), atol=1e-9)
 
@@ -325,7 +325,7 @@ def test_a_warm_start_saves_iterations_and_changes_no_answer(regression, solver,
 @pytest.mark.parametrize("n_left_out", [0, 1, 7, 90])
 def test_the_diagonal_of_the_inverse_is_that_of_the_last_rows(n_left_out, weights):
     held, K = problem(weights=weights)
-    found = solved(Cholesky(0.3, n_left_out), held).inverse_diagonal
+    found = solved(CholeskyStepper(0.3, n_left_out), held).inverse_diagonal
     if not n_left_out:
         assert found is None
         return
@@ -335,12 +335,13 @@ def test_the_diagonal_of_the_inverse_is_that_of_the_last_rows(n_left_out, weight
 
 def test_conjugate_gradients_plan_a_rank_that_the_budget_takes_and_count_their_bytes():
     n, size, budget = 10_000, 8, 2**30
-    plan = CONJUGATE_GRADIENTS_SOLVER.plan(n, size, budget)
+    solver = ConjugateGradients()
+    plan = RidgePlan(None, n, *solver.sizes(n, size, budget))
     rank = min(1200 // 3, budget // (16 * size * n))  # of a subsample of 12 √n
     assert (plan.n_subsample, plan.rank) == (1200, rank)
     vectors, matrices, iterates = 2 * n * rank, 2 * 1200**2, 12 * n * 3
-    assert plan.step_bytes(1, 3) == size * (vectors + matrices + iterates)
-    assert CONJUGATE_GRADIENTS_SOLVER.plan(n, size, 16 * size * n * 5).rank == 5
+    assert solver.step_bytes(plan, 3, size) == size * (vectors + matrices + iterates)
+    assert solver.sizes(n, size, 16 * size * n * 5)[0] == 5
 
 
 def test_a_warm_start_from_other_points_begins_anew(regression):

@@ -13,8 +13,7 @@ from engine_example import naive_kernel, sample
 from resumed_example import StopAt
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.solvers import ConjugateGradients
-from shallows.solvers.least_squares.conjugate_gradients import CONJUGATE_GRADIENTS_SOLVER
+from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradients, ConjugateGradientsStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.low_rank import low_rank_of_pivots
 from shallows.training import Checkpoint
@@ -46,8 +45,8 @@ def steps_to(solver, held, share, most=600):
 def test_the_direct_solution_is_reached_in_fewer_steps_than_without(preconditioner, weights):
     held, K = problem(weights=weights)
     ridge = 1e-2 / (held.weights[:, 0] if weights else np.ones(len(K)))
-    count, state = steps_to(ConjugateGradients(1e-2, rank=60, preconditioner=preconditioner), held, 1e-9)
-    plain, _ = steps_to(ConjugateGradients(1e-2), held, 1e-9)
+    count, state = steps_to(ConjugateGradientsStepper(1e-2, rank=60, preconditioner=preconditioner), held, 1e-9)
+    plain, _ = steps_to(ConjugateGradientsStepper(1e-2), held, 1e-9)
     assert count < plain / 3
     np.testing.assert_allclose(state.coefficients, np.linalg.solve(K + np.diag(ridge), held.targets), rtol=1e-5)
 
@@ -79,7 +78,7 @@ def test_the_preconditioner_is_symmetric_and_positive_definite(preconditioner, d
 def test_it_runs_on_any_array_library(preconditioner, weights):
     def run(xp):
         held, _ = problem(60, weights=weights, xp=xp)
-        solver = ConjugateGradients(0.3, rank=20, preconditioner=preconditioner)
+        solver = ConjugateGradientsStepper(0.3, rank=20, preconditioner=preconditioner)
         state = solver.init(held)
         for _ in range(8):
             state = solver.step(held, state, slice(0, 60))
@@ -172,12 +171,11 @@ def test_parameters_out_of_their_range_are_named(parameters, words):
 
 @pytest.mark.parametrize("preconditioner", ["nystrom", "randomly_pivoted"])
 def test_a_rank_that_is_asked_for_is_taken_as_far_as_the_budget_has_room(preconditioner):
-    def plan(budget, rank):
-        return CONJUGATE_GRADIENTS_SOLVER.plan(10_000, 8, budget, preconditioner, rank)
+    def sizes(budget, rank):
+        return ConjugateGradients(preconditioner=preconditioner, rank=rank).sizes(10_000, 8, budget)
 
-    assert plan(2**40, 700).rank == 700
-    assert plan(2**40, 700).n_subsample == (2100 if preconditioner == "nystrom" else 0)
-    assert plan(2**40, 30_000).rank == 10_000
-    assert plan(16 * 8 * 10_000 * 5, 700).rank == 5
+    assert sizes(2**40, 700) == (700, 2100 if preconditioner == "nystrom" else 0)
+    assert sizes(2**40, 30_000)[0] == 10_000
+    assert sizes(16 * 8 * 10_000 * 5, 700)[0] == 5
     # As many columns of the matrix, of which a sample's are brought down to a third.
-    assert plan(2**40, None).rank == (400 if preconditioner == "nystrom" else 1200)
+    assert sizes(2**40, None)[0] == (400 if preconditioner == "nystrom" else 1200)

@@ -102,9 +102,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
         yield f"{name}, 2,500 rows, kept values of 16 bits", case
     yield (
         "KernelRidgeRegressor, 2,500 rows, iterative solver",
-        functools.partial(
-            with_lower, "solvers.least_squares.automatic_ridge.MOST_DIRECT", 1000, "KernelRidgeRegressor", 2500
-        ),
+        functools.partial(with_lower, "solvers.least_squares.cholesky.MOST_DIRECT", 1000, "KernelRidgeRegressor", 2500),
     )
     yield (
         "FeatureRidgeClassifier, 7,000 rows, conjugate gradients",

@@ -148,7 +148,17 @@ class DistributedEigenProSettings(EigenPro):
         return agreed_plan(super().plan(kernel, points, *args, **options), self.ranks, points)
 
     def build(
-        self, plan: StepPlan, points: Any, targets: Any, weights: Any, ridge: float, n_outputs: int, budget: int
+        self,
+        plan: StepPlan,
+        points: Any,
+        targets: Any,
+        weights: Any,
+        ridge: float,
+        n_outputs: int,
+        budget: int,
+        *,
+        n_left_out: int = 0,
+        start: Any = None,
     ) -> tuple[DistributedProblem, DistributedEigenPro]:
         """The problem and the stepper of this process."""
         columns = OwnColumns(self.ranks, plan.kernel, points, budget=budget)

@@ -21,8 +21,7 @@ from ..solvers.least_squares.batch_steps import SMALL_FLOOR
 from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, certificate, step_size
 from ..solvers.least_squares.projection import Projection
-from ..solvers.settings import Settings, setting
-from ..solvers.solver_parameters import count, positive, share
+from ..solvers.settings import Settings, count, positive, setting, share
 from ..spectrum import Preconditioner
 from .center_points import Centers
 from .choices import Choices

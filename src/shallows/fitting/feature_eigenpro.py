@@ -16,7 +16,7 @@ from ..models import precomputed
 from ..models.centring import Centring
 from ..models.functions import FeatureFunction
 from ..models.kernel_checks import check_scale, chosen_kernel
-from ..solvers.least_squares.batch_steps import StepPlan, step_parameters
+from ..solvers.least_squares.batch_steps import StepPlan, report_steps
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
 from .checks import is_whole
 from .choices import (
@@ -32,7 +32,7 @@ from .choices import (
     narrow_bandwidth,
 )
 from .judged_calibration import learn_calibration
-from .kernel_steps import report_of_steps, warn_if_unconverged
+from .kernel_steps import warn_if_unconverged
 from .kernel_sums import (
     check_memory,
     left_out_spans,
@@ -199,8 +199,9 @@ def fit_feature_eigenpro(
         "eigensystem": solver.eigensystem,
         **report_of_model(made, targets, choices, unit, run, design, centring, components, held_out),
         **report_of_machine(budget, dtype, device, seed),
-        **step_parameters(solver, plan),
-        **report_of_steps(plan, run),
+        **report_steps(solver, plan, run),
+        "damping": float(plan.preconditioner.damping),
+        "power": plan.preconditioner.power,
     }
     width = None if made is None else made.bandwidth
     return FittedFeatureFunction(model, targets, width, run, report, phases.seconds, start.end(run))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, gram, kernels, training
-from ..kernels import Kernel
+from .. import arrays, kernels, training
 from ..models import precomputed
 from ..models.functions import KernelSum
-from ..solvers.least_squares.kernel_problem import KernelProblem
-from ..solvers.least_squares.ridge_solver import RidgePlan, RidgeSolver, RidgeTask
+from ..solvers.least_squares.ridge_solver import RidgeSolver
 from ..spectrum.certificates import different
 from .checks import warn_user
 from .choices import Choices, Request, Sample, choose_on_all_rows
@@ -40,9 +38,6 @@ from .square_targets import learn_square_targets
 MOST_LEFT_OUT = 1000
 """Rows on which the calibration is learned, each left out in closed form."""
 
-N_ARRAYS = 6
-"""Arrays of the targets' shape that a fit holds at most."""
-
 
 def fit_kernel_ridge(
     rows: TrainingSet,
@@ -55,9 +50,6 @@ def fit_kernel_ridge(
     regularisation: float | str,
     calibrates: bool,
     solver: RidgeSolver,
-    solver_params: Mapping[str, Any],
-    tol: float,
-    max_iterations: int | None,
     class_weight: Any,
     before: tuple[np.ndarray, np.ndarray] | None,
     seed: int,
@@ -74,15 +66,15 @@ def fit_kernel_ridge(
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), budget = codes.shape, options.budget(device)
-    method = solver.for_size(n, budget)
-    dtype = np.dtype(np.float64) if options.dtype == "auto" and method.is_direct else options.precision(n)
-    check_memory(rows, c, kernel, n_components, N_ARRAYS, options, device, dtype)
+    solver = solver.for_size(n, budget)
+    dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
+    check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
     of_kernel = kernel, bandwidth, kernel_params
     components = choose_components(n_components, *of_kernel, rows, codes, seed, budget)
     with device.active():
         asked = {"of_classes": of_classes, "regularisation": regularisation, "bandwidth": bandwidth}
         # Only a factor leaves rows out in closed form.
-        leaves_out = calibrates and method.is_direct and n > MOST_LEFT_OUT
+        leaves_out = calibrates and solver.is_direct and n > MOST_LEFT_OUT
         order = order_rows(n, seed, targets, codes, [slice(n - MOST_LEFT_OUT, n)] if leaves_out else [], **asked)
         centring, points = place_points(components, rows.X, order, kernel, device, dtype)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
@@ -93,36 +85,33 @@ def fit_kernel_ridge(
         made, choices = choose_kernel(request, sample, rows.matrix, None, unit, seed, budget - points.nbytes)
         budget -= precomputed.held_bytes(made)
         calibrates = calibrates and of_classes and not centring.all_equal
-        if calibrates and 2 < n <= SMALL and not (method.is_direct and different(points[:, :-2]) == n):
+        if calibrates and 2 < n <= SMALL and not (solver.is_direct and different(points[:, :-2]) == n):
             # A factor leaves rows out one by one, which says nothing of a row that is there twice.
             choices = choose_on_all_rows(request, choices, lambda x: kernels.matrix(made, x), sample)
-        if centring.all_equal and choices.regularisation == 0 and "batch_size" in method.parameters:
+        if centring.all_equal and choices.regularisation == 0 and not solver.solves_singular:
             # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
             choices = replace(choices, regularisation=1.0)
         phases.end("selection")
 
         room = budget - points.nbytes
-        plan = method.plan(n, dtype.itemsize, room, **solver_params)
-        batch_size = n if centring.all_equal else plan.batch_size
-        rounding = rounding_of(made, points, dtype)
+        known = {"ridge": choices.regularisation, "eigensystem": None}
+        plan = solver.plan(made, points, weights, None, c, seed, room, **known, all_equal=centring.all_equal)
         phases.end("eigensystem")
 
         learned, weights = sample.targets, None if weights is None else weights[:, None]
-        room -= N_ARRAYS * learned.nbytes + int(plan.step_bytes(batch_size, c))
-        matrix = gram.Gram(made, points, budget=room)
-        problem, cache = KernelProblem(matrix, learned, weights), evaluation_cache(matrix, rows.matrix)
-        function = KernelSum(made, centring, matrix.points, learned, True, components, cache)
+        room -= solver.n_arrays * learned.nbytes + solver.step_bytes(plan, c, dtype.itemsize)
         start = coefficients_before(before, rows.rows[order], points, dtype)
-        n_left_out = MOST_LEFT_OUT if calibrates else 0
-        stepper = method.make(RidgeTask(plan, choices.regularisation, rounding, n_left_out, seed, start))
-        most = 1 if method.is_direct else max_iterations or method.max_iterations
+        asked = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": start}
+        problem, stepper = solver.build(plan, points, learned, weights, choices.regularisation, c, room, **asked)
+        matrix, cache = problem.gram, evaluation_cache(problem.gram, rows.matrix)
+        function = KernelSum(made, centring, matrix.points, learned, True, components, cache)
         phases.end("kernel_matrix")
 
         run = training.train(
             stepper,
             problem,
-            training.Batches(n, batch_size, seed),
-            training.Stopping(most, tolerance=tol**2),
+            training.Batches(n, plan.batch_size, seed),
+            training.Stopping(solver.max_epochs, tolerance=solver.tolerance),
             observers=[*([training.Progress(name)] if options.verbose else []), *observers],
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: LeastSquaresSnapshot(
@@ -140,20 +129,13 @@ def fit_kernel_ridge(
         phases.end("calibration")
         model = KernelSum(made, centring, points, found, components=components).on_host()
         arrays.synchronise(points[:1, :])
-    warn_if_unconverged(run, method, tol, most)
+    warn_if_unconverged(run, solver)
     report = {
         **report_of_model(made, targets, choices, unit, run, matrix, centring, components, None),
         **report_of_machine(budget, dtype, device, seed),
-        **report_of_solver(run, method, plan, batch_size),
+        **solver.report(plan, problem, stepper, run),
     }
     return FittedKernelSum(model, targets, rows.rows[order], run, report, phases.seconds, None)
-
-
-def rounding_of(kernel: Kernel, points: Any, dtype: np.dtype) -> float:
-    """A bound of the norm of the rounding errors of the kernel matrix."""
-    some = points[: min(points.shape[0], 1000), :-2]
-    largest_diagonal = max(float(arrays.namespace(some).max(kernel.diagonal(some))), 1e-300)
-    return 4.0 * float(np.finfo(dtype).eps) * math.sqrt(points.shape[0]) * largest_diagonal
 
 
 def coefficients_before(
@@ -176,26 +158,11 @@ def left_out_scores(run: training.Run, targets: Any, choices: Choices) -> tuple[
     return arrays.to_numpy(targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
 
 
-def report_of_solver(run: training.Run, method: RidgeSolver, plan: RidgePlan, batch_size: int) -> dict[str, Any]:
-    """The entries of ``effective_params_`` about the solver."""
-    of_blocks = {"batch_size": batch_size} if "batch_size" in method.parameters else {}
-    return {
-        **({"preconditioner": plan.preconditioner} if plan.preconditioner else of_blocks),
-        "solver": method.name,
-        "jitter": getattr(run.state, "jitter", 0.0),
-        "relative_residual": math.sqrt(max(run.losses[-1], 0.0)),
-        "n_iterations": max(run.epoch, 1),
-        "rank": plan.rank,
-        "n_subsample": plan.n_subsample,
-    }
-
-
-def warn_if_unconverged(run: training.Run, method: RidgeSolver, tol: float, most: int) -> None:
+def warn_if_unconverged(run: training.Run, solver: RidgeSolver) -> None:
     """Warn if iterations ended above the tolerance."""
     left = math.sqrt(max(run.losses[-1], 0.0))
-    if not method.is_direct and left > tol:
-        blocks = ", larger blocks (batch_size)" if "batch_size" in method.parameters else ""
+    if not solver.is_direct and left > solver.tol:
         warn_user(
-            f"After max_iterations={most} the relative residual is {left:.1e}, above "
-            f"tol={tol:g}; more iterations{blocks} or a larger regularisation would help.",
+            f"After max_iterations={solver.max_epochs} the relative residual is {left:.1e}, above "
+            f"tol={solver.tol:g}; {solver.remedies} or a larger regularisation would help.",
         )

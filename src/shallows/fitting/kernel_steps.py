@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from .. import arrays, training
 from ..models import precomputed
 from ..models.functions import KernelSum
-from ..solvers.least_squares.batch_steps import StepPlan, kernel_of_preconditioner, subsample_first
+from ..solvers.least_squares.batch_steps import kernel_of_preconditioner, subsample_first
 from ..solvers.least_squares.kernel_problem import KernelSolver
 from . import convergence_warning
 from .checks import warn_user
@@ -103,7 +101,7 @@ def fit_kernel_steps(
         n_kept = 0 if plan.preconditioner is None else plan.preconditioner.n_subsample
         spans = left_out_spans(n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=choices.path is not None)
         learned, weights = add_left_out_columns(sample.targets, weights, spans)
-        room -= solver.n_arrays * learned.nbytes + step_bytes(plan, learned.shape[1], dtype)
+        room -= solver.n_arrays * learned.nbytes + solver.step_bytes(plan, learned.shape[1], dtype.itemsize)
         problem, stepper = solver.build(plan, points, learned, weights, choices.regularisation, c, room)
         matrix, cache = problem.gram, evaluation_cache(problem.gram, rows.matrix)
         function = KernelSum(matrix.kernel, centring, matrix.points, learned[:, :c], True, components, cache)
@@ -145,19 +143,9 @@ def fit_kernel_steps(
     report = {
         **report_of_model(plan.kernel, targets, chosen, unit, run, matrix, centring, components, held_out),
         **report_of_machine(budget, dtype, device, seed),
-        **solver.report(plan, problem, stepper),
-        **report_of_steps(plan, run),
+        **solver.report(plan, problem, stepper, run),
     }
     return FittedKernelSum(model, targets, rows.rows[order], run, report, phases.seconds, start.end(run))
-
-
-def step_bytes(plan: StepPlan, n_outputs: int, dtype: np.dtype) -> int:
-    """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
-    p = plan.preconditioner
-    if p is None:
-        return 4 * plan.batch_size * n_outputs * dtype.itemsize
-    per_row = p.n_subsample + 4 * n_outputs
-    return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * dtype.itemsize
 
 
 def warn_if_unconverged(run: training.Run, solver: KernelSolver, regularisation: float, nothing_to_learn: bool) -> None:
@@ -173,17 +161,3 @@ def warn_if_unconverged(run: training.Run, solver: KernelSolver, regularisation:
     )
     if message:
         warn_user(message)
-
-
-def report_of_steps(plan: StepPlan, run: training.Run) -> dict[str, Any]:
-    """The entries of ``effective_params_`` about batches, steps and their preconditioner."""
-    p = plan.preconditioner
-    return {
-        "batch_size": plan.batch_size,
-        "step_size": getattr(run.state, "step_size", None),
-        "certified_step_size": float(plan.step_size),
-        "top_eigenvalue": plan.top_eigenvalue,
-        "largest_diagonal": plan.largest_diagonal,
-        "rank": p.rank if p else 0,
-        "n_subsample": p.n_subsample if p else 0,
-    }

@@ -22,7 +22,7 @@ SOLVERS = LazyTable(
         "SDCA": ".regularised.sdca",
         "SMO": ".support_vectors.smo",
         "SVRG": ".regularised.svrg",
-        "BlockCoordinateDescent": ".least_squares.block_coordinate_descent",
+        "BlockDescent": ".least_squares.block_coordinate_descent",
         "BudgetedSGD": ".budgeted.budgeted_sgd",
         "Cholesky": ".least_squares.cholesky",
         "ConjugateGradients": ".least_squares.conjugate_gradients",

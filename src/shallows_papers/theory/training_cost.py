@@ -25,7 +25,7 @@ from shallows.estimators.least_squares.eigenpro import EigenProRegressor
 from shallows.estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from shallows.estimators.least_squares.feature_eigenpro import FeatureEigenProRegressor
 from shallows.estimators.least_squares.kernel_ridge import KernelRidgeRegressor
-from shallows.solvers.least_squares.cholesky import CHOLESKY_SOLVER
+from shallows.solvers.least_squares.cholesky import Cholesky
 
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes, processor_seconds
@@ -51,7 +51,7 @@ METHODS: dict[str, Callable[..., Any]] = {
         regularisation=1e-3,
         **same,
     ),
-    "exact": partial(KernelRidgeRegressor, regularisation=1e-3, solver=CHOLESKY_SOLVER.name),
+    "exact": partial(KernelRidgeRegressor, regularisation=1e-3, solver=Cholesky.name),
 }
 DEFAULTS: dict[str, Callable[..., Any]] = {
     "centres": EigenProCentresRegressor,

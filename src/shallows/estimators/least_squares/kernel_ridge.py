@@ -9,8 +9,9 @@ from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...kernels import Kernel
+from ...solvers import settings
 from ...solvers.least_squares import RIDGE_SOLVERS
-from ...solvers.solver_parameters import complete
+from ...solvers.least_squares.ridge_solver import RidgeSolver
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss_classes import SquareLossLabels
@@ -85,10 +86,7 @@ class KernelRidgeMachine(KernelMachine):
             n_components=self.n_components,
             regularisation=self.regularisation,
             calibrates=self.calibration is not None,
-            solver=RIDGE_SOLVERS[self.solver],
-            solver_params=complete(RIDGE_SOLVERS, self.solver, self.solver_params),
-            tol=self.tol,
-            max_iterations=self.max_iterations,
+            solver=self._settings(),
             class_weight=getattr(self, "class_weight", None),
             before=(self.support_, self.dual_coef_) if goes_on else None,
             seed=seed,
@@ -100,6 +98,11 @@ class KernelRidgeMachine(KernelMachine):
         self._store(found)
         return self
 
+    def _settings(self) -> RidgeSolver:
+        """The checked settings of the solver."""
+        shared = {"tol": self.tol, "max_iterations": self.max_iterations}
+        return settings.make(RIDGE_SOLVERS, self.solver, self.solver_params, **shared)
+
     def _seed_to_go_on_with(self) -> int | None:
         # The coefficients before belong to the rows in their order.
         fitted = self.warm_start and hasattr(self, "effective_params_")
@@ -108,7 +111,7 @@ class KernelRidgeMachine(KernelMachine):
     def _check_parameters(self) -> None:
         check_whole(self, "max_iterations", optional=True)
         super()._check_parameters()
-        complete(RIDGE_SOLVERS, self.solver, self.solver_params)
+        self._settings()
 
 
 class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):

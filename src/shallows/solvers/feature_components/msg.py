@@ -12,8 +12,7 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ..examples import Examples
-from ..settings import setting
-from ..solver_parameters import count, positive
+from ..settings import count, positive, setting
 from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
 
 

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from ... import arrays
 from ...spectrum.eigensystems import orthonormal
 from ..examples import Examples
-from ..settings import setting
-from ..solver_parameters import count
+from ..settings import count, setting
 from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from ...spectrum.eigensystems import orthonormal
 from ..examples import Examples
-from ..settings import setting
-from ..solver_parameters import positive
+from ..settings import positive, setting
 from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
 
 SHORTEST, LONGEST = 3.0, 50.0  # bounds of c λ_k in the steps c/t that are tended to

@@ -9,8 +9,7 @@ from typing import ClassVar
 from ... import arrays
 from ...arrays import Array
 from ..examples import Examples
-from ..settings import setting
-from ..solver_parameters import positive
+from ..settings import positive, setting
 from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
 
 

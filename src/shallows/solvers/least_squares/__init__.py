@@ -16,10 +16,10 @@ RIDGE_SOLVERS = LazyTable(
     "solver",
     __name__,
     {
-        "auto": ".automatic_ridge:AUTOMATIC_SOLVER",
-        "cholesky": ".cholesky:CHOLESKY_SOLVER",
-        "conjugate_gradients": ".conjugate_gradients:CONJUGATE_GRADIENTS_SOLVER",
-        "block_coordinate_descent": ".block_coordinate_descent:BLOCK_SOLVER",
+        "auto": ".cholesky:AutomaticRidge",
+        "cholesky": ".cholesky:Cholesky",
+        "conjugate_gradients": ".conjugate_gradients:ConjugateGradients",
+        "block_coordinate_descent": ".block_coordinate_descent:BlockDescent",
     },
 )
 """Every solver of kernel ridge regression by its name."""

@@ -82,14 +82,32 @@ def one_step(settings: Any, plan: StepPlan, n: int) -> StepPlan:
     return replace(plan, batch_size=n, step_size=1.0 / (n * plan.top_eigenvalue))
 
 
-def step_parameters(settings: Any, plan: StepPlan) -> dict[str, Any]:
-    """The entries of ``effective_params_`` about the form of the preconditioner and the rule of the steps."""
+def step_bytes(plan: StepPlan, n_outputs: int, itemsize: int) -> int:
+    """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
+    p = plan.preconditioner
+    if p is None:
+        return 4 * plan.batch_size * n_outputs * itemsize
+    per_row = p.n_subsample + 4 * n_outputs
+    return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * itemsize
+
+
+def report_steps(settings: Any, plan: StepPlan, run: Any) -> dict[str, Any]:
+    """The entries of ``effective_params_`` about batches, steps and their preconditioner."""
     rule, p = settings.step_rule, plan.preconditioner
     if not isinstance(rule, str):
         rule = step_rules.make(rule)
         rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
     chosen = "given" if settings.step_size is not None else "exact" if plan.is_exact else rule
-    return {"damping": float(p.damping), "power": p.power, "step_rule": chosen}
+    return {
+        "step_rule": chosen,
+        "batch_size": plan.batch_size,
+        "step_size": getattr(run.state, "step_size", None),
+        "certified_step_size": float(plan.step_size),
+        "top_eigenvalue": plan.top_eigenvalue,
+        "largest_diagonal": plan.largest_diagonal,
+        "rank": p.rank if p else 0,
+        "n_subsample": p.n_subsample if p else 0,
+    }
 
 
 def agreed_plan(plan: StepPlan, ranks: Any, points: Any) -> StepPlan:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
-from ..solver_parameters import count
+from ...gram import Gram
+from ...kernels import Kernel
+from ..settings import count, setting
 from .kernel_problem import KernelProblem, KernelState
 from .ridge_solver import RidgePlan, RidgeSolver
 
@@ -22,7 +25,7 @@ LARGEST_JITTER = 1e-2
 
 
 @dataclass(frozen=True)
-class BlockCoordinateDescent:
+class BlockDescentStepper:
     """α_S ← α_S + (K_SS + λ W_S⁻¹)⁻¹ (y_S − K_S α − λ W_S⁻¹ α_S) for a block S of the points.
 
     This is the method of Gauss and Seidel for (K + λ W⁻¹) α = y by blocks: each step minimises
@@ -87,16 +90,60 @@ class BlockCoordinateDescent:
         )
 
 
-def _plan(n: int, itemsize: int, budget: int, batch_size: int | None) -> RidgePlan:
-    # A block in double precision, its factor and what they are made from.
-    affordable = max(1, math.isqrt(max(0, budget) // 96))
-    return RidgePlan(min(n, batch_size or min(BLOCK, affordable)), lambda b, c: 24 * b**2 + 8 * b * c * itemsize)
+@dataclass(frozen=True, kw_only=True)
+class BlockDescent(RidgeSolver):
+    """Kernel ridge regression by block coordinate descent.
 
+    Parameters
+    ----------
+    batch_size : int, optional
+        Points of a block. None takes 2,000, or as many as the memory allows.
+    """
 
-BLOCK_SOLVER = RidgeSolver(
-    "block_coordinate_descent",
-    _plan,
-    lambda task: BlockCoordinateDescent(task.regularisation, task.start),
-    {"batch_size": count()},
-    max_iterations=100,  # Each factors all blocks.
-)
+    batch_size: int | None = setting(count())
+
+    name: ClassVar[str] = "block_coordinate_descent"
+    default_iterations: ClassVar[int] = 100  # Each factors all blocks.
+    solves_singular: ClassVar[bool] = False
+    remedies: ClassVar[str] = "more iterations, larger blocks (batch_size)"
+
+    def plan(  # noqa: D102
+        self,
+        kernel: Kernel,
+        points: Any,
+        weights: Any,
+        given: None,
+        n_outputs: int,
+        seed: int,
+        budget: int,
+        *,
+        ridge: float,
+        eigensystem: Any,
+        all_equal: bool,
+    ) -> RidgePlan:
+        n = points.shape[0]
+        # A block in double precision, its factor and what they are made from.
+        affordable = max(1, math.isqrt(max(0, budget) // 96))
+        return RidgePlan(kernel, n if all_equal else min(n, self.batch_size or min(BLOCK, affordable)))
+
+    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
+        return 24 * plan.batch_size**2 + 8 * plan.batch_size * n_outputs * itemsize
+
+    def build(  # noqa: D102
+        self,
+        plan: RidgePlan,
+        points: Any,
+        targets: Any,
+        weights: Any,
+        ridge: float,
+        n_outputs: int,
+        budget: int,
+        *,
+        n_left_out: int = 0,
+        start: Any = None,
+    ) -> tuple[KernelProblem, BlockDescentStepper]:
+        matrix = Gram(plan.kernel, points, budget=budget)
+        return KernelProblem(matrix, targets, weights), BlockDescentStepper(ridge, start)
+
+    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+        return {"batch_size": plan.batch_size, **super().report(plan, problem, stepper, run)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram import Gram
-from .conjugate_gradients import ridge_product, squared_residual
+from ...kernels import Kernel
+from .conjugate_gradients import ConjugateGradients, ridge_product, squared_residual
 from .kernel_problem import KernelProblem, KernelState
 from .ridge_solver import RidgePlan, RidgeSolver
 
@@ -19,6 +21,9 @@ LARGEST_JITTER = 1e-2
 
 DIRECT_BYTES = 8 * 1.2
 """For every entry of the matrix: a double, factored in place, and room for the products of the check."""
+
+MOST_DIRECT = 20_000
+"""With more points the factorization's n³/3 takes longer than hundreds of passes over the kept matrix."""
 
 ACCURATE = 1e-10
 """What the squared residual, as a share of ‖y‖², has to be: five digits, where double precision has sixteen."""
@@ -34,7 +39,7 @@ class RidgeState(KernelState):
 
 
 @dataclass(frozen=True)
-class Cholesky:
+class CholeskyStepper:
     """α = (K + λ W⁻¹)⁻¹ y by a Cholesky factorisation: the minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖².
 
     Without regularisation a kernel matrix may be singular to rounding (points that coincide, a wide and smooth kernel).
@@ -122,13 +127,63 @@ def _add_to_diagonal(matrix: Array, regularisation: float, weights: Array | None
         matrix += xp.eye(n, dtype=matrix.dtype) * extra[:, None]
 
 
-def _plan(n: int, itemsize: int, budget: int) -> RidgePlan:
-    needed = DIRECT_BYTES / 8 * itemsize * n * n
-    remedy = "Use solver='conjugate_gradients', or give more memory."
-    arrays.check_room(f"A factorisation of {n:,} points takes", needed, budget, remedy)
-    return RidgePlan(n, lambda batch_size, n_outputs: needed)
+@dataclass(frozen=True, kw_only=True)
+class Cholesky(RidgeSolver):
+    """Kernel ridge regression by a factorization of the whole matrix, in double precision."""
+
+    name: ClassVar[str] = "cholesky"
+    is_direct: ClassVar[bool] = True
+    default_iterations: ClassVar[int] = 1
+
+    @property
+    def max_epochs(self) -> int:
+        """One step is the solution."""
+        return 1
+
+    def plan(  # noqa: D102
+        self,
+        kernel: Kernel,
+        points: Any,
+        weights: Any,
+        given: None,
+        n_outputs: int,
+        seed: int,
+        budget: int,
+        *,
+        ridge: float,
+        eigensystem: Any,
+        all_equal: bool,
+    ) -> RidgePlan:
+        n = points.shape[0]
+        remedy = "Use solver='conjugate_gradients', or give more memory."
+        needed = DIRECT_BYTES / 8 * arrays.itemsize(points) * n * n
+        arrays.check_room(f"A factorisation of {n:,} points takes", needed, budget, remedy)
+        return RidgePlan(kernel, n)
+
+    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
+        return int(DIRECT_BYTES / 8 * itemsize * plan.batch_size**2)
+
+    def build(  # noqa: D102
+        self,
+        plan: RidgePlan,
+        points: Any,
+        targets: Any,
+        weights: Any,
+        ridge: float,
+        n_outputs: int,
+        budget: int,
+        *,
+        n_left_out: int = 0,
+        start: Any = None,
+    ) -> tuple[KernelProblem, CholeskyStepper]:
+        matrix = Gram(plan.kernel, points, budget=budget)
+        return KernelProblem(matrix, targets, weights), CholeskyStepper(ridge, n_left_out)
 
 
-CHOLESKY_SOLVER = RidgeSolver(
-    "cholesky", _plan, lambda task: Cholesky(task.regularisation, task.n_left_out), is_direct=True
-)
+@dataclass(frozen=True, kw_only=True)
+class AutomaticRidge(RidgeSolver):
+    """A factorization where the matrix fits into memory, otherwise conjugate gradients."""
+
+    def for_size(self, n: int, budget: int) -> RidgeSolver:  # noqa: D102
+        fits = DIRECT_BYTES * n * n <= budget and n <= MOST_DIRECT
+        return (Cholesky if fits else ConjugateGradients)(tol=self.tol, max_iterations=self.max_iterations)

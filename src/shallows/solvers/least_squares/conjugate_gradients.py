@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ... import arrays
 from ...arrays import Array
-from ..solver_parameters import choice, count
+from ...gram import Gram
+from ...kernels import Kernel
+from ..settings import choice, count, setting
 from .kernel_problem import KernelProblem, KernelState, dots, ratio
 from .low_rank import LowRank, low_rank, low_rank_of_pivots
-from .ridge_solver import RidgePlan, RidgeSolver, RidgeTask
+from .ridge_solver import RidgePlan, RidgeSolver
 
 NYSTROM, RANDOMLY_PIVOTED = "nystrom", "randomly_pivoted"
 
@@ -38,7 +41,7 @@ class ConjugateGradientState(KernelState):
 
 
 @dataclass(frozen=True)
-class ConjugateGradients:
+class ConjugateGradientsStepper:
     """Solves (K + λ W⁻¹ + j I) α = y, the outputs side by side, so that they share the pass over the matrix.
 
     The plain residuals of conjugate gradients go up and down; those of the smoothed iterates (Schönauer; Zhou and
@@ -157,41 +160,80 @@ def squared_residual(problem: KernelProblem, residual: Array) -> float:
     return float(arrays.namespace(residual).sum(weighted * residual))
 
 
-def _plan(n: int, itemsize: int, budget: int, preconditioner: str = NYSTROM, rank: int | None = None) -> RidgePlan:
-    # The preconditioner's vectors, n q numbers twice while they are made, should take a small share of the budget.
-    affordable, of_sample = int(budget // (16 * itemsize * n)), preconditioner == NYSTROM
-    n_subsample = min(n, max(min(max(100, round(12 * math.sqrt(n))), 6000), 3 * (rank or 0)))
-    # As many columns of the matrix either way: a sample's are brought down to a third of as many directions.
-    rank = max(0, min(rank or (n_subsample // 3 if of_sample else n_subsample), n, affordable))
-    squares = 2 * n_subsample**2 if of_sample else 4 * rank**2
-    return RidgePlan(
-        n,
-        lambda _, n_outputs: itemsize * (2 * n * rank + squares + 12 * n * n_outputs),
-        rank,
-        n_subsample if of_sample else 0,
-        preconditioner,
-    )
+@dataclass(frozen=True, kw_only=True)
+class ConjugateGradients(RidgeSolver):
+    """Kernel ridge regression by preconditioned conjugate gradients.
+
+    Parameters
+    ----------
+    preconditioner : {"nystrom", "randomly_pivoted", "pivoted"}
+        From the spectrum of a subsample, or from a partial Cholesky factor with random or greedy pivots.
+    rank : int, optional
+        q of the preconditioner. None takes as much as the memory allows, up to 4 √n or 12 √n.
+    """
+
+    preconditioner: str = setting(choice(NYSTROM, RANDOMLY_PIVOTED, "pivoted"))
+    rank: int | None = setting(count())
+
+    name: ClassVar[str] = "conjugate_gradients"
+
+    def sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
+        """The rank q and the subsample's size M, which is 0 for pivots."""
+        # The preconditioner's vectors, n q numbers twice while they are made, should take a small share of the budget.
+        affordable, of_sample = int(budget // (16 * itemsize * n)), self.preconditioner == NYSTROM
+        n_subsample = min(n, max(min(max(100, round(12 * math.sqrt(n))), 6000), 3 * (self.rank or 0)))
+        # As many columns of the matrix either way: a sample's are reduced to a third of as many directions.
+        rank = max(0, min(self.rank or (n_subsample // 3 if of_sample else n_subsample), n, affordable))
+        return rank, n_subsample if of_sample else 0
+
+    def plan(  # noqa: D102
+        self,
+        kernel: Kernel,
+        points: Any,
+        weights: Any,
+        given: None,
+        n_outputs: int,
+        seed: int,
+        budget: int,
+        *,
+        ridge: float,
+        eigensystem: Any,
+        all_equal: bool,
+    ) -> RidgePlan:
+        n = points.shape[0]
+        return RidgePlan(kernel, n, *self.sizes(n, arrays.itemsize(points), budget), seed)
+
+    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
+        squares = 2 * plan.n_subsample**2 if self.preconditioner == NYSTROM else 4 * plan.rank**2
+        return itemsize * (2 * plan.batch_size * plan.rank + squares + 12 * plan.batch_size * n_outputs)
+
+    def build(  # noqa: D102
+        self,
+        plan: RidgePlan,
+        points: Any,
+        targets: Any,
+        weights: Any,
+        ridge: float,
+        n_outputs: int,
+        budget: int,
+        *,
+        n_left_out: int = 0,
+        start: Any = None,
+    ) -> tuple[KernelProblem, ConjugateGradientsStepper]:
+        matrix = Gram(plan.kernel, points, budget=budget)
+        rounding = rounding_of(plan.kernel, points)
+        # Rounding of the entries is a random matrix of this norm at most; without λ it alone could make K indefinite.
+        jitter = rounding if ridge < rounding else 0.0
+        of_plan = plan.rank, plan.n_subsample, plan.seed
+        stepper = ConjugateGradientsStepper(ridge, jitter, 2.0 * rounding, *of_plan, start, self.preconditioner)
+        return KernelProblem(matrix, targets, weights), stepper
+
+    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+        return {"preconditioner": self.preconditioner, **super().report(plan, problem, stepper, run)}
 
 
-def _make(task: RidgeTask) -> ConjugateGradients:
-    # Rounding of the entries is a random matrix of this norm at most; without λ it alone could make K indefinite.
-    jitter = task.rounding if task.regularisation < task.rounding else 0.0
-    plan = task.plan
-    return ConjugateGradients(
-        task.regularisation,
-        jitter,
-        2.0 * task.rounding,
-        plan.rank,
-        plan.n_subsample,
-        task.seed,
-        task.start,
-        plan.preconditioner,
-    )
-
-
-CONJUGATE_GRADIENTS_SOLVER = RidgeSolver(
-    "conjugate_gradients",
-    _plan,
-    _make,
-    {"preconditioner": choice(NYSTROM, RANDOMLY_PIVOTED, "pivoted"), "rank": count()},
-)
+def rounding_of(kernel: Kernel, points: Any) -> float:
+    """A bound of the norm of the rounding errors of the kernel matrix."""
+    some, xp = points[: min(points.shape[0], 1000), :-2], arrays.namespace(points)
+    largest_diagonal = max(float(xp.max(kernel.diagonal(some))), 1e-300)
+    return 4.0 * float(xp.finfo(points.dtype).eps) * math.sqrt(points.shape[0]) * largest_diagonal

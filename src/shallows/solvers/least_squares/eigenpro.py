@@ -17,10 +17,9 @@ from ...gram.whole import WholeGram, whole_bytes
 from ...kernels import Kernel
 from ...spectrum import Preconditioner, power_of
 from ...spectrum.randomised_rows import check_eigensystem
-from ..settings import SMALL, setting
-from ..solver_parameters import count, positive, share
+from ..settings import SMALL, count, positive, setting, share
 from . import step_rules
-from .batch_steps import SMALL_FLOOR, StepPlan, plan_steps, step_parameters, subsample_size
+from .batch_steps import SMALL_FLOOR, StepPlan, plan_steps, report_steps, step_bytes, subsample_size
 from .conjugate_residuals import ConjugateResiduals
 from .full_length_eigenpro import FullLengthEigenPro, with_functions
 from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows
@@ -153,7 +152,17 @@ class EigenPro(KernelSolver):
         return plan_steps(self, kernel, p, batch_size, n, ridge, all_equal=all_equal)
 
     def build(  # noqa: D102
-        self, plan: StepPlan, points: Any, targets: Any, weights: Any, ridge: float, n_outputs: int, budget: int
+        self,
+        plan: StepPlan,
+        points: Any,
+        targets: Any,
+        weights: Any,
+        ridge: float,
+        n_outputs: int,
+        budget: int,
+        *,
+        n_left_out: int = 0,
+        start: Any = None,
     ) -> tuple[KernelProblem, Any]:
         p, step_size, cycle = plan.preconditioner, float(plan.step_size), plan.cycle
         on_cpu = arrays.device_of(points).kind == "cpu"
@@ -177,11 +186,16 @@ class EigenPro(KernelSolver):
         problem = KernelProblem(matrix, targets, weights, p, ridge)
         return problem_and_solver(problem, stepper, plan.batch_size, budget)
 
-    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any) -> dict[str, Any]:  # noqa: D102
+    def step_bytes(self, plan: StepPlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
+        return step_bytes(plan, n_outputs, itemsize)
+
+    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
         vectors = plan.preconditioner.vectors
         splits = problem.gram.kernel is not plan.kernel
         return {
-            **step_parameters(self, plan),
+            **report_steps(self, plan, run),
+            "damping": float(plan.preconditioner.damping),
+            "power": plan.preconditioner.power,
             "eigensystem": self.eigensystem,
             "solver": type(stepper).__name__.removesuffix("Stepper"),
             **gpu_checks.precision_of_products(arrays.device_of(vectors), str(vectors.dtype)),

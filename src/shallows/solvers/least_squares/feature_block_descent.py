@@ -11,8 +11,7 @@ import scipy.linalg
 
 from ... import streams
 from ..array_state import ArrayState
-from ..settings import Settings, setting
-from ..solver_parameters import count
+from ..settings import Settings, count, setting
 
 BLOCK_SIZE = 2048
 """Features of a block where the user names no number."""

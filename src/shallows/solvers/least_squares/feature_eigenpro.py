@@ -11,8 +11,7 @@ from ...arrays import Array
 from ...errors import UnknownNameError
 from ...features import Blocks, Design
 from ...spectrum import FeaturePreconditioner, power_of
-from ..settings import SMALL, Settings, setting
-from ..solver_parameters import count, positive, share
+from ..settings import SMALL, Settings, count, positive, setting, share
 from . import step_rules
 from .batch_steps import SMALL_FLOOR, StepPlan, plan_steps, subsample_size
 from .kernel_problem import AveragedState, residual

@@ -19,8 +19,8 @@ from ..settings import Settings
 class KernelSolver(Settings):
     """Base of the settings of solvers whose model is a sum of kernel functions at all training points.
 
-    A solver adds ``plan``, which decides sizes and steps before any large array exists, ``build``, which makes the
-    problem and the stepper, and ``report``, its entries of ``effective_params_``.
+    A solver adds ``plan``, which decides sizes and steps before any large array exists, ``step_bytes``, the bytes of a
+    step, ``build``, which makes the problem and the stepper, and ``report``, its entries of ``effective_params_``.
     """
 
     n_arrays: ClassVar[int] = 6
@@ -30,6 +30,25 @@ class KernelSolver(Settings):
     """Whether our own threads share the large products of a step, while the threads of BLAS rest."""
     ranks: ClassVar[Any] = ALONE
     """The processes that take the steps."""
+    is_direct: ClassVar[bool] = False
+    """Whether one step in double precision is the solution."""
+    shuffle: ClassVar[bool] = False
+    """Whether the rows of each batch are drawn again in every epoch."""
+    step_size: ClassVar[float | None] = None
+    """The user's step."""
+    solves_singular: ClassVar[bool] = True
+    """Whether it has a solution if all points are equal and λ = 0."""
+    remedies: ClassVar[str] = "more iterations"
+    """What helps if the iterations end above the tolerance, for the warning."""
+
+    def for_size(self, n: int, budget: int) -> KernelSolver:
+        """The solver for n points and this number of bytes."""
+        return self
+
+    @property
+    def tolerance(self) -> float:
+        """The share of the zero function's loss at which the training stops."""
+        return self.tol
 
     def given_preconditioner(self) -> Preconditioner | None:
         """The user's preconditioner."""

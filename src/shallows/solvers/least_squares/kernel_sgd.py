@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 from ... import arrays, spectrum
 from ...errors import UnknownNameError
 from ...kernels import Kernel
-from ..settings import setting
-from ..solver_parameters import count, positive
+from ..settings import count, positive, setting
 from . import step_rules
-from .batch_steps import StepPlan, one_step
+from .batch_steps import StepPlan, one_step, report_steps, step_bytes
 from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows, residual
 from .step_rules import Cycle
 
@@ -81,14 +80,27 @@ class KernelSGD(KernelSolver):
         return one_step(self, plan, n) if all_equal else plan
 
     def build(  # noqa: D102
-        self, plan: StepPlan, points: Any, targets: Any, weights: Any, ridge: float, n_outputs: int, budget: int
+        self,
+        plan: StepPlan,
+        points: Any,
+        targets: Any,
+        weights: Any,
+        ridge: float,
+        n_outputs: int,
+        budget: int,
+        *,
+        n_left_out: int = 0,
+        start: Any = None,
     ) -> tuple[KernelProblem, KernelSGDStepper]:
         matrix = gram_of_rows(plan.kernel, points, budget, plan.batch_size, shuffle=self.shuffle)
         stepper = KernelSGDStepper(float(plan.step_size), plan.cycle)
         return KernelProblem(matrix, targets, weights, plan.preconditioner), stepper
 
-    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any) -> dict[str, Any]:  # noqa: D102
-        return {"step_rule": self.step_rule if self.step_size is None else "given"}
+    def step_bytes(self, plan: StepPlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
+        return step_bytes(plan, n_outputs, itemsize)
+
+    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+        return report_steps(self, plan, run)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from ... import arrays
-from ..settings import Settings, setting
-from ..solver_parameters import choice
+from ..settings import Settings, choice, setting
 
 DIRECT_ROWS = 6000
 """Rows up to which sparse features lead to the dense system of the rows."""

@@ -1,52 +1,59 @@
-"""What an entry of the table of solvers of kernel ridge regression says: how a solver is planned and made."""
+"""What the exact solvers of kernel ridge regression share: the base of their settings and the plan of a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from ...arrays import Array
-from ..solver_parameters import DeclaresParameters, Parameter
+from ...kernels import Kernel
+from .kernel_problem import KernelSolver
 
 
 @dataclass(frozen=True)
 class RidgePlan:
-    """What a solver decides before any large array is made.
+    """The sizes of a fit, decided before any large array exists."""
 
-    ``rank, n_subsample``: of a preconditioner; 0 without one.
+    kernel: Kernel
+    batch_size: int  # Rows of a step
+    rank: int = 0  # Of a preconditioner; 0 without one
+    n_subsample: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RidgeSolver(KernelSolver):
+    """Base of the settings of exact solvers.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the residual is at most this share of the targets' norm.
+    max_iterations : int, optional
+        The most iterations. None takes 1,000, or 100 passes over all blocks.
     """
 
-    batch_size: int  # Rows of a step
-    step_bytes: Callable[[int, int], float]  # ``step_bytes(batch_size, n_outputs)`` are the bytes of a step
-    rank: int = 0
-    n_subsample: int = 0
-    preconditioner: str | None = None  # Which, where there is a choice
+    tol: float = 1e-4
+    max_iterations: int | None = None
 
+    name: ClassVar[str] = ""
+    default_iterations: ClassVar[int] = 1000
 
-@dataclass(frozen=True)
-class RidgeTask:
-    """What a solver is made for."""
+    @property
+    def max_epochs(self) -> int:
+        """The most passes over the rows."""
+        return self.max_iterations or self.default_iterations
 
-    plan: RidgePlan
-    regularisation: float  # λ, for the sum of the losses over all points
-    rounding: float  # A bound of the norm of the rounding errors of the matrix
-    n_left_out: int  # How many of the last points leave-one-out outputs are wanted for
-    seed: int
-    start: Array | None  # (n, c): Coefficients to begin with; None is zero
+    @property
+    def tolerance(self) -> float:
+        """The share of the zero function's loss at which the training stops: residuals are squared."""
+        return self.tol**2
 
-
-@dataclass(frozen=True)
-class RidgeSolver(DeclaresParameters):
-    """A solver of kernel ridge regression, as an entry of `shallows.solvers.least_squares.RIDGE_SOLVERS`."""
-
-    name: str
-    plan: Callable[..., RidgePlan]  # ``plan(n, itemsize, budget, **parameters)`` gives the `RidgePlan` for n points
-    make: Callable[[RidgeTask], Any]  # ``make(task)`` gives the solver for a `RidgeTask`
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    is_direct: bool = False  # Whether one step in double precision is the solution
-    max_iterations: int = 1000  # Where the user says nothing
-
-    def for_size(self, n: int, budget: int) -> RidgeSolver:
-        """The solver of a problem of n points in so many bytes."""
-        return self
+    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+        return {
+            "solver": self.name,
+            "jitter": getattr(run.state, "jitter", 0.0),
+            "relative_residual": max(run.losses[-1], 0.0) ** 0.5,
+            "n_iterations": max(run.epoch, 1),
+            "rank": plan.rank,
+            "n_subsample": plan.n_subsample,
+        }

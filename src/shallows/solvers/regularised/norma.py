@@ -11,8 +11,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...losses import Loss
-from ..settings import setting
-from ..solver_parameters import choice, count, positive
+from ..settings import choice, count, positive, setting
 from .risk import RiskProblem, RiskSettings, RiskState
 
 GROWTH = 10.0

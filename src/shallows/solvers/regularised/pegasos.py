@@ -10,8 +10,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...losses import Loss
-from ..settings import setting
-from ..solver_parameters import flag
+from ..settings import flag, setting
 from .risk import RiskProblem, RiskSettings, RiskState
 
 

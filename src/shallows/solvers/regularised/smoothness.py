@@ -11,8 +11,7 @@ from ... import arrays, streams
 from ...errors import ShallowsError
 from ...losses import Loss
 from ...losses.margins import Logistic
-from ..settings import setting
-from ..solver_parameters import positive
+from ..settings import positive, setting
 from .risk import RiskProblem, RiskSettings
 
 MARGIN = 1.05  # power iteration comes from below, and other batches than those measured may be a little steeper

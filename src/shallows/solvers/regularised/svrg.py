@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from ... import arrays
 from ...arrays import Array
-from ..settings import setting
-from ..solver_parameters import positive
+from ..settings import positive, setting
 from . import smoothness
 from .risk import RiskProblem, RiskState
 from .smoothness import SmoothRiskSettings

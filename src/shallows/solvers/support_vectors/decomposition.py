@@ -13,8 +13,7 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
-from ..settings import setting
-from ..solver_parameters import Parameter, flag, size
+from ..settings import Parameter, flag, setting, size
 from .dual_problem import (
     DualProblem,
     DualSettings,

@@ -11,8 +11,7 @@ from ...arrays import Array
 from ...kernels import Kernel
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
-from ..settings import setting
-from ..solver_parameters import flag, size
+from ..settings import flag, setting, size
 from .dual_problem import (
     DualProblem,
     DualSettings,
