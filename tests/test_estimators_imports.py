@@ -10,8 +10,8 @@ from shallows import estimators
 STREAMED = {f"expansions.{name}" for name in ("doubly_stochastic", "block_policies", "expansion")}
 
 SOLVERS = {
-    "AMMClassifier": {"budgeted.multi_hyperplane", "budgeted.hyperplane_steps"},
-    "BudgetedSVMClassifier": {"budgeted.budgeted_sgd", "budgeted.budgeted_steps"},
+    "AMMClassifier": {"budgeted.multi_hyperplane"},
+    "BudgetedSVMClassifier": {"budgeted.budgeted_sgd"},
     "CoreVectorMachineClassifier": {"support_vectors.core_vectors"},
     "DoublyStochasticClassifier": STREAMED,
     "DoublyStochasticKernelCCA": {"components.kernel_cca"},

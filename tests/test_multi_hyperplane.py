@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from engine_example import sample
-from shallows.errors import ShallowsError
-from shallows.solvers.budgeted import hyperplane_steps
+from shallows.solvers.budgeted import multi_hyperplane
 from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplaneStepper
 from shallows.solvers.budgeted.sparse_rows import sparse_rows
 
@@ -137,14 +136,14 @@ def test_pruning_takes_the_smallest_up_to_the_threshold_and_leaves_one_of_each_c
     weights = np.diag([0.1, 0.2, 3.0, 0.3, 4.0, 0.4]) + 0.0
     classes, names = np.array([0, 0, 0, 1, 1, 2]), np.arange(6)
     columns = np.ascontiguousarray(weights.T)
-    left, lost = hyperplane_steps.prune(6, columns, classes, names, 0.01 + 0.04 + 0.09 + 0.01)
+    left, lost = multi_hyperplane.prune(6, columns, classes, names, 0.01 + 0.04 + 0.09 + 0.01)
     assert names[:left].tolist() == [2, 4, 5]
     assert classes[:left].tolist() == [0, 1, 2]
     assert np.array_equal(columns[:, :left].T, weights[[2, 4, 5]])
     assert lost == pytest.approx(0.01 + 0.04 + 0.09)
     # The only one of its class stays, however small.
     columns, classes, names = np.ascontiguousarray(weights.T), np.array([0, 0, 0, 1, 1, 2]), np.arange(6)
-    left, _ = hyperplane_steps.prune(6, columns, classes, names, 10.0)
+    left, _ = multi_hyperplane.prune(6, columns, classes, names, 10.0)
     assert names[:left].tolist() == [2, 4, 5]
 
 
@@ -169,8 +168,3 @@ def test_a_state_goes_on_from_what_was_kept_of_it_to_the_bit():
     assert np.array_equal(other.coefficients, state.coefficients)
     assert np.array_equal(other.assigned, state.assigned)
     assert other.n_steps == 160
-
-
-def test_parameters_out_of_range_are_told():
-    with pytest.raises(ShallowsError, match="at least 1, got 0 and 10000"):
-        MultiHyperplaneStepper(0.1, 0)

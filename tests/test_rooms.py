@@ -15,7 +15,7 @@ PACKAGES = ("shallows", "shallows_papers")
 SHARED = {
     *("__init__", "base", "checkpoints", "convergence", "eigenpro", "fastfood", "feature_eigenpro", "feature_ridge"),
     "feature_gaussian_process",
-    *("fitting", "hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "pegasos", "precomputed"),
+    *("fitting", "hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "precomputed"),
     *("predictions", "problem", "regularised_risk", "rows", "semi_random", "source", "targets"),
     *(
         "budgeted_svm",

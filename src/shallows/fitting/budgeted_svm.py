@@ -152,6 +152,7 @@ def check_room(budget: int, row: int, options: Options) -> None:
 
 def state_of(before: FittedBudgetedSVM, state: BudgetedState) -> BudgetedState:
     """The state of a fitted machine, from an empty one."""
-    state.add(before.model.support_vectors - before.model.offsets, before.model.coefficients)
+    points = kernels.augmented(before.model.support_vectors - before.model.offsets)
+    state.fill(points, before.model.coefficients)
     state.n_steps = before.n_steps
     return state

@@ -1,8 +1,7 @@
 """Solvers: one module an algorithm, each a frozen dataclass with ``init`` and ``step``.
 
 They come in families: `least_squares`, `regularised`, `linear_svm`, `support_vectors`, `budgeted`, `expansions` and
-`components`. `examples` (batches that are handed in, and with two views) and `point_budget` (models that own a budget
-of points) serve all of them.
+`components`.
 """
 
 from __future__ import annotations

@@ -1,65 +1,89 @@
-"""Budgeted stochastic gradient descent: Pegasos on a kernel with a bounded number of support vectors."""
+"""Budgeted stochastic gradient descent: Pegasos on a kernel with a bounded number of support vectors.
+
+The points are columns of a matrix, so that a sum over a sparse row runs along the points. The last two rows of the
+matrix are their squared norms and ones. Compiled functions copy and add entry by entry: an assignment to a slice would
+also make numba compile its error message about shapes, which takes longer than the steps of a first fit.
+"""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import KW_ONLY, dataclass, field
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ... import kernels
-from ...errors import ShallowsError, UnknownNameError
+from ...errors import ShallowsError
 from ...kernels.radial import Gaussian
+from ...utils.compilation import njit
 from ..pieces import pieces
-from ..point_budget import FOLD_BELOW, PointBudget
 from ..settings import Settings
-from .sparse_rows import SparseRows
+from .sparse_rows import FOLD_BELOW, SparseRows
 
 MAINTENANCE = ("removal", "projection", "merging")
-"""The ways to make room for a point, in the order of their numbers in `budgeted_steps`."""
+"""The ways to make room for a point."""
 
+REMOVAL, PROJECTION, MERGING = range(3)  # their numbers in compiled code
 LINE_SEARCHES = ("auto", "golden_section", "lookup")  # how the place of a merged point is found
 PRECISION = 1e-2  # of the share h at which two points are merged, while partners are compared
 TABLE_SIZE = 400  # intervals of the table of losses in both directions
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+CONJUGATE_STEPS = 20
+"""Limit of iterations of conjugate gradients for a projection; each improves it, so a few are enough."""
 
 
 @dataclass
-class BudgetedState(PointBudget):
-    """A `PointBudget` with its counts; the points lie in columns.
+class BudgetedState:
+    """f(x) = s Σⱼ bⱼ k(zⱼ, x) over the first ``n_points`` of at most ``capacity`` points zⱼ."""
 
-    ``n_steps, n_violations``: examples that were visited, and those of them with a loss. ``loss, zero_loss``: sums over
-    the last batch of the losses, each before its own step, and of those of the zero function.
-    """
+    kernel: Gaussian
+    points: np.ndarray  # (capacity, d + 2): augmented points, one column after the other
+    buffer: np.ndarray  # (capacity, c): b
+    gram: np.ndarray  # (capacity, capacity): kernel values of the points if points are projected, else (0, 0)
+    n_points: int = 0
+    scale: float = 1.0  # s, so that weight decay costs nothing
+    n_steps: int = 0  # examples visited
+    n_violations: int = 0  # visited examples with a loss
+    loss: float = 0.0  # sum over the last batch, each before its own step
+    zero_loss: float = 0.0  # the same for the zero function
+    lost: float = 0.0  # sum of the squared norms of the changes of f by the budget
 
-    _: KW_ONLY
-    n_steps: int = 0
-    n_violations: int = 0
-    loss: float = 0.0
-    zero_loss: float = 0.0
-    lost: float = 0.0  # Sum of the squared norms of what f lost to the budget
-    # (capacity, capacity): Kernel values of the points, where these are projected; else of shape (0, 0)
-    gram: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    @property
+    def coefficients(self) -> np.ndarray:
+        """S b of the points, shape (n_points, c)."""
+        return self.buffer[: self.n_points, :] * self.scale
 
-    def add(self, points: np.ndarray, coefficients: np.ndarray) -> None:
-        """As `PointBudget.add`, which says more."""
-        super().add(points, coefficients)
-        self.fill_gram()
+    @property
+    def centres(self) -> np.ndarray:
+        """The points, shape (n_points, d)."""
+        return self.points[: self.n_points, :-2]
 
-    def fill_gram(self) -> None:
-        """Compute the kernel values of all points, if there are any kept."""
+    def fill(self, points: np.ndarray, buffer: np.ndarray) -> None:
+        """Replace all points, shape (m, d + 2), and their b, shape (m, c)."""
+        self.n_points = m = len(points)
+        self.points[:m, :], self.buffer[:m, :] = points, buffer
         if self.gram.shape[0]:
-            used = self.points[: self.n_points, :]
-            self.gram[: self.n_points, : self.n_points] = kernels.matrix(self.kernel, used)
-
-    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what ``remember`` gave."""
-        super().recall(held, numbers)
-        self.fill_gram()
+            self.gram[:m, :m] = kernels.matrix(self.kernel, self.points[:m, :])
 
     def monitored(self) -> tuple[float, float]:
-        """The losses of the last batch; the first steps are long, so that these may be large."""
+        """The loss of the last batch, without a limit: the first steps are long by design."""
         return self.loss, float("nan")
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Copies of the arrays, and the numbers."""
+        held = {name: getattr(self, name)[: self.n_points, :].copy() for name in ("points", "buffer")}
+        return held, {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Restore what `remember` returned."""
+        vars(self).update(numbers)
+        self.fill(**held)
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are finite."""
+        return bool(np.isfinite(self.coefficients).all())
 
 
 @functools.cache
@@ -68,104 +92,316 @@ def table_of_losses() -> np.ndarray:
 
     Row i has a = i/TABLE_SIZE, column j κ = j/TABLE_SIZE.
     """
-    from . import budgeted_steps
-
     grid = np.linspace(0.0, 1.0, TABLE_SIZE + 1)
-    made = np.empty((TABLE_SIZE + 1, TABLE_SIZE + 1))
+    table = np.empty((TABLE_SIZE + 1, TABLE_SIZE + 1))
     for i, a in enumerate(grid):
         b = 1.0 - a
-        made[i, 0] = min(a, b) ** 2
+        table[i, 0] = min(a, b) ** 2
         for j, k in enumerate(grid[1:], start=1):
-            _, kept = budgeted_steps.golden_section(np.log(k), a * a, b * b, a * b, 1e-6)
-            made[i, j] = max(0.0, a * a + b * b + 2.0 * a * b * k - kept)
-    return made
+            _, kept = golden_section(np.log(k), a * a, b * b, a * b, 1e-6)
+            table[i, j] = max(0.0, a * a + b * b + 2.0 * a * b * k - kept)
+    return table
+
+
+@njit(cache=True)
+def kept_of_merging(h, log_k, a, b, g):
+    """‖f‖² that is left if two points meet at h z + (1 − h) z': A κ^{2(1−h)²} + B κ^{2h²} + 2G κ^{(1−h)²+h²}.
+
+    a, b and g are the squared norms of both coefficients, and their product.
+    """
+    first, second = math.exp((1.0 - h) * (1.0 - h) * log_k), math.exp(h * h * log_k)
+    return a * first * first + b * second * second + 2.0 * g * first * second
+
+
+@njit(cache=True)
+def golden_section(log_k, a, b, g, precision):
+    """The h for which most of two points is left, and how much is left.
+
+    The search is in the half next to the larger coefficients. If both have the same sign, the maximum is there; for
+    κ < e⁻² the other half has a second, lower peak.
+    """
+    low, high = (0.5, 1.0) if a >= b else (0.0, 0.5)
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    of_left, of_right = kept_of_merging(left, log_k, a, b, g), kept_of_merging(right, log_k, a, b, g)
+    while high - low > precision:
+        if of_left >= of_right:
+            high, right, of_right = right, left, of_left
+            left = high - GOLDEN * (high - low)
+            of_left = kept_of_merging(left, log_k, a, b, g)
+        else:
+            low, left, of_left = left, right, of_right
+            right = low + GOLDEN * (high - low)
+            of_right = kept_of_merging(right, log_k, a, b, g)
+    h = 0.5 * (low + high)
+    return h, kept_of_merging(h, log_k, a, b, g)
+
+
+@njit(cache=True)
+def interpolated(table, share, k):
+    """Bilinear interpolation of a table over [0, 1]², its rows for the share and its columns for the kernel value."""
+    size = table.shape[0] - 1
+    x, y = share * size, k * size
+    i, j = min(int(x), size - 1), min(int(y), size - 1)
+    u, v = x - i, y - j
+    upper = (1.0 - v) * table[i, j] + v * table[i, j + 1]
+    lower = (1.0 - v) * table[i + 1, j] + v * table[i + 1, j + 1]
+    return (1.0 - u) * upper + u * lower
+
+
+@njit(cache=True)
+def drop(j, n_points, columns, buffer, gram):
+    """Remove a point, whose number the last point gets; returns the number of points."""
+    last = n_points - 1
+    for k in range(columns.shape[0]):
+        columns[k, j] = columns[k, last]
+    for c in range(buffer.shape[1]):
+        buffer[j, c] = buffer[last, c]
+    if gram.shape[0]:
+        for m in range(n_points):
+            gram[j, m] = gram[last, m]
+        for m in range(n_points):
+            gram[m, j] = gram[m, last]
+        gram[j, j] = gram[last, last]
+    return last
+
+
+@njit(cache=True)
+def smallest(n_points, buffer):
+    """The point with the smallest coefficients, and their squared norm."""
+    best, of_best = 0, math.inf
+    for j in range(n_points):
+        norm = 0.0
+        for c in range(buffer.shape[1]):
+            norm += buffer[j, c] * buffer[j, c]
+        if norm < of_best:
+            best, of_best = j, norm
+    return best, of_best
+
+
+@njit(cache=True)
+def project(i, n_points, columns, buffer, gram):
+    """Replace a point by its projection onto the others; returns the number of points, and ‖change of f‖²/s²."""
+    own = buffer[i].copy()
+    k = gram[i, :n_points].copy()
+    n_points = drop(i, n_points, columns, buffer, gram)
+    k[i] = k[n_points]  # the last point has its number now
+    k = k[:n_points]
+    # Conjugate gradients on K β = k.
+    beta, residual, product = np.zeros(n_points), k.copy(), np.empty(n_points)
+    direction, rest = residual.copy(), np.dot(residual, residual)
+    aim = 1e-20 * rest
+    for _ in range(CONJUGATE_STEPS):
+        if rest <= aim:
+            break
+        for j in range(n_points):
+            product[j] = np.dot(gram[j, :n_points], direction)
+        curvature = np.dot(direction, product)
+        if curvature <= 0.0:
+            break
+        step = rest / curvature
+        for j in range(n_points):
+            beta[j] += step * direction[j]
+            residual[j] -= step * product[j]
+        new = np.dot(residual, residual)
+        for j in range(n_points):
+            direction[j] = residual[j] + (new / rest) * direction[j]
+        rest = new
+    for j in range(n_points):
+        for c in range(len(own)):
+            buffer[j, c] += beta[j] * own[c]
+    # ‖φ − Σ βφ‖² = 1 − βᵀk − βᵀ(k − Kβ)
+    left = max(0.0, 1.0 - np.dot(beta, k) - np.dot(beta, residual))
+    return n_points, left * np.dot(own, own)
+
+
+@njit(cache=True)
+def merge(n_points, columns, buffer, gram, gamma, table, precision):
+    """Merge the point of the smallest coefficients with the best partner; returns the number of points and loss/s²."""
+    d = columns.shape[0] - 2
+    i, a = smallest(n_points, buffer)
+    products = np.zeros(n_points)
+    for k in range(d):
+        value = columns[k, i]
+        if value != 0.0:
+            for j in range(n_points):
+                products[j] += value * columns[k, j]
+    best, least = i, math.inf
+    for j in range(n_points):
+        if j == i:
+            continue
+        b = g = 0.0
+        for c in range(buffer.shape[1]):
+            b += buffer[j, c] * buffer[j, c]
+            g += buffer[j, c] * buffer[i, c]
+        if g <= 0.0:
+            continue
+        log_k = -gamma * max(0.0, columns[d, i] + columns[d, j] - 2.0 * products[j])
+        if table.shape[0]:
+            root_a, root_b = math.sqrt(a), math.sqrt(b)
+            total = root_a + root_b
+            lost = total * total * interpolated(table, root_a / total, math.exp(log_k))
+        else:
+            _, kept = golden_section(log_k, a, b, g, precision)
+            lost = a + b + 2.0 * g * math.exp(log_k) - kept
+        if lost < least:
+            best, least = j, lost
+    if best == i or least >= a:
+        # No other point has a like sign, or the loss of the point alone is less.
+        return drop(i, n_points, columns, buffer, gram), a
+    b = g = 0.0
+    for c in range(buffer.shape[1]):
+        b += buffer[best, c] * buffer[best, c]
+        g += buffer[best, c] * buffer[i, c]
+    log_k = -gamma * max(0.0, columns[d, i] + columns[d, best] - 2.0 * products[best])
+    h_best, kept = golden_section(log_k, a, b, g, 1e-3 * precision)
+    first, second = math.exp((1.0 - h_best) ** 2 * log_k), math.exp(h_best**2 * log_k)
+    for c in range(buffer.shape[1]):
+        buffer[i, c] = first * buffer[i, c] + second * buffer[best, c]
+    norm = 0.0
+    for k in range(d):
+        value = h_best * columns[k, i] + (1.0 - h_best) * columns[k, best]
+        columns[k, i] = value
+        norm += value * value
+    columns[d, i] = norm
+    return drop(best, n_points, columns, buffer, gram), max(0.0, a + b + 2.0 * g * math.exp(log_k) - kept)
+
+
+@njit(cache=True)
+def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, table):
+    """Visit rows one by one.
+
+    ``problem`` is `SparseRows.arrays`. ``gram`` has the kernel values of the points, for projections, and ``table`` the
+    losses of merging; without them the shape is (0, 0). ``counts`` (points, steps, violations) and ``numbers`` (scale,
+    loss, loss of the zero function, squared norm of what was lost) are changed. ``settings`` are the number of the
+    maintenance, γ, λ, the precision of the search, and the value below which the scale is multiplied into the buffer.
+    """
+    indptr, indices, values, labels, weights = problem
+    way, gamma, regularisation, precision, fold_below = settings
+    d, capacity, n_outputs = columns.shape[0] - 2, columns.shape[1], buffer.shape[1]
+    k, f = np.empty(capacity), np.empty(n_outputs)
+    for row in rows:
+        n_points, scale = counts[0], numbers[0]
+        norm = 0.0
+        for j in range(n_points):
+            k[j] = 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            value = values[place]
+            norm += value * value
+            of_points = columns[indices[place]]
+            for j in range(n_points):
+                k[j] += value * of_points[j]
+        for c in range(n_outputs):
+            f[c] = 0.0
+        for j in range(n_points):
+            k[j] = math.exp(-gamma * max(0.0, norm + columns[d, j] - 2.0 * k[j]))
+            for c in range(n_outputs):
+                f[c] += buffer[j, c] * k[j]
+        for c in range(n_outputs):
+            f[c] *= scale
+
+        label, other = labels[row], 0
+        if n_outputs == 1:
+            margin = f[0] if label == 1 else -f[0]
+        else:
+            other = 1 if label == 0 else 0
+            for c in range(n_outputs):
+                if c != label and f[c] > f[other]:
+                    other = c
+            margin = f[label] - f[other]
+        numbers[1] += weights[row] * max(0.0, 1.0 - margin)
+        numbers[2] += weights[row]
+        counts[1] += 1
+        step = 1.0 / (regularisation * counts[1])
+
+        scale *= 1.0 - 1.0 / counts[1]
+        if scale < fold_below:
+            for j in range(n_points):
+                for c in range(n_outputs):
+                    buffer[j, c] *= scale
+            scale = 1.0
+        if margin < 1.0:
+            counts[2] += 1
+            change = weights[row] * step / scale
+            new = n_points
+            for m in range(d):
+                columns[m, new] = 0.0
+            for place in range(indptr[row], indptr[row + 1]):
+                columns[indices[place], new] = values[place]
+            columns[d, new], columns[d + 1, new] = norm, 1.0
+            for c in range(n_outputs):
+                buffer[new, c] = 0.0
+            if n_outputs == 1:
+                buffer[new, 0] = change if label == 1 else -change
+            else:
+                buffer[new, label] = change
+                buffer[new, other] = -change
+            if gram.shape[0]:
+                for j in range(new):
+                    gram[new, j] = gram[j, new] = k[j]
+                gram[new, new] = 1.0
+            n_points += 1
+            if n_points == capacity:
+                if way == MERGING:
+                    n_points, lost = merge(n_points, columns, buffer, gram, gamma, table, precision)
+                else:
+                    i, lost = smallest(n_points, buffer)
+                    if way == PROJECTION:
+                        n_points, lost = project(i, n_points, columns, buffer, gram)
+                    else:
+                        n_points = drop(i, n_points, columns, buffer, gram)
+                numbers[3] += lost * scale * scale
+        counts[0], numbers[0] = n_points, scale
 
 
 @dataclass(frozen=True)
 class BudgetedSGDStepper:
-    """f ← (1 − 1/t) f + (wᵢ/(λt)) k(xᵢ, ·) (e_y − e_r) where 1 + f_r(xᵢ) − f_y(xᵢ) > 0, then room is made.
+    """f ← (1 − 1/t) f + (wᵢ/(λt)) k(xᵢ, ·) (e_y − e_r) if 1 + f_r(xᵢ) − f_y(xᵢ) > 0; then room is made.
 
-    r is the best of the classes other than y. Two classes have one output, ±1, and a violation where y f(xᵢ) < 1. One
-    example is a step. Where there are more points than the budget has, the one of the smallest coefficients goes: it is
-    dropped ("removal"); or its projection onto the others takes its place ("projection"); or it is merged ("merging")
-    with the point for which f changes least, to h z + (1 − h) z', for which the largest ‖a_z‖ for the Gaussian kernel
-    is sought over h.
-
-    Parameters
-    ----------
-    kernel : Gaussian
-    budget : int
-        Points.
-    regularisation : float
-        λ.
-    maintenance : {"removal", "projection", "merging"}
-    line_search : {"auto", "golden_section", "lookup"}
-        How the losses of merging are found: by a search for each pair, or from a table that is made once, which two
-        classes alone have. "auto" takes the table where it can.
+    r is the best class other than y. Two classes have one output, ±1, and a violation is y f(xᵢ) < 1. A step is one
+    example. If there are more points than the budget, the point of the smallest coefficients is dropped ("removal"),
+    replaced by its projection onto the others ("projection"), or merged ("merging") with the point for which f changes
+    least, to h z + (1 − h) z' with the h that gives the largest ‖a_z‖.
 
     References
     ----------
     Z. Wang, K. Crammer and S. Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient
-    descent for large-scale SVM training", Journal of Machine Learning Research 13. T. Glasmachers and S. Qaadan (2018),
-    "Speeding up budgeted stochastic gradient descent SVM training with precomputed golden section search" (the table).
+    descent for large-scale SVM training", JMLR 13. T. Glasmachers and S. Qaadan (2018), "Speeding up budgeted
+    stochastic gradient descent SVM training with precomputed golden section search" (the table).
     """
 
     kernel: Gaussian
-    budget: int
-    regularisation: float
-    maintenance: str = "merging"
+    budget: int  # points
+    regularisation: float  # λ
+    maintenance: str = "merging"  # one of `MAINTENANCE`
+    # How the losses of merging are found: by a search for each pair, or from a table, which only two classes have;
+    # "auto" uses the table if it can
     line_search: str = "auto"
-
-    def __post_init__(self) -> None:
-        UnknownNameError.check("way to keep the budget", self.maintenance, MAINTENANCE)
-        UnknownNameError.check("line search", self.line_search, LINE_SEARCHES)
-        if self.budget < 1:
-            raise ShallowsError(f"The budget must be at least 1, got {self.budget!r}.")
 
     def init(self, problem: SparseRows) -> BudgetedState:
         """The zero function."""
         n_outputs = 1 if problem.n_classes == 2 else problem.n_classes
         if self.line_search == "lookup" and n_outputs > 1:
-            raise ShallowsError("The table of losses is one of two classes. Take line_search='golden_section'.")
+            raise ShallowsError("The table of losses is for two classes. Use line_search='golden_section'.")
         capacity = self.budget + 1
-        state = BudgetedState.empty(self.kernel, capacity, n_outputs, np.zeros((0, problem.n_inputs)))
-        state.points = np.asfortranarray(state.points)
-        if self.maintenance == "projection":
-            state.gram = np.zeros((capacity, capacity))
-        return state
+        size = capacity if self.maintenance == "projection" else 0
+        points = np.zeros((capacity, problem.n_inputs + 2), order="F")
+        return BudgetedState(self.kernel, points, np.zeros((capacity, n_outputs)), np.zeros((size, size)))
 
     def step(self, problem: SparseRows, state: BudgetedState, batch: np.ndarray) -> BudgetedState:
         """Visit the rows of a batch one by one."""
-        from . import budgeted_steps
-
         by_table = self.maintenance == "merging" and self.line_search != "golden_section" and state.buffer.shape[1] == 1
+        table = table_of_losses() if by_table else np.zeros((0, 0))
         counts = np.array([state.n_points, state.n_steps, state.n_violations])
         numbers = np.array([state.scale, 0.0, 0.0, state.lost])
-        table = table_of_losses() if by_table else np.zeros((0, 0))
-        rows, examples = np.asarray(batch, dtype=np.int64), problem.arrays
-        settings = (
-            MAINTENANCE.index(self.maintenance),
-            0.5 / self.kernel.bandwidth**2,
-            float(self.regularisation),
-            PRECISION,
-            FOLD_BELOW,
-        )
+        way, gamma = MAINTENANCE.index(self.maintenance), 0.5 / self.kernel.bandwidth**2
+        settings = way, gamma, float(self.regularisation), PRECISION, FOLD_BELOW
         # Kernel values and room for one point; the exponentials and searches of a point count as a hundred operations.
         operations = state.points.shape[0] * (2 * problem.n_inputs + 100)
         if self.maintenance == "projection":
-            operations += budgeted_steps.CONJUGATE_STEPS * state.points.shape[0] ** 2
+            operations += CONJUGATE_STEPS * state.points.shape[0] ** 2
+        rows, examples, columns = np.asarray(batch, dtype=np.int64), problem.arrays, state.points.T
         for piece in pieces(len(rows), operations):
-            budgeted_steps.go_through(
-                rows[piece],
-                examples,
-                state.points.T,
-                state.buffer,
-                state.gram,
-                counts,
-                numbers,
-                settings,
-                table,
-            )
+            go_through(rows[piece], examples, columns, state.buffer, state.gram, counts, numbers, settings, table)
         state.n_points, state.n_steps, state.n_violations = (int(count) for count in counts)
         state.scale, state.loss, state.zero_loss, state.lost = (float(number) for number in numbers)
         return state
@@ -178,9 +414,9 @@ class BudgetedSGD(Settings):
     Parameters
     ----------
     budget : int, optional
-        Support vectors at most. None takes 100, or as many as there are training rows if these are fewer.
+        The most support vectors. None is 100, or the number of training rows if it is smaller.
     maintenance : {"merging", "projection", "removal"}
-        What happens to the support vector that must go.
+        What happens to the support vector that has to go.
     line_search : {"auto", "golden_section", "lookup"}
         How losses of merging are found.
     max_epochs : int
@@ -193,5 +429,5 @@ class BudgetedSGD(Settings):
     max_epochs: int = 5
 
     def build(self, kernel: Gaussian, budget: int, regularisation: float) -> BudgetedSGDStepper:
-        """The stepper, for the budget that was decided."""
+        """The stepper, for the chosen budget."""
         return BudgetedSGDStepper(kernel, budget, regularisation, self.maintenance, self.line_search)

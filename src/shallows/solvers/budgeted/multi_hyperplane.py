@@ -1,4 +1,8 @@
-"""The adaptive multi-hyperplane machine: a linear machine with several hyperplanes for each class."""
+"""The adaptive multi-hyperplane machine: a linear machine with several hyperplanes for each class.
+
+The weights are columns of a matrix, so that a sum over a sparse row runs along the hyperplanes. The last row of the
+matrix is multiplied with the constant.
+"""
 
 from __future__ import annotations
 
@@ -6,46 +10,178 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import ShallowsError
+from ...utils.compilation import njit
 from ..array_state import ArrayState
 from ..pieces import pieces
-from ..point_budget import FOLD_BELOW
 from ..settings import Settings
-from .sparse_rows import SparseRows
+from .sparse_rows import FOLD_BELOW, SparseRows
+
+UNSEEN = -1  # the assignment of a row that was not visited yet
 
 
 @dataclass
 class HyperplaneState(ArrayState):
-    """Hyperplanes of classes, their counts, and the assignments of rows to them.
+    """Hyperplanes of classes, their counts, and the hyperplane that each row is assigned to."""
 
-    ``classes, names`` (capacity,): of each hyperplane its class, and a number that no other ever has. ``loss,
-    zero_loss``: sums over the last batch of the losses, each before its own step, and of those of the zero function.
-    """
-
-    # (capacity, d + 1): The first ``n_weights`` are in use, each without the common factor; the last column belongs to
-    # the constant
+    # (capacity, d + 1): the first ``n_weights`` are in use, without the common factor; the last column belongs to the
+    # constant
     weights: np.ndarray
-    classes: np.ndarray
-    names: np.ndarray
-    # (n,): The name of the hyperplane that each row was assigned to; of length 0 where the best at each visit is taken
+    classes: np.ndarray  # (capacity,): the class of each hyperplane
+    names: np.ndarray  # (capacity,): a number of each hyperplane that is never used again
+    # (n,): the name of the hyperplane of each row; (0,) if rows use the best one at each visit
     assigned: np.ndarray
-    scale: float = 1.0  # The common factor
+    scale: float = 1.0  # the common factor
     n_weights: int = 0
     n_steps: int = 0
     n_violations: int = 0
     n_names: int = 0
-    loss: float = 0.0
-    zero_loss: float = 0.0
-    pruned: float = 0.0  # Sum of the squared norms of the hyperplanes that were taken out
+    loss: float = 0.0  # sum over the last batch, each before its own step
+    zero_loss: float = 0.0  # the same for the zero function
+    pruned: float = 0.0  # sum of the squared norms of the hyperplanes that were pruned
 
     @property
     def coefficients(self) -> np.ndarray:
-        """The weights in use, with the common factor, shape (n_weights, d + 1)."""
+        """The weights with the common factor, shape (n_weights, d + 1)."""
         return self.weights[: self.n_weights] * self.scale
 
     def monitored(self) -> tuple[float, float]:
-        """The losses of the last batch; the first steps are long, so that these may be large."""
+        """The loss of the last batch, without a limit: the first steps are long by design."""
         return self.loss, float("nan")
+
+
+@njit(cache=True)
+def prune(n_weights, columns, classes, names, threshold):
+    """Remove the smallest hyperplanes, up to a sum of squared norms; the largest of each class stays.
+
+    Returns how many are left, and the sum of the squared norms of the removed ones.
+    """
+    norms = np.zeros(n_weights)
+    for k in range(columns.shape[0]):
+        for j in range(n_weights):
+            norms[j] += columns[k, j] * columns[k, j]
+    stays, summed = np.ones(n_weights, dtype=np.bool_), np.zeros(n_weights, dtype=np.bool_)
+    lost = 0.0
+    total = 0.0
+    n_classes = 0
+    for j in range(n_weights):
+        n_classes = max(n_classes, classes[j] + 1)
+    largest = np.full(n_classes, -1)
+    for j in range(n_weights):
+        if largest[classes[j]] < 0 or norms[j] > norms[largest[classes[j]]]:
+            largest[classes[j]] = j
+    # From the smallest on; few are taken, so that looking for the next one costs less than an order of all.
+    for _ in range(n_weights):
+        j = -1
+        for other in range(n_weights):
+            if not summed[other] and (j < 0 or norms[other] < norms[j]):
+                j = other
+        summed[j] = True
+        total += norms[j]
+        if total > threshold:
+            break
+        if largest[classes[j]] != j:
+            stays[j] = False
+            lost += norms[j]
+    left = 0
+    for j in range(n_weights):
+        if stays[j]:
+            for k in range(columns.shape[0]):
+                columns[k, left] = columns[k, j]
+            classes[left], names[left] = classes[j], names[j]
+            left += 1
+    return left, lost
+
+
+@njit(cache=True)
+def go_through(rows, problem, columns, classes, names, assigned, counts, numbers, settings):
+    """Visit rows one by one.
+
+    ``problem`` is `SparseRows.arrays`. ``assigned`` has a name for each row, or length 0 if rows use the best
+    hyperplane at each visit. ``counts`` (hyperplanes, steps, violations, names) and ``numbers`` (scale, loss, loss of
+    the zero function, squared norm of what was pruned) are changed. ``settings`` are λ, the most hyperplanes of a
+    class, steps between prunings, c, the constant, the value below which the scale is multiplied into the columns, and
+    whether other classes have a zero vector in reserve as well.
+    """
+    indptr, indices, values, labels, weights = problem
+    regularisation, most, prune_every, aggressiveness, constant, fold_below, reserve = settings
+    d, capacity = columns.shape[0] - 1, columns.shape[1]
+    scores = np.empty(capacity)
+    for row in rows:
+        n_weights, scale, label = counts[0], numbers[0], labels[row]
+        for j in range(n_weights):
+            scores[j] = constant * columns[d, j]
+        for place in range(indptr[row], indptr[row + 1]):
+            value, of_weights = values[place], columns[indices[place]]
+            for j in range(n_weights):
+                scores[j] += value * of_weights[j]
+
+        own = best = other = -1
+        n_own = 0
+        for j in range(n_weights):
+            if classes[j] == label:
+                n_own += 1
+                if best < 0 or scores[j] > scores[best]:
+                    best = j
+                if assigned.shape[0] and names[j] == assigned[row]:
+                    own = j
+            elif other < 0 or scores[j] > scores[other]:
+                other = j
+        if own < 0:
+            own = best
+        if assigned.shape[0]:
+            assigned[row] = names[best]
+        own_score, other_score = scale * scores[own], scale * scores[other]
+        is_zero = False
+        if reserve and own == best and n_own < most:
+            own_score = max(0.0, own_score)
+        if reserve and other_score < 0.0:
+            n_other = 0
+            for j in range(n_weights):
+                n_other += classes[j] == classes[other]
+            if n_other < most:
+                is_zero, other_score = True, 0.0
+        loss = max(0.0, 1.0 + other_score - own_score)
+        numbers[1] += weights[row] * loss
+        numbers[2] += weights[row]
+        counts[1] += 1
+
+        scale *= 1.0 - 1.0 / counts[1]
+        if scale < fold_below:
+            for k in range(d + 1):
+                for j in range(n_weights):
+                    columns[k, j] *= scale
+            scale = 1.0
+        if loss > 0.0:
+            counts[2] += 1
+            change = weights[row] / (regularisation * counts[1] * scale)
+            if own_score <= 0.0 and own == best and n_own < most:
+                # The zero vector is no worse: it becomes a hyperplane of the class.
+                own = n_weights
+                for k in range(d + 1):
+                    columns[k, own] = 0.0
+                classes[own], names[own] = label, counts[3]
+                if assigned.shape[0]:
+                    assigned[row] = counts[3]
+                counts[3] += 1
+                n_weights += 1
+            if is_zero:
+                for k in range(d + 1):
+                    columns[k, n_weights] = 0.0
+                classes[n_weights], names[n_weights] = classes[other], counts[3]
+                other = n_weights
+                counts[3] += 1
+                n_weights += 1
+            for place in range(indptr[row], indptr[row + 1]):
+                move = change * values[place]
+                columns[indices[place], own] += move
+                columns[indices[place], other] -= move
+            columns[d, own] += change * constant
+            columns[d, other] -= change * constant
+        if counts[1] % prune_every == 0:
+            threshold = aggressiveness / (counts[1] * regularisation * scale)
+            n_weights, lost = prune(n_weights, columns, classes, names, threshold * threshold)
+            numbers[3] += lost * scale * scale
+        counts[0], numbers[0] = n_weights, scale
 
 
 @dataclass(frozen=True)
@@ -53,94 +189,51 @@ class MultiHyperplaneStepper:
     """Subgradient steps on λ/2 ‖W‖² + (1/n) Σ wᵢ max(0, 1 + max_{c≠y} g(c, xᵢ) − w_{y,z}ᵀxᵢ).
 
     g(c, x) = max_j w_{c,j}ᵀx is the score of a class; z is the hyperplane of its class that an example is assigned to.
-    In step t all weights shrink by 1 − 1/t; where the loss is positive, wᵢxᵢ/(λt) is added to w_{y,z} and subtracted
-    from the violating hyperplane. Every class begins with one hyperplane of zeros. Where an example is assigned to the
-    best of its class, this is not above the score of a zero vector, and the class has room, a new hyperplane takes the
-    addition. Every so many steps the smallest hyperplanes whose squared norms sum up to at most (c/(λt))² are pruned.
-
-    Parameters
-    ----------
-    regularisation : float
-        λ.
-    n_hyperplanes : int
-        Of each class, at most.
-    batch : bool
-        z is the hyperplane that was best when the row was visited the epoch before, as in the alternation of
-        assignments and convex problems; else the best at the visit itself (online).
-    prune_every : int
-        Steps.
-    aggressiveness : float
-        c. Zero prunes nothing but zeros.
-    constant : float
-        A further feature, for the offsets of the hyperplanes; 0 for none.
-    reserve : bool
-        Whether every class with room has a zero vector in reserve, as the publication has it: g(c, x) is at least 0,
-        and the subtraction from a zero vector makes a new hyperplane. The authors' toolbox has none for other classes.
+    Step t shrinks all weights by 1 − 1/t; if the loss is positive, it adds wᵢxᵢ/(λt) to w_{y,z} and subtracts it from
+    the violating hyperplane. Every class begins with one hyperplane of zeros. A new hyperplane receives the addition if
+    the example is assigned to the best of its class, whose score is not positive, and the class has room. Pruning
+    removes the smallest hyperplanes whose squared norms sum up to at most (c/(λt))².
 
     References
     ----------
     Z. Wang, N. Djuric, K. Crammer and S. Vucetic (2011), "Trading representability for scalability: adaptive
     multi-hyperplane machine for nonlinear classification", KDD. N. Djuric, L. Lan, S. Vucetic and Z. Wang (2013),
-    "BudgetedSVM: a toolbox for scalable SVM approximations", Journal of Machine Learning Research 14.
+    "BudgetedSVM: a toolbox for scalable SVM approximations", JMLR 14.
     """
 
-    regularisation: float
-    n_hyperplanes: int = 20
-    batch: bool = True
-    prune_every: int = 10000
-    aggressiveness: float = 10.0
-    constant: float = 1.0
+    regularisation: float  # λ
+    n_hyperplanes: int = 20  # limit for each class
+    batch: bool = True  # z is the best hyperplane of the epoch before, as in the paper's alternation; else at the visit
+    prune_every: int = 10000  # steps
+    aggressiveness: float = 10.0  # c; 0 prunes only zeros
+    constant: float = 1.0  # a further feature, for the offsets of the hyperplanes; 0 for none
+    # Whether g(c, x) is at least 0 for every class with room, and subtracting from a zero vector makes a new
+    # hyperplane, as in the paper. The authors' toolbox does so only for the example's class.
     reserve: bool = False
-
-    def __post_init__(self) -> None:
-        if self.n_hyperplanes < 1 or self.prune_every < 1:
-            raise ShallowsError(
-                "n_hyperplanes and prune_every must be at least 1, "
-                f"got {self.n_hyperplanes!r} and {self.prune_every!r}."
-            )
 
     def init(self, problem: SparseRows) -> HyperplaneState:
         """A hyperplane of zeros for each class."""
-        from . import hyperplane_steps
-
         capacity, n_classes = self.n_hyperplanes * problem.n_classes, problem.n_classes
         return HyperplaneState(
             np.zeros((capacity, problem.n_inputs + 1), order="F"),
             np.arange(capacity, dtype=np.int64) % n_classes,
             np.arange(capacity, dtype=np.int64),
-            np.full(len(problem.labels) if self.batch else 0, hyperplane_steps.UNSEEN, dtype=np.int64),
+            np.full(len(problem.labels) if self.batch else 0, UNSEEN, dtype=np.int64),
             n_weights=n_classes,
             n_names=n_classes,
         )
 
     def step(self, problem: SparseRows, state: HyperplaneState, batch: np.ndarray) -> HyperplaneState:
         """Visit the rows of a batch one by one."""
-        from . import hyperplane_steps
-
         counts = np.array([state.n_weights, state.n_steps, state.n_violations, state.n_names])
         numbers = np.array([state.scale, 0.0, 0.0, state.pruned])
-        rows, examples = np.asarray(batch, dtype=np.int64), problem.arrays
-        settings = (
-            float(self.regularisation),
-            self.n_hyperplanes,
-            self.prune_every,
-            float(self.aggressiveness),
-            float(self.constant),
-            FOLD_BELOW,
-            bool(self.reserve),
-        )
-        of_a_row = 2.0 * len(state.weights) * problem.points.nnz / max(1, problem.points.shape[0])
-        for piece in pieces(len(rows), of_a_row):
-            hyperplane_steps.go_through(
-                rows[piece],
-                examples,
-                state.weights.T,
-                state.classes,
-                state.names,
-                state.assigned,
-                counts,
-                numbers,
-                settings,
+        limits = self.n_hyperplanes, self.prune_every, float(self.aggressiveness), float(self.constant)
+        settings = float(self.regularisation), *limits, FOLD_BELOW, bool(self.reserve)
+        rows, examples, columns = np.asarray(batch, dtype=np.int64), problem.arrays, state.weights.T
+        per_row = 2.0 * len(state.weights) * problem.points.nnz / max(1, problem.points.shape[0])
+        for piece in pieces(len(rows), per_row):
+            go_through(
+                rows[piece], examples, columns, state.classes, state.names, state.assigned, counts, numbers, settings
             )
         state.n_weights, state.n_steps, state.n_violations, state.n_names = (int(count) for count in counts)
         state.scale, state.loss, state.zero_loss, state.pruned = (float(number) for number in numbers)
@@ -156,13 +249,13 @@ class MultiHyperplane(Settings):
     method : {"batch", "online"}
         An example is assigned to the best hyperplane of the epoch before, or to the best at its visit.
     n_hyperplanes : int
-        Hyperplanes of each class, at most.
+        The most hyperplanes of each class.
     prune_every : int
         Examples between two prunings.
     pruning : float
-        c: how large the hyperplanes are that are taken out.
+        c: how large the hyperplanes are that pruning removes.
     constant : float
-        A further feature of that value.
+        Value of a further feature.
     reserve : bool
         Whether every class has a hyperplane of zeros in reserve.
     max_epochs : int
@@ -179,12 +272,7 @@ class MultiHyperplane(Settings):
 
     def build(self, regularisation: float) -> MultiHyperplaneStepper:
         """The stepper."""
+        batch, pruning, constant = self.method == "batch", float(self.pruning), float(self.constant)
         return MultiHyperplaneStepper(
-            regularisation,
-            self.n_hyperplanes,
-            self.method == "batch",
-            self.prune_every,
-            float(self.pruning),
-            float(self.constant),
-            bool(self.reserve),
+            regularisation, self.n_hyperplanes, batch, self.prune_every, pruning, constant, bool(self.reserve)
         )

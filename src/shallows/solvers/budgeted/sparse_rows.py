@@ -1,4 +1,4 @@
-"""Classification problems on sparse rows, which budgeted machines visit one by one."""
+"""Classification problems on sparse rows, which machines of bounded size visit one by one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+FOLD_BELOW = 1e-6
+"""A common factor is multiplied into the coefficients when it falls below this, before digits are lost."""
+
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Examples of classes; a batch is an array of the numbers of the rows, which are visited in its order."""
+    """Examples of classes; a batch is an array of row numbers, which are visited in its order."""
 
     points: scipy.sparse.csr_array  # (n, d)
-    labels: np.ndarray  # (n,): Numbers of the classes, from 0
-    weights: np.ndarray  # (n,): Factors of the losses
+    labels: np.ndarray  # (n,): numbers of the classes, from 0
+    weights: np.ndarray  # (n,): factors of the losses
     n_classes: int
 
     @property
@@ -24,7 +27,7 @@ class SparseRows:
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """The row pointers, column numbers, values, labels and weights, as compiled steps take them."""
+        """Row pointers, column numbers, values, labels and weights, for compiled steps."""
         csr = self.points
         return csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data, self.labels, self.weights
 
