@@ -34,7 +34,7 @@ class Precomputed(Kernel):
         if arrays.device_of(out) != arrays.device_of(self.matrix):
             # Parameters are chosen on the host, also where the matrix is on a GPU.
             chosen = arrays.take_rows(arrays.take_rows(self.matrix, rows).T, columns).T
-            out[...] = arrays.to_device(chosen, arrays.device_of(out))
+            out[...] = _next_to(out, chosen)
         elif arrays.supports_out(out):
             out[...] = self.matrix[rows[:, None], columns[None, :]]
         else:
@@ -46,7 +46,7 @@ class Precomputed(Kernel):
         rows, size = _numbers(x, self.matrix), self.matrix.shape[0]
         xp = arrays.namespace(self.matrix)
         found = xp.take(xp.reshape(self.matrix, (-1,)), rows * (size + 1))
-        return arrays.to_device(found, arrays.device_of(x))
+        return _next_to(x, found)
 
 
 def _numbers(points: Array, matrix: Array) -> Array:
@@ -54,4 +54,10 @@ def _numbers(points: Array, matrix: Array) -> Array:
 
     They are exact up to 2²⁴ in float32.
     """
-    return arrays.to_device(arrays.astype(points[:, 0], arrays.namespace(points).int64), arrays.device_of(matrix))
+    return _next_to(matrix, arrays.astype(points[:, 0], arrays.namespace(points).int64))
+
+
+def _next_to(x: Array, values: Array) -> Array:
+    """The values on the device of ``x``."""
+    device = arrays.device_of(x)
+    return values if arrays.device_of(values) == device else arrays.to_device(values, device)
