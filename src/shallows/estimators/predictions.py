@@ -1,4 +1,4 @@
-"""Predictions of values and of classes from the raw outputs of a model."""
+"""Predictions of values and classes from the raw outputs of a model, and the classes of a model."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
-from ..fitting.units import unit_of_targets as unit_of_targets
-from .array_inputs import follows_input
+from ..fitting.labels import check_class_weight, check_two_classes, refuse_missing_labels, single_column
+from .inputs import follows_input
 
 
 def has_probabilities(model: Any) -> bool:
-    """Whether the loss of a classifier has probabilities, for ``available_if``; `_fitted_loss` is its loss.
-
-    Raises
-    ------
-    AttributeError
-        If it has none; the message says what to use instead.
-    """
+    """Whether a classifier's `_fitted_loss` has probabilities, for ``available_if``; raises AttributeError if not."""
     loss = model._fitted_loss()
     if not loss.has_probabilities:
         raise AttributeError(
@@ -29,18 +23,9 @@ def has_probabilities(model: Any) -> bool:
 
 
 class ValuePredictions(RegressorMixin, MultiOutputMixin):
-    """One or several values of each point; put before a class with `_validated` and `_raw_predict`.
-
-    A fit stores in ``_one_column`` whether the targets were a vector.
-    """
+    """One or several values of each point. A fit stores its targets in ``_targets``."""
 
     _y_is_numeric = True
-
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return scores[:, 0] if self._one_column else scores
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
@@ -54,14 +39,11 @@ class ValuePredictions(RegressorMixin, MultiOutputMixin):
         -------
         ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
         """
-        return self._decode(self._raw_predict(self._validated(X)))
+        return self._targets.decode(self._raw_predict(self._validated(X)))
 
 
 class LabelPredictions(ClassifierMixin):
-    """The class of each point; put before a class with `_validated` and `_raw_predict`.
-
-    Raw outputs are one column for two classes, else one for each class.
-    """
+    """The class of each point. Raw outputs have one column for two classes, otherwise one for each class."""
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
@@ -77,7 +59,7 @@ class LabelPredictions(ClassifierMixin):
         Returns
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-            For two classes, positive speaks for the second.
+            Positive scores mean the second of two classes.
         """
         scores = self._raw_predict(self._validated(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -96,3 +78,42 @@ class LabelPredictions(ClassifierMixin):
             (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
         """
         return self._decode(self._raw_predict(self._validated(X)))
+
+
+def learn_classes(estimator: Any, y: Any) -> np.ndarray:
+    """Set ``classes_`` of an estimator to all labels in y, and return y as one column."""
+    y = single_column(y)
+    _set_classes(estimator, np.unique(y))
+    return y
+
+
+def learn_classes_of_stream(estimator: Any, y: Any, classes: Any, *, first: bool, infers_classes: bool) -> np.ndarray:
+    """Set ``classes_`` in the first call, refuse other classes later, and return a batch's labels as one column."""
+    y = single_column(y)
+    refuse_missing_labels(classes, "classes")
+    classes = None if classes is None else np.unique(single_column(np.asarray(classes)))
+    if first:
+        if classes is None and not infers_classes:
+            raise ValueError("The first call of partial_fit needs classes, all the labels that may come.")
+        found = np.unique(y) if classes is None else classes
+        if classes is None and len(found) == 1:
+            raise ValueError(
+                f"The first batch holds one class only ({found[0]}). Name all classes in the first call: "
+                "partial_fit(X, y, classes=[...])."
+            )
+        _set_classes(estimator, found)
+    elif classes is not None and not np.array_equal(classes, estimator.classes_):
+        raise ValueError(f"classes are {classes.tolist()}, and the model has {estimator.classes_.tolist()}.")
+    unknown = np.setdiff1d(y, estimator.classes_)
+    if len(unknown):
+        raise ValueError(
+            f"y holds the label {unknown.tolist()[0]!r}, which is none of the classes of the first call. Name all "
+            "classes there: partial_fit(X, y, classes=...)."
+        )
+    return y
+
+
+def _set_classes(estimator: Any, classes: np.ndarray) -> None:
+    estimator.classes_ = classes
+    check_two_classes(classes)
+    check_class_weight(estimator.class_weight, classes)

@@ -12,9 +12,8 @@ from .. import arrays
 from ..errors import ShallowsError
 from ..fitting import labels
 from ..fitting.waiting_rows import Batch, joined, n_rows, next_beginning, owned
-from . import model_classes
-from .array_inputs import on_host
-from .column_units import LEAST_ROWS
+from .inputs import LEAST_ROWS, to_host
+from .predictions import learn_classes_of_stream
 
 ENOUGH = 400
 """Rows from which machines that visit rows one by one choose their parameters."""
@@ -28,7 +27,7 @@ MOST = 10 * ENOUGH
 
 def is_array(X: Any) -> bool:
     """Whether the rows are an array; otherwise they are an iterable of batches."""
-    return hasattr(on_host(X), "shape") or isinstance(X, (list, tuple))
+    return hasattr(to_host(X), "shape") or isinstance(X, (list, tuple))
 
 
 def batches_of(parts: Batch, names: Sequence[str], n_needed: int, size: Callable[[int], int]) -> Iterator[Batch]:
@@ -37,9 +36,9 @@ def batches_of(parts: Batch, names: Sequence[str], n_needed: int, size: Callable
     Each item of an iterable needs the first ``n_needed`` of the named parts. ``size`` returns the rows of a slice for
     the number of rows of an array.
     """
-    X = on_host(parts[0])
+    X = to_host(parts[0])
     if is_array(X):
-        found = [None if part is None else _sliceable(on_host(part)) for part in (X, *parts[1:])]
+        found = [None if part is None else _sliceable(to_host(part)) for part in (X, *parts[1:])]
         lengths = {name: part.shape[0] for name, part in zip(names, found, strict=True) if np.ndim(part)}
         for name, length in lengths.items():
             if length != lengths[names[0]]:
@@ -84,7 +83,7 @@ def check_rows(
     labels.refuse_balanced(estimator.class_weight)
     first = not estimator.__sklearn_is_fitted__()
     rows = estimator._validated_training_set(X, y, sample_weight, first=first, whole=False)
-    y = model_classes.learn_of_stream(estimator, rows.y, classes, first=first, infers_classes=infers_classes)
+    y = learn_classes_of_stream(estimator, rows.y, classes, first=first, infers_classes=infers_classes)
     return rows.X, y, rows.weights, rows.rows
 
 

@@ -15,8 +15,8 @@ from .. import arrays, streams
 from ..errors import ShallowsError
 from ..fitting.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers
-from .array_inputs import on_host, refuse_text
 from .feature_maps.fourier_features import FourierFeatures
+from .inputs import refuse_text, to_host
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
 
@@ -139,7 +139,7 @@ def two_sample_test(
     features.set_params(random_state=random_state, device=device, memory=memory, dtype=dtype)
     features._check_parameters()
     seed = features._seed()
-    given = [on_host(one) for one in (X, Y)]
+    given = [to_host(one) for one in (X, Y)]
     given = [np.asarray(one) if isinstance(one, (list, tuple)) else one for one in given]
     lengths = [one.shape[0] for one in given if getattr(one, "shape", ())]
     most = max(MOST_BLOCKS, MOST_RATIO * min(lengths)) if len(lengths) == 2 else None
@@ -167,7 +167,7 @@ def _batches(given: Any, name: str, seed: int, most: int | None) -> Iterator[Any
             raise ShallowsError(f"{name} must be an array or an iterable of batches, got {type(given).__name__}.")
         for batch in given:
             refuse_text(batch, name)
-            yield check_array(on_host(batch), **options)
+            yield check_array(to_host(batch), **options)
         return
     refuse_text(given, name)
     rows = check_array(given, **options)

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shallows.errors import ShallowsError
-from shallows.estimators.array_inputs import on_host
+from shallows.estimators.inputs import to_host
 from shallows.fitting.checks import check_choice, check_kinds, is_whole
 from shallows.utils.plain_numbers import PlainParameters
 
@@ -147,10 +147,10 @@ class ImageVotes(PlainParameters, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         check_choice(self, train_on=("copies", "middle"))
         if isinstance(self.estimator, type) or not (hasattr(self.estimator, "fit") and is_classifier(self.estimator)):
             raise ShallowsError(f"estimator must be a classifier, got {self.estimator!r}.")
-        X, y = validate_data(self, on_host(X), on_host(y), dtype=[np.float64, np.float32])
+        X, y = validate_data(self, to_host(X), to_host(y), dtype=[np.float64, np.float32])
         copying = self.image_shape, self.crop, self.mirror
         copies = list(self._copies(X, *copying)) if self.train_on == "copies" else [next(self._copies(X, *copying))]
-        weights = {} if sample_weight is None else {"sample_weight": np.tile(on_host(sample_weight), len(copies))}
+        weights = {} if sample_weight is None else {"sample_weight": np.tile(to_host(sample_weight), len(copies))}
         self.estimator_ = clone(self.estimator).fit(np.concatenate(copies), np.tile(y, len(copies)), **weights)
         self.classes_, self._copying = self.estimator_.classes_, copying
         return self
@@ -168,7 +168,7 @@ class ImageVotes(PlainParameters, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     def _mean(self, method: str, X: Any) -> np.ndarray:
         """The mean over the copies of what a method of the classifier gives."""
         check_is_fitted(self, "estimator_")
-        X = validate_data(self, on_host(X), dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, to_host(X), dtype=[np.float64, np.float32], reset=False)
         copies = self._copies(X, *self._copying)
         return np.mean([getattr(self.estimator_, method)(copy) for copy in copies], axis=0)
 

@@ -16,7 +16,7 @@ from ...fitting.two_classes import Machines
 from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
 from ...solvers.settings import settings_of
 from ..base import Estimator
-from ..constructors import stores_parameters
+from ..parameters import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
 

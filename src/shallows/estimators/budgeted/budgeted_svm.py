@@ -17,7 +17,7 @@ from ...fitting.two_classes import Machines
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
 from ...solvers.settings import settings_of
 from ..base import Estimator
-from ..constructors import stores_parameters
+from ..parameters import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
 

@@ -16,11 +16,10 @@ from ...fitting.checks import check_positive, check_whole
 from ...models import precomputed
 from ...models.centring import Centring
 from ...spectrum.leave_one_out import RidgeChoice
-from .. import model_classes
 from ..base import Estimator
-from ..constructors import stores_parameters
 from ..feature_maps.nystroem_features import LANDMARKS, NystroemFeatures
-from ..predictions import LabelPredictions
+from ..parameters import stores_parameters
+from ..predictions import LabelPredictions, learn_classes
 
 BLOCK_NUMBERS = 2**24
 """Numbers of features that are made at a time for a prediction."""
@@ -157,10 +156,10 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         started = time.perf_counter()
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        y = model_classes.learn(self, y)
+        y = learn_classes(self, y)
         seed = self._seed()
         choice = self._choose(X, y, weights, seed)
-        self.transformer_ = NystroemFeatures(
+        transformer = NystroemFeatures(
             self.kernel,
             bandwidth=leave_one_out_choice.given_bandwidth(self.bandwidth, choice),
             kernel_params=self.kernel_params,
@@ -170,7 +169,9 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
             device=self.device,
             memory=self.memory,
             dtype=self.dtype,
-        ).fit(X)
+        )
+        transformer._warns_of_units = False  # This estimator warns.
+        self.transformer_ = transformer.fit(X)
         width = len(self.transformer_.get_feature_names_out())
         # LIBLINEAR copies the features in float64, and takes an index beside each number.
         arrays.check_room(

@@ -13,12 +13,12 @@ from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_choice, check_whole, is_whole
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
-from ..array_inputs import follows_input
 from ..base import Estimator
-from ..constructors import stores_parameters
 from ..feature_maps.fourier_features import FourierFeatures
 from ..feature_maps.nystroem_features import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo_features import QuasiMonteCarloFeatures
+from ..inputs import follows_input
+from ..parameters import stores_parameters
 from ..predictions import ValuePredictions
 
 MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}
@@ -162,10 +162,12 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
         same = {name: getattr(self, name) for name in ("kernel_params", "n_features", "device", "memory", "dtype")}
         given = (None if isinstance(one, str) else float(one) for one in (self.signal_variance, self.noise_variance))
+        transformer = MAPS[self.features](self.kernel, random_state=seed, **same)
+        transformer._warns_of_units = False  # This estimator warns.
         try:
             found = fit_feature_gaussian_process(
                 rows,
-                transformer=MAPS[self.features](self.kernel, random_state=seed, **same),
+                transformer=transformer,
                 kernel=self.kernel,
                 bandwidth=self.bandwidth,
                 kernel_params=self.kernel_params,
@@ -221,7 +223,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
     @follows_input
     def _deviations(self, X: Any) -> np.ndarray:
         X = self._validated(X)
-        return self._decode(self._model.deviations(X, self.device))
+        return self._targets.decode(self._model.deviations(X, self.device))
 
     @follows_input
     def _covariances(self, X: Any) -> np.ndarray:
@@ -253,9 +255,3 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Means in the units of the targets, float64, shape (m, c), for checked X."""
         return self._model.mean.scores(X, self.device) + self.intercept_
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self._targets.decode(scores)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import clone
 
 from ... import kernels, training
@@ -17,12 +16,10 @@ from ...kernels import Kernel
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.lazy_tables import LazyTable
-from ..base import Estimator
-from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
+from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss_classes import SquareLossLabels
-from .fitted_attributes import store
+from ..square_loss import SquareLossLabels, TransformedEstimator
 
 TRANSFORMERS = LazyTable(
     "feature map",
@@ -49,10 +46,10 @@ RANDOM = (*GROWING, "fastfood")
 """Maps whose features are drawn and do not depend on the points."""
 
 
-class FeatureRidge(Estimator):
+class FeatureRidge(TransformedEstimator):
     """Base of the two estimators: parameters and fit of ridge regression on features, for classes and for values."""
 
-    _sums_losses = True  # λ stands beside the sum of the squared errors.
+    _sums_losses = True  # λ is next to the sum of the squared errors.
 
     @stores_parameters
     def __init__(
@@ -121,7 +118,7 @@ class FeatureRidge(Estimator):
             observers=observers,
             name=type(self).__name__,
         )
-        store(self, found)
+        self._store(found)
         return self
 
     def _settings(self) -> Any:
@@ -149,11 +146,12 @@ class FeatureRidge(Estimator):
 
     def _make_transformer(self, seed: int) -> FeatureMapTransformer:
         """The unfitted transformer of points to features."""
-        made = TRANSFORMERS[self.features]() if self._is_named() else clone(self.features)
-        known = made.get_params()
+        transformer = TRANSFORMERS[self.features]() if self._is_named() else clone(self.features)
+        transformer._warns_of_units = False  # This estimator warns.
+        known = transformer.get_params()
         options = {"random_state": seed, "device": self.device, "memory": self.memory, "dtype": self.dtype}
         given = {name: value for name, value in options.items() if name in known}
-        return made.set_params(**given, **(self.features_params or {}))
+        return transformer.set_params(**given, **(self.features_params or {}))
 
     def _has_common_bandwidth(self) -> bool:
         made = self._make_transformer(0)
@@ -171,13 +169,6 @@ class FeatureRidge(Estimator):
     def _ridge(self) -> float | None:
         """λ; None where it is left to the training data."""
         return None if leave_one_out_choice.is_automatic(self.regularisation) else float(self.regularisation)
-
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs in the units of the targets, float64, shape (m, c), for checked X."""
-        return self._targets.unscale(self._model.scores(X, self.device))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
 
 
 class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
@@ -362,6 +353,3 @@ class FeatureRidgeRegressor(ValuePredictions, FeatureRidge):
     arXiv:1602.05310. On hidden units: G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for
     regression and multiclass classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
     """
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self._targets.decode(scores)

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from ... import training
 from ...errors import ShallowsError
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.choices import check_calibration
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
-from ..base import Estimator
-from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.hidden_units import HiddenUnits, check_units
+from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss_classes import SquareLossLabels
-from .fitted_attributes import store
+from ..square_loss import SquareLossLabels, TransformedEstimator
 
 UNBOUNDED = "multiquadric"
 """The one activation whose units grow with the distance."""
 
 
-class RandomKitchenSinks(Estimator):
+class RandomKitchenSinks(TransformedEstimator):
     """Base of the two estimators: parameters and fit of random kitchen sinks, for classes and for values."""
 
     @stores_parameters
@@ -78,10 +74,12 @@ class RandomKitchenSinks(Estimator):
         self._check_parameters()
         rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
         same = {name: getattr(self, name) for name in ("n_units", "bandwidth", "device", "memory", "dtype")}
+        units = HiddenUnits(self.activation, random_state=seed, **same)
+        units._warns_of_units = False  # This estimator warns.
         found = fit_kitchen_sinks(
             rows,
             of_classes=not self._y_is_numeric,
-            transformer=HiddenUnits(self.activation, random_state=seed, **same),
+            transformer=units,
             C=self.C,
             tol=self.tol,
             max_iterations=self.max_iterations,
@@ -90,15 +88,8 @@ class RandomKitchenSinks(Estimator):
             seed=seed,
             options=self._options(),
         )
-        store(self, found)
+        self._store(found)
         return self
-
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs in the units of the targets, float64, shape (m, c), for checked X."""
-        return self._targets.unscale(self._model.scores(X, self.device))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
 
 
 class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
@@ -231,6 +222,3 @@ class RandomKitchenSinksRegressor(ValuePredictions, RandomKitchenSinks):
     A. Rahimi and B. Recht (2009), "Weighted sums of random kitchen sinks: replacing minimization with randomization in
     learning", NIPS 21.
     """
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self._targets.decode(scores)

@@ -19,10 +19,9 @@ from ...fitting.waiting_rows import Batch
 from ...models.kernel_checks import check_scores
 from ...training.failed_fits import keeps_model_on_failure
 from ...utils.plain_numbers import plain_numbers
-from ..array_inputs import follows_input
 from ..base import Estimator
-from ..column_units import LEAST_ROWS
-from ..constructors import stores_parameters
+from ..inputs import LEAST_ROWS
+from ..parameters import stores_parameters
 from ..streaming import batches_of, is_array
 
 SLICE = 2048

@@ -19,9 +19,9 @@ from ...solvers import settings
 from ...solvers.feature_components import SOLVERS
 from ...solvers.feature_components.problem import FeaturePCASettings, FeaturePCAState
 from ...utils.lazy_tables import LazyTable
-from ..base import native
-from ..constructors import stores_parameters
 from ..feature_maps.base import FeatureMapTransformer
+from ..inputs import read_points
+from ..parameters import stores_parameters
 from .component_estimator import ComponentEstimator
 
 MAPS = LazyTable(
@@ -166,7 +166,7 @@ class FeatureKernelPCA(ComponentEstimator):
     def _validated_views(self, *views: Any, first: bool, least: int = 2) -> Batch:
         least = least if self.center else 1  # Deviations from a mean need two rows.
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
-        return (validate_data(self, native(views[0]), reset=first, **options),)
+        return (validate_data(self, read_points(views[0]), reset=first, **options),)
 
     def _train(
         self,
@@ -199,7 +199,7 @@ class FeatureKernelPCA(ComponentEstimator):
 
     def _transformer(self, seed: int, dtype: np.dtype) -> FeatureMapTransformer:
         """The map of the features, not yet fitted."""
-        return MAPS[self.features](
+        transformer = MAPS[self.features](
             self.kernel,
             bandwidth=self.bandwidth,
             kernel_params=self.kernel_params,
@@ -209,6 +209,8 @@ class FeatureKernelPCA(ComponentEstimator):
             memory=self.memory,
             dtype=dtype.name,
         )
+        transformer._warns_of_units = False  # This estimator warns.
+        return transformer
 
     def _settings(self) -> FeaturePCASettings:
         """The settings of the solver."""

@@ -14,8 +14,8 @@ from ...fitting.kernel_components import KernelComponents, fit_kernel_components
 from ...fitting.waiting_rows import Batch
 from ...solvers.components.component_state import ComponentState
 from ...solvers.components.oja import DoublyStochasticOja
-from ..base import native
-from ..constructors import with_parameters
+from ..inputs import read_points
+from ..parameters import with_parameters
 from .component_estimator import ComponentEstimator
 
 METHODS = ("subspace", "individual")
@@ -117,7 +117,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     def _validated_views(self, X: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
         least = least if self.center else 1  # Deviations from a mean need two rows.
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
-        return (validate_data(self, native(X), reset=first, **options),)
+        return (validate_data(self, read_points(X), reset=first, **options),)
 
     def _settings(self) -> DoublyStochasticOja:
         """The settings of the solver."""

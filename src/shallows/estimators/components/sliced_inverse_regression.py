@@ -11,11 +11,10 @@ from ...fitting import second_view
 from ...fitting.checks import check_median_bandwidth, width
 from ...fitting.labels import refuse_missing_labels
 from ...fitting.two_views import ComponentPairs
+from ...fitting.units import unit_of_targets
 from ...solvers.components.two_view_state import TwoViewState
-from ..array_inputs import on_host
-from ..base import native
-from ..constructors import with_parameters
-from ..predictions import unit_of_targets
+from ..inputs import read_points, to_host
+from ..parameters import with_parameters
 from .component_estimator import ComponentEstimator
 from .kernel_cca import CanonicalEstimator
 from .two_view_estimator import FLOATS
@@ -125,12 +124,12 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
     def _validated_views(self, X: Any, Y: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        Y = on_host(Y)
+        Y = to_host(Y)
         refuse_missing_labels(Y)
         X, y = validate_data(
             self,
-            native(X),
-            native(Y, None),
+            read_points(X),
+            read_points(Y, None),
             accept_sparse="csr",
             dtype=FLOATS,
             multi_output=True,
@@ -157,7 +156,7 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
     def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
         if not isinstance(coding, second_view.Values):
             return np.asarray(Y)
-        return check_array(native(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
+        return check_array(read_points(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
 
     def _describe(self, model: ComponentPairs, state: TwoViewState) -> None:
         super()._describe(model, state)

@@ -16,7 +16,7 @@ from ...fitting.waiting_rows import Batch
 from ...models.kernel_checks import check_scores
 from ...solvers.components.two_view_state import TwoViewSettings
 from ...utils.plain_numbers import numeric_targets
-from ..base import native
+from ..inputs import read_points
 from .component_estimator import ComponentEstimator
 
 FLOATS = [np.float64, np.float32]
@@ -45,7 +45,7 @@ class TwoViewEstimator(ComponentEstimator):
 
     def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
         """The second view as an array of floats with a row for each example."""
-        return check_array(numeric_targets(native(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
+        return check_array(numeric_targets(read_points(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Values of the functions of the first view, or of both.
@@ -93,8 +93,8 @@ class TwoViewEstimator(ComponentEstimator):
             )
         X, Y = validate_data(
             self,
-            native(X),
-            numeric_targets(native(Y, "y")),
+            read_points(X),
+            numeric_targets(read_points(Y, "y")),
             accept_sparse="csr",
             dtype=FLOATS,
             multi_output=True,

@@ -14,8 +14,8 @@ from ...errors import ShallowsError
 from ...fitting.expansion_targets import StreamedClasses
 from ...fitting.labels import refuse_balanced, refuse_missing_labels
 from ...fitting.stream_training import Stream
-from ..array_inputs import follows_input
-from ..constructors import with_parameters
+from ..inputs import follows_input
+from ..parameters import with_parameters
 from ..predictions import LabelPredictions, has_probabilities
 from .random_feature_expansion import RandomFeatureExpansion
 

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses
 from ...fitting.expansion_targets import Novelty
-from ..array_inputs import follows_input, on_host
-from ..constructors import stores_parameters
+from ..inputs import follows_input, to_host
+from ..parameters import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
 
 ROUNDING = 1000.0
@@ -184,7 +184,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         -------
         ndarray, shape (n_samples,)
         """
-        return self.score_samples(on_host(X)) - self.offset_
+        return self.score_samples(to_host(X)) - self.offset_
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
@@ -198,4 +198,4 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         -------
         ndarray, shape (n_samples,)
         """
-        return np.where(self.decision_function(on_host(X)) >= 0, 1, -1)
+        return np.where(self.decision_function(to_host(X)) >= 0, 1, -1)

@@ -32,8 +32,8 @@ from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.expansion_settings import ExpansionSettings
 from ...utils.plain_numbers import plain_numbers
 from ..base import Estimator
-from ..column_units import LEAST_ROWS
-from ..constructors import stores_parameters
+from ..inputs import LEAST_ROWS
+from ..parameters import stores_parameters
 from ..streaming import batches_of, is_array
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")

@@ -17,9 +17,9 @@ from ...kernels import Kernel
 from ...models import precomputed
 from ...models.centring import Centring
 from ...models.kernel_checks import check_scale, check_scores, chosen_kernel
-from ..array_inputs import follows_input
 from ..base import Estimator
-from ..constructors import stores_parameters, with_parameters
+from ..inputs import follows_input
+from ..parameters import stores_parameters, with_parameters
 
 SAMPLE = 1000
 """Points from which the median rule takes the bandwidth, and on which the kernel is checked."""
@@ -98,7 +98,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         self._check_parameters()
         X = self._validated_training_set(X, None, None).X
         device, seed = self._fit_device(), self._seed()
-        self._warn_of_too_little_memory(device)
+        self._options().warn_of_too_little_memory(device)
         self._dtype = np.dtype(X.dtype if self.dtype == "auto" else self.dtype)
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
@@ -178,9 +178,6 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     @property
     def _n_features_out(self) -> int:
         return self._blocks.n_features
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_blocks")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ from ... import arrays, features
 from ...errors import ShallowsError, UnknownNameError
 from ...features.fourier import fourier_cosines, fourier_pairs, orthogonal_pairs
 from ...kernels import Kernel
-from ..constructors import with_parameters
+from ..parameters import with_parameters
 from .base import FeatureMapTransformer
 
 FORMS = {

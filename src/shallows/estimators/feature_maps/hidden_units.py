@@ -9,7 +9,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...features.hidden_units import ACTIVATIONS, stacked
 from ...fitting.checks import MOST, is_whole
 from ...kernels import Kernel
-from ..constructors import stores_parameters
+from ..parameters import stores_parameters
 from .base import FeatureMapTransformer
 
 MOST_ROWS = 10_000

@@ -7,7 +7,7 @@ from typing import Any
 from ... import arrays, features
 from ...fitting.checks import check_whole
 from ...kernels import Kernel
-from ..constructors import stores_parameters
+from ..parameters import stores_parameters
 from .base import FeatureMapTransformer
 
 

@@ -19,11 +19,10 @@ from ...features.fourier import FourierFeatures
 from ...features.given_units import GivenUnits
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.labels import refuse_missing_labels
+from ...fitting.units import unit_of_targets
 from ...kernels import Kernel
-from ..array_inputs import on_host
-from ..base import native
-from ..constructors import stores_parameters
-from ..predictions import unit_of_targets
+from ..inputs import read_points, to_host
+from ..parameters import stores_parameters
 from .base import STRIP_BYTES, FeatureMapTransformer
 
 TOLERANCE, PASSES, LAST_PASSES = 1e-4, 50, 1000
@@ -141,9 +140,9 @@ class SparseRandomFeatures(FeatureMapTransformer):
         self._check_parameters()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = on_host(y)
+        y = to_host(y)
         refuse_missing_labels(y)
-        _, y = validate_data(self, native(X), y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
+        _, y = validate_data(self, read_points(X), y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
         return self._fit(X, partial(self._select_features, _coded(y)))
 
     def _select_features(

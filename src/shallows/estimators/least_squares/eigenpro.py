@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from ... import training
 from ...errors import ShallowsError
 from ...fitting.checks import is_whole
 from ...fitting.kernel_steps import fit_kernel_steps
+from ...fitting.kernel_sums import FittedKernelSum
+from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
 from ...models import precomputed
+from ...ranks import ALONE
 from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
 from ...spectrum import Preconditioner
-from ..constructors import stores_parameters, with_parameters
+from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss_classes import SquareLossLabels
-from .kernel_machine import KernelMachine
+from ..square_loss import KernelLeastSquares, SquareLossLabels
 
 
-class EigenProMachine(KernelMachine):
+class EigenProMachine(KernelLeastSquares):
     """Parameters and fit of EigenPro, for classes and for values."""
 
     @stores_parameters
@@ -60,60 +62,15 @@ class EigenProMachine(KernelMachine):
         verbose: int = 0,
     ): ...
 
-    @training.keeps_model_on_failure
-    def fit(
+    def _train(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-            Memory maps are read block by block. Sparse rows with many columns stay sparse.
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
-            ``regularisation`` are a tenth of the regularisation; without one their ratios alone count.
-        observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        DivergenceError
-            With a ``step_size`` of the user's that is too large.
-        """
-        self._fit(X, y, sample_weight, observers, checkpoint, self._settings())
-        return self
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        rows: TrainingSet,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        solver: EigenPro,
-    ) -> None:
-        """Fit with one process, or with the several processes of ``solver.ranks``, each of which calls this."""
-        self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), solver.ranks.from_first(self._seed())
-        found = fit_kernel_steps(
+        shared: Any,
+    ) -> FittedKernelSum:
+        solver = self._settings() if shared is ALONE else shared
+        return fit_kernel_steps(
             rows,
             of_classes=not self._y_is_numeric,
             kernel=self.kernel,
@@ -127,14 +84,12 @@ class EigenProMachine(KernelMachine):
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
             warm=(self._warm_start_parameters(), vars(self).get("_ended")),
-            seed=seed,
+            seed=solver.ranks.from_first(self._seed()),
             options=self._options(),
             observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
         )
-        self._store(found)
-        self.step_size_ = found.report["step_size"]
 
     def _settings(self) -> EigenPro:
         """The settings of the solver."""
@@ -439,5 +394,3 @@ class EigenProRegressor(ValuePredictions, EigenProMachine):
     NIPS 30. The update in the span of the subsample follows S. Ma and M. Belkin (2019), "Kernel machines that adapt to
     GPUs for effective large batch training", MLSys.
     """
-
-    _decode = KernelMachine._decode

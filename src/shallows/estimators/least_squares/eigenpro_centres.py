@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from ... import arrays, kernels, training
+from ... import training
 from ...errors import ShallowsError
-from ...fitting import choices, early_stopping, leave_one_out_choice
 from ...fitting.center_choices import CONJUGATE_GRADIENTS, EIGENPRO
 from ...fitting.center_points import are_training_points
 from ...fitting.center_training import StepSettings
-from ...fitting.checks import MOST, check_choice, check_positive, check_whole, is_whole, warn_user
+from ...fitting.checks import MOST, check_choice, is_whole
 from ...fitting.kernel_centers import FittedCenters, fit_kernel_centers
-from ...fitting.snapshot import prediction_budget
+from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
 from ...models import precomputed
-from ...models.kernel_checks import check_scores
-from ...ranks import ALONE, Alone
 from ...spectrum.kernel_ridge_choice import AUTO
-from ..base import Estimator, native, reports_progress
-from ..constructors import stores_parameters, with_parameters
+from ..inputs import read_points
+from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss_classes import SquareLossLabels
+from ..square_loss import KernelLeastSquares, SquareLossLabels
 
 
-class EigenProCentresMethod(Estimator):
+class EigenProCentresMethod(KernelLeastSquares):
     """Parameters and fit of EigenPro on centres, for classes and for values."""
 
-    _sums_losses = True  # λ stands next to the sum of the squared errors.
+    _prediction_share = 4
 
     @stores_parameters
     def __init__(
@@ -64,62 +61,15 @@ class EigenProCentresMethod(Estimator):
         verbose: int = 0,
     ): ...
 
-    @training.keeps_model_on_failure
-    def fit(
+    def _train(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-            Memory maps are read block by block. Sparse rows with many columns stay sparse.
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
-            ``regularisation`` are a tenth of the regularisation; without one their ratios alone count.
-        observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        DivergenceError
-            With a ``step_size`` of the user's that is too large.
-        """
-        self._fit(X, y, sample_weight, observers, checkpoint, ALONE)
-        return self
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        rows: TrainingSet,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        ranks: Alone,
-    ) -> None:
-        """Fit by one process, or by several, of which each calls this."""
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
-        seed = ranks.from_first(self._seed())
+        shared: Any,
+    ) -> FittedCenters:
         sampled = are_training_points(self.centres)
-        found = fit_kernel_centers(
+        return fit_kernel_centers(
             rows,
             of_classes=not self._y_is_numeric,
             kernel=self.kernel,
@@ -137,26 +87,13 @@ class EigenProCentresMethod(Estimator):
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
             warm=(self._warm_start_parameters(), vars(self).get("_ended")),
-            seed=seed,
+            seed=shared.from_first(self._seed()),
             options=self._options(),
             observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
-            ranks=ranks,
+            ranks=shared,
         )
-        self._store(found)
-
-    def _store(self, found: FittedCenters) -> None:
-        """Set the fitted attributes."""
-        for name in ("validation_scores_", "best_validation_score_"):
-            vars(self).pop(name, None)  # of a fit with other parameters
-        self._model, self._targets = found.model, found.targets
-        self.dual_coef_, self.support_ = found.model.coefficients, found.support
-        self.bandwidth_ = found.model.kernel.bandwidth
-        self.step_size_ = getattr(found.run.state, "step_size", None)
-        self._set_course(found.run)
-        self._remember_end(found.ended)
-        self.effective_params_, self.timings_ = found.report, found.seconds
 
     def _steps(self) -> StepSettings:
         """What is set of EigenPro's steps."""
@@ -164,16 +101,6 @@ class EigenProCentresMethod(Estimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        kernels.kind(self.kernel)  # Report unknown kernels first.
-        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        choices.check(self, chooses=True)
-        check_positive(self, "step_size", "max_seconds")
-        check_whole(self, "batch_size", optional=True)
-        check_whole(self, "max_epochs")
-        early_stopping.check_parameters(self)
-        leave_one_out_choice.check_components(self)
-        if is_whole(self.n_components) and precomputed.is_asked_for(self):
-            warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
         self._steps().check()
         check_choice(self, solver=(AUTO, CONJUGATE_GRADIENTS, EIGENPRO))
         given = self._steps().given
@@ -190,20 +117,6 @@ class EigenProCentresMethod(Estimator):
         if not are_training_points(self.centres):
             precomputed.refuse(self, "Centres that are given are points; with a matrix, centres is a number.")
 
-    @reports_progress
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs in the units of the targets, shape (m, c), for checked X."""
-        device = arrays.resolve_device(self.device)
-        scores = self._model.scores(X, device, prediction_budget(self._options(), device))
-        check_scores(scores, X)
-        return self._targets.unscale(scores)
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self._targets.decode(scores)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
 
 def points_of(centres: Any, d: int) -> Any:
     """Centres as points of d features, float32 or float64, shape (p, d); sparse ones as CSR.
@@ -216,7 +129,7 @@ def points_of(centres: Any, d: int) -> Any:
     made = centres if scipy.sparse.issparse(centres) else np.asarray(centres)
     if made.dtype.kind not in "fiub" or made.ndim != 2 or 0 in made.shape:
         raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {made!r:.80}.")
-    made = native(made)
+    made = read_points(made)
     if made.shape[1] != d:
         raise ShallowsError(f"centres have {made.shape[1]} features and X has {d}.")
     made = made.astype(np.float32 if made.dtype == np.float32 else np.float64)
@@ -352,10 +265,6 @@ class EigenProCentresClassifier(SquareLossLabels, EigenProCentresMethod):
 
     __init__ = with_parameters(EigenProCentresMethod.__init__, class_weight=None)
 
-    def _store(self, found: FittedCenters) -> None:
-        super()._store(found)
-        self.classes_ = found.targets.classes
-
 
 class EigenProCentresRegressor(ValuePredictions, EigenProCentresMethod):
     """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets.
@@ -470,9 +379,3 @@ class EigenProCentresRegressor(ValuePredictions, EigenProCentresMethod):
     A. Rudi, L. Carratino and L. Rosasco (2017), "FALKON: an optimal large scale kernel method", NeurIPS.
     A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
     """
-
-    _decode = EigenProCentresMethod._decode
-
-    def _store(self, found: FittedCenters) -> None:
-        super()._store(found)
-        self.intercept_ = found.targets.intercept

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-
-from ... import arrays, kernels, training
 from ... import features as feature_maps
-from ...fitting import choices as automatic_choice
-from ...fitting import early_stopping, leave_one_out_choice
-from ...fitting.checks import check_positive, check_whole
+from ... import training
+from ...fitting.checks import check_whole
 from ...fitting.feature_eigenpro import FittedFeatureFunction, fit_feature_eigenpro
-from ...fitting.snapshot import prediction_budget
-from ...fitting.square_targets import SquareClassTargets
+from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
 from ...models import precomputed
-from ...models.kernel_checks import check_scores
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
-from ..base import Estimator
-from ..constructors import stores_parameters, with_parameters
+from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss_classes import SquareLossLabels
+from ..square_loss import LeastSquaresEstimator, SquareLossLabels
 
 
-class FeatureEigenProMachine(Estimator):
+class FeatureEigenProMachine(LeastSquaresEstimator):
     """Base of the two estimators: parameters and fit of EigenPro on explicit features, for classes and for values."""
-
-    _sums_losses = True  # λ stands beside the sum of the squared errors.
 
     @stores_parameters
     def __init__(
@@ -66,47 +57,14 @@ class FeatureEigenProMachine(Estimator):
         verbose: int = 0,
     ): ...
 
-    @training.keeps_model_on_failure
-    def fit(
+    def _train(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-            Memory maps are read block by block. Sparse rows with many columns stay sparse.
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
-            ``regularisation`` are a tenth of the regularisation; without one their ratios alone count.
-        observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        DivergenceError
-            With a ``step_size`` of the user's that is too large.
-        """
-        self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
-        found = fit_feature_eigenpro(
+        rows: TrainingSet,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+        shared: Any,
+    ) -> FittedFeatureFunction:
+        return fit_feature_eigenpro(
             rows,
             of_classes=not self._y_is_numeric,
             feature_map=self.features,
@@ -117,66 +75,31 @@ class FeatureEigenProMachine(Estimator):
             n_components=self.n_components,
             regularisation=self.regularisation,
             calibrates=self.calibration is not None,
-            solver=self._settings(),
+            solver=settings_of(FeatureEigenPro, self),
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
             warm=(self._warm_start_parameters(), vars(self).get("_ended")),
-            seed=seed,
+            seed=self._seed(),
             options=self._options(),
             observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
         )
-        self._store(found)
-        return self
-
-    def _settings(self) -> FeatureEigenPro:
-        """The settings of the solver."""
-        return settings_of(FeatureEigenPro, self)
 
     def _store(self, found: FittedFeatureFunction) -> None:
-        """Set the fitted attributes."""
-        for name in ("intercept_", "bandwidth_", "validation_scores_", "best_validation_score_"):
-            vars(self).pop(name, None)  # of a fit with other parameters
-        self._model, self._targets, self.coef_ = found.model, found.targets, found.model.coefficients.T
-        if isinstance(found.targets, SquareClassTargets):
-            self.classes_ = found.targets.classes
-        else:
-            self.intercept_ = found.targets.intercept
+        vars(self).pop("bandwidth_", None)  # of a fit with other parameters
+        super()._store(found)
+        self.coef_ = found.model.coefficients.T
         if found.bandwidth is not None:
             self.bandwidth_ = found.bandwidth
-        self._set_course(found.run)
-        self._remember_end(found.ended)
-        self.effective_params_, self.timings_ = found.report, found.seconds
-        self.step_size_ = found.report["step_size"]
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        kernels.kind(self.kernel)  # Report unknown kernels first.
-        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        automatic_choice.check(self, chooses=True)
-        check_positive(self, "step_size", "max_seconds")
-        check_whole(self, "batch_size", "n_features", optional=True)
-        check_whole(self, "max_epochs")
-        early_stopping.check_parameters(self)
-        leave_one_out_choice.check_components(self)
-        self._settings().check()
-        feature_maps.check(self.features)
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
-
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs in the units of the targets, shape (m, c), for checked X."""
-        device = arrays.resolve_device(self.device)
-        scores = self._model.scores(X, device, prediction_budget(self._options(), device, share=2))
-        check_scores(scores, X)
-        return self._targets.unscale(scores)
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self._targets.decode(scores)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+        super()._check_parameters()
+        check_whole(self, "n_features", optional=True)
+        settings_of(FeatureEigenPro, self).check()
+        feature_maps.check(self.features)
 
 
 class FeatureEigenProClassifier(SquareLossLabels, FeatureEigenProMachine):
@@ -440,5 +363,3 @@ class FeatureEigenProRegressor(ValuePredictions, FeatureEigenProMachine):
     S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
     NIPS 30, Table 1 and section 4.
     """
-
-    _decode = FeatureEigenProMachine._decode

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.kernel_ridge import fit_kernel_ridge
+from ...fitting.kernel_sums import FittedKernelSum
+from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
 from ...solvers import settings
 from ...solvers.least_squares import RIDGE_SOLVERS
 from ...solvers.least_squares.ridge_solver import RidgeSolver
-from ..constructors import stores_parameters, with_parameters
+from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss_classes import SquareLossLabels
-from .kernel_machine import KernelMachine
+from ..square_loss import KernelLeastSquares, SquareLossLabels
 
 
-class KernelRidgeMachine(KernelMachine):
+class KernelRidgeMachine(KernelLeastSquares):
     """Parameters and fit of kernel ridge regression, for classes and for values."""
-
-    # From the coefficients alone, and so with another regularisation too.
-    _starts_warm_itself = True
 
     @stores_parameters
     def __init__(
@@ -46,38 +44,15 @@ class KernelRidgeMachine(KernelMachine):
         verbose: int = 0,
     ): ...
 
-    @training.keeps_model_on_failure
-    def fit(
+    def _train(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Solve for the coefficients.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
-            ``regularisation`` are a tenth of the regularisation.
-        observers : sequence of shallows.training.Observer
-            Called after every iteration, which counts as an epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Iterative solvers go on from its coefficients if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        rows: TrainingSet,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+        shared: Any,
+    ) -> FittedKernelSum:
         goes_on = self.warm_start and hasattr(self, "dual_coef_")
-        found = fit_kernel_ridge(
+        return fit_kernel_ridge(
             rows,
             of_classes=not self._y_is_numeric,
             kernel=self.kernel,
@@ -89,14 +64,12 @@ class KernelRidgeMachine(KernelMachine):
             solver=self._settings(),
             class_weight=getattr(self, "class_weight", None),
             before=(self.support_, self.dual_coef_) if goes_on else None,
-            seed=seed,
+            seed=self._seed(),
             options=self._options(),
             observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
         )
-        self._store(found)
-        return self
 
     def _settings(self) -> RidgeSolver:
         """The checked settings of the solver."""
@@ -317,5 +290,3 @@ class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
     S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
     descent", arXiv:1602.05310.
     """
-
-    _decode = KernelMachine._decode

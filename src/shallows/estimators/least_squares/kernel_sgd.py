@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from ... import training
 from ...fitting.kernel_steps import fit_kernel_steps
+from ...fitting.kernel_sums import FittedKernelSum
+from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
 from ...solvers.least_squares.kernel_sgd import KernelSGD
 from ...solvers.settings import settings_of
-from ..constructors import stores_parameters, with_parameters
+from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss_classes import SquareLossLabels
-from .kernel_machine import KernelMachine
+from ..square_loss import KernelLeastSquares, SquareLossLabels
 
 
-class KernelSGDMachine(KernelMachine):
+class KernelSGDMachine(KernelLeastSquares):
     """Parameters and fit of kernel SGD, for classes and for values."""
 
     @stores_parameters
@@ -45,47 +46,14 @@ class KernelSGDMachine(KernelMachine):
         verbose: int = 0,
     ): ...
 
-    @training.keeps_model_on_failure
-    def fit(
+    def _train(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-            Memory maps are read block by block. Sparse rows with many columns stay sparse.
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors wᵢ of the squared errors; rows of weight zero are left out. Ten times the weights at a given
-            ``regularisation`` are a tenth of the regularisation; without one their ratios alone count.
-        observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        DivergenceError
-            With a ``step_size`` of the user's that is too large.
-        """
-        self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
-        found = fit_kernel_steps(
+        rows: TrainingSet,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+        shared: Any,
+    ) -> FittedKernelSum:
+        return fit_kernel_steps(
             rows,
             of_classes=not self._y_is_numeric,
             kernel=self.kernel,
@@ -94,28 +62,21 @@ class KernelSGDMachine(KernelMachine):
             n_components=None,
             regularisation=None,
             calibrates=self.calibration is not None,
-            solver=self._settings(),
+            solver=settings_of(KernelSGD, self),
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
             warm=(self._warm_start_parameters(), vars(self).get("_ended")),
-            seed=seed,
+            seed=self._seed(),
             options=self._options(),
             observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
         )
-        self._store(found)
-        self.step_size_ = found.report["step_size"]
-        return self
-
-    def _settings(self) -> KernelSGD:
-        """The settings of the solver."""
-        return settings_of(KernelSGD, self)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._settings().check()
+        settings_of(KernelSGD, self).check()
 
 
 class KernelSGDClassifier(SquareLossLabels, KernelSGDMachine):
@@ -271,5 +232,3 @@ class KernelSGDRegressor(ValuePredictions, KernelSGDMachine):
     --------
     EigenProRegressor : the same with the top of the spectrum flattened; many times fewer epochs.
     """
-
-    _decode = KernelMachine._decode

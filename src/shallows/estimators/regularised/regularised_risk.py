@@ -22,9 +22,9 @@ from ...models.kernel_checks import check_scores
 from ...solvers import settings
 from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import RiskSettings
-from ..array_inputs import follows_input
 from ..base import Estimator
-from ..constructors import stores_parameters, with_parameters
+from ..inputs import follows_input
+from ..parameters import stores_parameters, with_parameters
 from ..predictions import LabelPredictions, ValuePredictions, has_probabilities
 
 
@@ -136,7 +136,7 @@ class RegularisedRisk(Estimator):
         if found.report["bandwidth"] is not None or found.report["kernel"] is not None:
             self.bandwidth_ = found.report["bandwidth"]
         self._set_course(found.run)
-        self._remember_end(found.ended)
+        self._ended = found.ended
         self.effective_params_, self.timings_ = found.report, found.seconds
 
     def _settings(self) -> RiskSettings:

@@ -13,7 +13,7 @@ from ...fitting.kernel_svm import FittedMachines, fit_kernel_svm
 from ...fitting.snapshot import prediction_budget
 from ...solvers.support_vectors.dual_problem import TwoClassSettings
 from ..base import Estimator
-from ..constructors import stores_parameters
+from ..parameters import stores_parameters
 from ..predictions import LabelPredictions
 
 

@@ -12,9 +12,9 @@ from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.core_vector_regression import fit_core_vector_regression
 from ...solvers.support_vectors.core_vectors import CoreVectorMachine
-from ..array_inputs import follows_input
 from ..base import Estimator
-from ..constructors import stores_parameters, with_parameters
+from ..inputs import follows_input
+from ..parameters import stores_parameters, with_parameters
 from .classifier import SupportVectorClassifier, check_kernel_and_limits, outputs
 
 

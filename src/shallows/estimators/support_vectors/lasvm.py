@@ -13,7 +13,7 @@ from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, show
 from ...fitting.two_classes import Machines
 from ...models import precomputed
 from ...solvers.support_vectors.lasvm import LASVM
-from ..constructors import with_parameters
+from ..parameters import with_parameters
 from ..streaming import check_rows, end_beginning, rows_to_learn
 from .classifier import SupportVectorClassifier
 

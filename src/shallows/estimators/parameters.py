@@ -1,12 +1,16 @@
-"""Names of parameters in other libraries, with ours for them."""
+"""Constructors of the estimators, and errors about parameter names of other libraries."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sklearn.base import ClassifierMixin
+
+from ..utils.stored_parameters import stores_parameters as stores_parameters
 
 OTHER_NAMES = {
     "gamma": ("bandwidth", "exp(−gamma ‖x − z‖²) has the bandwidth 1/√(2 gamma)"),
@@ -20,7 +24,7 @@ OTHER_NAMES = {
         "regularisation",
         {
             "sum": "the same number as alpha of scikit-learn's KernelRidge and Ridge",
-            "mean": "the factor of ‖f‖²/2 beside the mean loss, alpha of scikit-learn's SGDClassifier",
+            "mean": "the factor of ‖f‖²/2 next to the mean loss, alpha of scikit-learn's SGDClassifier",
         },
     ),
     "lam": ("regularisation", "see its description for the unit"),
@@ -38,25 +42,37 @@ OTHER_NAMES = {
     "seed": ("random_state", "an int for the same model every time"),
     "n_jobs": (
         "",
-        "a fit and a prediction take the threads that the BLAS has; set OMP_NUM_THREADS, or use "
+        "a fit and a prediction use all threads of the BLAS; set OMP_NUM_THREADS, or use "
         "threadpoolctl.threadpool_limits",
     ),
 }
-"""A name elsewhere, our name of the parameter (empty where there is none), and what is to be known of it: of λ, where
-it stands beside the sum of the squared errors, and where beside the mean of the losses."""
+"""Parameter names of other libraries: our name (empty if there is none), and how their values are related. λ has two
+relations: for a sum of squared errors, and for a mean loss."""
+
+
+def with_parameters(constructor: Callable[..., None], **added: Any) -> Callable[..., None]:
+    """Extend a base class's constructor by keyword parameters with defaults, for classifiers and their regressors.
+
+    Write ``__init__ = with_parameters(Base.__init__, class_weight=None)`` in the class body. The checks of the
+    workflow's configuration read this line (`shallows_papers.experiments.identity.signatures`).
+    """
+
+    @functools.wraps(constructor)
+    def __init__(self: Any, *args: Any, **values: Any) -> None:
+        own = {name: values.pop(name, default) for name, default in added.items()}
+        constructor(self, *args, **values)
+        for name, value in own.items():
+            setattr(self, name, value)
+
+    signature = inspect.signature(constructor)
+    further = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in added.items()]
+    # scikit-learn reads the parameters of an estimator from this signature.
+    __init__.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *further])
+    return __init__
 
 
 def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: type[Exception]) -> None:
-    """Raise an error that says the right name of a parameter that another library calls otherwise.
-
-    Parameters
-    ----------
-    estimator : type
-        A class of estimators of scikit-learn.
-    parameters : mapping
-        What was given, by name. Names that no other library has pass.
-    error : type of exception
-    """
+    """Raise ``error`` with our name if a parameter has the name of another library; other unknown names pass."""
     if "probability" in parameters and issubclass(estimator, ClassifierMixin):
         raise error(f"{estimator.__name__} has no parameter 'probability': {_way_to_probabilities(estimator)}.")
     others = parameters.keys() & OTHER_NAMES.keys()
@@ -68,12 +84,12 @@ def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: ty
             meaning = meaning["sum" if getattr(estimator, "_sums_losses", False) else "mean"]
         if ours not in known and ours:
             continue
-        said = f"use {ours} ({meaning})" if ours else meaning
+        advice = f"use {ours} ({meaning})" if ours else meaning
         if name == "gamma" and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-            said += f", which is bandwidth={1.0 / math.sqrt(2.0 * value):.6g} here"
+            advice += f", which is bandwidth={1.0 / math.sqrt(2.0 * value):.6g} here"
             if "kernel_params" in known:
-                said += f"; or give kernel='rbf', kernel_params={{'gamma': {value!r}}}"
-        raise error(f"{estimator.__name__} has no parameter {name!r}: {said}.")
+                advice += f"; or give kernel='rbf', kernel_params={{'gamma': {value!r}}}"
+        raise error(f"{estimator.__name__} has no parameter {name!r}: {advice}.")
 
 
 def _way_to_probabilities(classifier: type) -> str:

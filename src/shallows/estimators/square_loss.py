@@ -1,0 +1,229 @@
+"""Estimators of the square loss: what their fits and predictions share, and labels and probabilities of classifiers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from .. import arrays, kernels, training
+from ..fitting import choices, early_stopping, leave_one_out_choice
+from ..fitting.checks import check_positive, check_whole, is_whole, warn_user
+from ..fitting.feature_rows import FittedOnFeatures
+from ..fitting.kernel_centers import FittedCenters
+from ..fitting.kernel_sums import FittedKernelSum
+from ..fitting.snapshot import prediction_budget
+from ..fitting.square_targets import SquareClassTargets
+from ..models import precomputed
+from ..models.kernel_checks import check_scores
+from ..ranks import ALONE
+from ..utils import progress
+from .base import Estimator
+from .inputs import follows_input
+
+
+class LeastSquaresEstimator(Estimator):
+    """Base of the estimators whose model is a sum of kernels, or a function of features, and whose fit has epochs."""
+
+    _sums_losses = True  # λ is next to the sum of the squared errors.
+    _prediction_share = 2
+    """A prediction may use one part in this many of the memory."""
+
+    @training.keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X, y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+            Memory maps are read block by block. Sparse rows with many columns stay sparse.
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors wᵢ of the squared errors; rows of weight zero are left out. With a given ``regularisation``, ten
+            times the weights mean a tenth of the regularization; with "auto", only their ratios matter.
+        observers : sequence of shallows.training.Observer
+            Called after every batch and epoch, such as `Progress` or `Curve`. An iteration of a solver is an epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Continue from this file if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            If the given ``step_size`` is too large.
+        """
+        return self._fit(X, y, sample_weight, observers, checkpoint, ALONE)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+        shared: Any,
+    ) -> Self:
+        """Fit in one process. In a fit by several, each calls this with what they share (`distributed.fitting`)."""
+        self._check_parameters()
+        rows = self._validated_training_set(X, y, sample_weight)
+        self._store(self._train(rows, observers, checkpoint, shared))
+        return self
+
+    def _train(self, rows: Any, observers: Sequence[training.Observer], checkpoint: Any, shared: Any) -> Any:
+        """Call the function of `shallows.fitting` with the parameters; every subclass defines this."""
+        raise NotImplementedError
+
+    def _store(self, found: Any) -> None:
+        """Set the fitted attributes."""
+        for name in ("intercept_", "validation_scores_", "best_validation_score_"):
+            vars(self).pop(name, None)  # of a fit with other parameters
+        self._model, self._targets = found.model, found.targets
+        if isinstance(found.targets, SquareClassTargets):
+            self.classes_ = found.targets.classes
+        else:
+            self.intercept_ = found.targets.intercept
+        self._set_course(found.run)
+        if hasattr(self, "step_size"):
+            self.step_size_ = getattr(found.run.state, "step_size", None)
+        self._ended = found.ended
+        self.effective_params_, self.timings_ = found.report, found.seconds
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        kernels.kind(self.kernel)  # Report unknown kernels first.
+        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
+        choices.check(self, chooses=hasattr(self, "regularisation"))
+        check_positive(self, "step_size", "max_seconds")
+        check_whole(self, "batch_size", optional=True)
+        check_whole(self, "max_epochs")
+        early_stopping.check_parameters(self)
+        if hasattr(self, "n_components"):
+            leave_one_out_choice.check_components(self)
+            if is_whole(self.n_components) and precomputed.is_asked_for(self):
+                warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
+
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Outputs in the units of the targets, shape (m, c), for checked X."""
+        device = arrays.resolve_device(self.device)
+        budget = prediction_budget(self._options(), device, share=self._prediction_share)
+        lines = progress.listening(progress.Lines(type(self).__name__)) if self.verbose else contextlib.nullcontext()
+        with lines:
+            scores = self._model.scores(X, device, budget)
+        check_scores(scores, X)
+        return self._targets.unscale(scores)
+
+
+class KernelLeastSquares(LeastSquaresEstimator):
+    """Base of the estimators whose model is a sum of kernels at training points or centers."""
+
+    def _store(self, found: FittedKernelSum | FittedCenters) -> None:
+        super()._store(found)
+        self.dual_coef_, self.support_ = found.model.coefficients, found.support
+        self.bandwidth_ = found.model.kernel.bandwidth
+
+
+class TransformedEstimator(Estimator):
+    """Base of the estimators whose model is a linear function of a transformer's features, solved at once."""
+
+    def _store(self, found: FittedOnFeatures) -> None:
+        """Set the fitted attributes."""
+        vars(self).pop("intercept_", None)  # of a fit with other parameters
+        model, targets = found.model, found.targets
+        self._model, self._targets, self.transformer_, self.coef_ = (
+            model,
+            targets,
+            model.transformer,
+            model.coefficients,
+        )
+        if isinstance(targets, SquareClassTargets):
+            self.classes_ = targets.classes
+        else:
+            self.coef_ = model.coefficients * targets.scale[:, None]
+        if targets.intercept is not None:
+            self.intercept_ = targets.intercept
+        self.n_iter_, self.effective_params_, self.timings_ = found.n_iter, found.report, found.seconds
+
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Outputs in the units of the targets, float64, shape (m, c), for checked X."""
+        return self._targets.unscale(self._model.scores(X, self.device))
+
+
+class SquareLossLabels(ClassifierMixin):
+    """Labels and probabilities from outputs that approximate −1 and +1. A fit stores its targets in ``_targets``."""
+
+    _y_is_numeric = False
+    _takes_several_labels = True
+
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        With a calibration they are logits: log-odds of the second of two classes, or one logit for each of several
+        classes. Without a calibration they are the outputs of the function, which approximate +1 for the class and −1
+        for the others.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores = self._targets.decisions(self._raw_predict(self._validated(X)))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
+        """
+        return self._targets.decode(self._raw_predict(self._validated(X)))
+
+    @follows_input
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of the class probabilities.
+
+        With ``calibration="auto"``, the fit learns a sigmoid, or for several classes a linear map and the softmax, from
+        outputs at training rows of functions that were fitted without these rows. If other rows show that the
+        calibration makes the log loss or the accuracy worse, the fit warns and uses a simpler calibration or none.
+
+        Without a calibration, (f + 1)/2 is clipped and normalized, because the minimizer of the square loss is
+        2 P(class | x) − 1. A function that interpolates its targets is then too confident; scikit-learn's
+        ``CalibratedClassifierCV`` helps.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
+        return self._targets.probabilities(self._raw_predict(self._validated(X)))
