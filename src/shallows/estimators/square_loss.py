@@ -13,8 +13,6 @@ from .. import arrays, kernels, training
 from ..fitting import choices, early_stopping, leave_one_out_choice
 from ..fitting.checks import check_positive, check_whole, is_whole, warn_user
 from ..fitting.feature_rows import FittedOnFeatures
-from ..fitting.kernel_centers import FittedCenters
-from ..fitting.kernel_sums import FittedKernelSum
 from ..fitting.snapshot import prediction_budget
 from ..fitting.square_targets import SquareClassTargets
 from ..models import precomputed
@@ -134,7 +132,7 @@ class LeastSquaresEstimator(Estimator):
 class KernelLeastSquares(LeastSquaresEstimator):
     """Base of the estimators whose model is a sum of kernels at training points or centers."""
 
-    def _store(self, found: FittedKernelSum | FittedCenters) -> None:
+    def _store(self, found: Any) -> None:
         super()._store(found)
         self.dual_coef_, self.support_ = found.model.coefficients, found.support
         self.bandwidth_ = found.model.kernel.bandwidth
