@@ -20,7 +20,7 @@ from ...models.kernel_checks import check_scores
 from ...training.failed_fits import keeps_model_on_failure
 from ...utils.plain_numbers import plain_numbers
 from ..base import Estimator
-from ..inputs import LEAST_ROWS
+from ..inputs import LEAST_ROWS, follows_input
 from ..parameters import stores_parameters
 from ..streaming import batches_of, is_array
 
