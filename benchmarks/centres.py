@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from shallows import EigenProCentresClassifier, arrays, kernels, training
+from shallows import EigenProCentresClassifier, arrays, training
 from shallows_papers import datasets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -154,10 +154,10 @@ def _seconds(kernel: Any, points: Any, centres: Any, a: Any, answers: Any, heigh
         out, values = np.zeros_like(a), np.zeros_like(answers)
         scratch = np.empty((height, 1024), dtype=a.dtype)
         for strip in strips[worker::n_workers]:
-            left = kernels.left_factor(kernel, points[strip])
+            left = kernel.left_factor(points[strip])
             for span in spans:
                 block = scratch[: strip.stop - strip.start, : span.stop - span.start]
-                kernels.fill(kernel, left, centres[span], block)
+                kernel.fill(left, centres[span], block)
                 values[strip] += arrays.thin_product(block, a[span])
                 out[span] += arrays.thin_product(block.T, answers[strip])
 

@@ -174,10 +174,10 @@ def blocks(bench: Bench) -> None:
     bare = bench.seconds(lambda: arrays.matmul_into(points, points.T, out))
     bench.say("bare product of a block", share_of_sgemm=2e-12 * n * n * (d + 2) / bare / bench.sgemm, ms=1e3 * bare)
     for kernel in (*KERNELS, kernels.Matern(3.0, 0.8)):
-        left = kernels.left_factor(kernel, points)
-        once = bench.seconds(lambda: kernels.fill(kernel, left, points, out))  # noqa: B023
+        left = kernel.left_factor(points)
+        once = bench.seconds(lambda: kernel.fill(left, points, out))  # noqa: B023
         with cuda.off():
-            plain = bench.seconds(lambda: kernels.fill(kernel, left, points, out))  # noqa: B023
+            plain = bench.seconds(lambda: kernel.fill(left, points, out))  # noqa: B023
         bench.say(f"block, {kernel}", to_bare=once / bare, plain_to_bare=plain / bare)
 
 

@@ -272,8 +272,10 @@ def test_what_the_program_chose_is_told(model):
 def test_one_pass_makes_half_of_the_matrix_and_two_passes_no_more(monkeypatch):
     X, y, _ = table(RegularisedRiskClassifier(solver="norma"))
     made = []
-    fill = kernels.fill
-    monkeypatch.setattr(kernels, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out))
+    fill = kernels.Gaussian.fill
+    monkeypatch.setattr(
+        kernels.Gaussian, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out)
+    )
     model = RegularisedRiskClassifier(
         solver="norma", max_epochs=1, batch_size=30, random_state=0, solver_params={"schedule": "inverse"}
     ).fit(X, y)

@@ -205,13 +205,13 @@ def test_products_with_the_own_columns_add_up_to_those_with_the_matrix(kernel, b
 def test_four_processes_with_four_times_the_points_compute_as_much_each_as_one(monkeypatch):
     # Weak scaling, counted in kernel values, which are nearly all of the work, and in numbers that are sent.
     made, sent = [0], [0]
-    fill = kernels.fill
+    fill = kernels.Gaussian.fill
 
     def counted(kernel, left, others, out):
         made[0] += out.shape[0] * out.shape[1]
         return fill(kernel, left, others, out)
 
-    monkeypatch.setattr(kernels, "fill", counted)
+    monkeypatch.setattr(kernels.Gaussian, "fill", counted)
     draws, kernel, m, c = np.random.default_rng(0), kernels.Gaussian(2.0), 64, 3
 
     def work(size, n):

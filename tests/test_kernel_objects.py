@@ -62,11 +62,11 @@ def test_make_and_choose_refuse_what_a_kernel_object_would_ignore():
         with pytest.raises(ShallowsError, match="brings its own"):
             kernels.make(kernels.Matern(5.0, 1.5), bandwidth, **parameters)
         with pytest.raises(ShallowsError, match="brings its own"):
-            kernels.choose(kernels.Matern(5.0, 1.5), bandwidth, points, 0, parameters)
-    assert kernels.choose(kernels.Matern(5.0, 1.5), None, points) == kernels.Matern(5.0, 1.5)
+            kernels.choose(kernels.Matern(5.0, 1.5), bandwidth, parameters, points)
+    assert kernels.choose(kernels.Matern(5.0, 1.5), None, None, points) == kernels.Matern(5.0, 1.5)
 
 
 @pytest.mark.parametrize("kernel", ["heat_circle", kernels.HeatCircle(0.5)], ids=["name", "object"])
 def test_a_kernel_of_one_feature_is_not_chosen_for_points_of_two(kernel):
     with pytest.raises(ShallowsError, match="takes one feature, an angle in radians, got 2"):
-        kernels.choose(kernel, None, kernels.augmented(np.zeros((3, 2))))
+        kernels.choose(kernel, None, None, kernels.augmented(np.zeros((3, 2))))

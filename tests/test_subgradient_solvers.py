@@ -263,8 +263,10 @@ def test_norma_reaches_kernel_ridge_regression():
 def test_columns_that_nobody_visited_are_not_made(monkeypatch):
     p = kernel_risk("hinge", budget=0)
     made = []
-    fill = kernels.fill
-    monkeypatch.setattr(kernels, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out))
+    fill = kernels.Gaussian.fill
+    monkeypatch.setattr(
+        kernels.Gaussian, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out)
+    )
     in_order = [slice(i, i + 10) for i in range(0, N, 10)]
     lazy = run(NORMAStepper(0.5), p.problem, in_order)
     assert sum(made) == 10 * (10 + 20 + 30 + 40 + 50)

@@ -129,9 +129,10 @@ class DistributedKernelSum(KernelSum):
     def scores(self, X: Any, device: arrays.Device, budget: int) -> np.ndarray:
         """F at checked points, shape (m, c); a collective operation."""
         mine = arrays.contiguous_copy(self.coefficients[self.ranks.own(self.points.shape[0]), :])
+        X = X if self.components is None else self.components(X)
         out = np.empty((X.shape[0], mine.shape[1]), dtype=np.dtype(str(self.own.dtype)))
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, extra in self.centring.new_points(self.inputs(X), device, out.dtype):
+            for rows, x, extra in self.centring.new_points(X, device, out.dtype):
                 made = gram.cross_product(self.kernel, x, self.own, mine, budget=budget, extra=extra)
                 out[rows] = arrays.to_numpy(made)
         return self.ranks.sum(out)

@@ -55,7 +55,7 @@ class OwnColumns:
                     block = self._kept.get((rows.start, rows.stop, span.start))
                     if block is None:
                         if lefts[p] is None:
-                            lefts[p] = kernels.left_factor(self.kernel, self.points[rows, :])
+                            lefts[p] = self.kernel.left_factor(self.points[rows, :])
                         block = self._made(lefts[p], rows, span, scratch, keeps)
                     out[piece, :] += arrays.thin_product(block, a[span, :])
                     if span.start < head:
@@ -74,7 +74,7 @@ class OwnColumns:
         own = g[(self.ranks.rank - batch.start) % self.ranks.size :: self.ranks.size, :]
         for piece in arrays.blocks(g.shape[0], self.tile):
             rows = slice(batch.start + piece.start, batch.start + piece.stop)
-            left = kernels.left_factor(self.kernel, self.points[rows, :])
+            left = self.kernel.left_factor(self.points[rows, :])
             block = xp.empty((left.shape[0], mine.stop - mine.start), dtype=g.dtype)
             self._fill(left, rows, mine, block)
             total += xp.sum(g[piece, :] * arrays.thin_product(block, own), axis=0)[None, :]
@@ -102,7 +102,7 @@ class OwnColumns:
 
     def _fill(self, left: Array, rows: slice, span: slice, block: Array) -> None:
         """Kernel values of some of the n points with some of the own ones; exact where a point meets itself."""
-        kernels.fill(self.kernel, left, self.own[span, :], block)
+        self.kernel.fill(left, self.own[span, :], block)
         self.ranks.count(block.shape[0] * block.shape[1])
         met = self.ranks.local(rows)
         first, last = max(met.start, span.start), min(met.stop, span.stop)

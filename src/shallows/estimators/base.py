@@ -19,7 +19,7 @@ from ..fitting.checks import check_kinds, warn_user
 from ..fitting.labels import apply_class_weight, refuse_missing_labels
 from ..fitting.machine import Options
 from ..fitting.rows import TrainingSet
-from ..models import precomputed
+from ..kernels import precomputed
 from ..utils.plain_numbers import numeric_targets, plain_parameter
 from .inputs import largest_unit, read_points, to_host
 from .parameters import refuse_other_names

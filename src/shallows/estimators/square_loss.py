@@ -15,8 +15,8 @@ from ..fitting.checks import check_positive, check_whole, is_whole, warn_user
 from ..fitting.feature_rows import FittedOnFeatures
 from ..fitting.snapshot import prediction_budget
 from ..fitting.square_targets import SquareClassTargets
-from ..models import precomputed
-from ..models.kernel_checks import check_scores
+from ..kernels import precomputed
+from ..models.centring import check_scores
 from ..ranks import ALONE
 from ..utils import progress
 from .base import Estimator

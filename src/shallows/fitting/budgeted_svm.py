@@ -10,8 +10,8 @@ import scipy.sparse
 
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
-from ..models.budgeted import GaussianSum
 from ..models.centring import stay_sparse
+from ..models.host_functions import GaussianSum
 from ..solvers.budgeted.budgeted_sgd import BudgetedSGD, BudgetedState
 from ..spectrum.leave_one_out import RidgeChoice
 from . import column_scales, leave_one_out_choice

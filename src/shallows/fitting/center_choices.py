@@ -9,10 +9,8 @@ import numpy as np
 
 from .. import arrays, kernels, streams
 from ..arrays import Array
-from ..kernels import Kernel
-from ..models import precomputed
+from ..kernels import Kernel, precomputed
 from ..models.centring import Centring
-from ..models.kernel_checks import chosen_kernel
 from ..spectrum.kernel_ridge_choice import AUTO, LEAST_ROWS, is_automatic, number_of_rows
 from .center_points import Centers, are_training_points
 from .center_training import StepSettings
@@ -122,7 +120,7 @@ def choose_kernel(
     with arrays.one_blas_thread():
         kernel = request.kernel if matrix is None else precomputed.kernel_on(matrix, placed.points)
         given = kernel, choices.bandwidth, request.kernel_params, placed.points, seed
-        made = chosen_kernel(*given, all_equal=request.all_equal)
+        made = kernels.choose(*given, all_equal=request.all_equal)
         choices = choose_for_kernel(request, choices, made, sample)
     return made, choices
 

@@ -12,8 +12,7 @@ import numpy as np
 from .. import arrays, kernels, streams
 from ..arrays import Array, Device
 from ..errors import ShallowsError
-from ..models.centring import Centring, TrainingRows
-from ..models.kernel_checks import check_scale
+from ..models.centring import Centring, TrainingRows, check_scale
 from ..spectrum.kernel_ridge_choice import number_of_rows
 from .choices import Choices
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, gram, spectrum
+from .. import arrays, gram, kernels, spectrum
 from ..arrays import Array
 from ..gram import fused, rectangular
 from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
 from ..models.centring import TrainingRows
-from ..models.kernel_checks import chosen_kernel
 from ..ranks import Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients, projection
 from ..solvers.least_squares.batch_steps import SMALL_FLOOR
@@ -122,7 +121,7 @@ def seconds_of_passes(
     """Seconds of `FEWEST_PASSES` over all rows, by a product with some rows, which are read anew."""
     n, points = len(centers.rows), centers.of_model
     width = None if isinstance(bandwidth, str) else bandwidth
-    made = chosen_kernel(kernel, width, kernel_params, points[:TIMED_ROWS, :], seed, all_equal=False)
+    made = kernels.choose(kernel, width, kernel_params, points[:TIMED_ROWS, :], seed, all_equal=False)
     a = arrays.namespace(points).zeros((centers.n, n_outputs), dtype=points.dtype)
     seconds = 0.0
     for rows in arrays.blocks(min(n, 2 * TIMED_ROWS), TIMED_ROWS):  # The first pays for what is there once.

@@ -10,8 +10,7 @@ import numpy as np
 from .. import arrays, kernels, streams, training
 from ..errors import DivergenceError
 from ..features.fourier import FourierFeatures
-from ..models.centring import Centring
-from ..models.kernel_checks import check_precision, check_scale
+from ..models.centring import Centring, check_precision, check_scale
 from .machine import Options
 from .trained_components import View
 

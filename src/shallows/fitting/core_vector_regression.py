@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from .. import arrays
-from ..models import precomputed
-from ..models.kernel_machines import KernelMachines
+from ..models.functions import KernelMachines
 from ..solvers.support_vectors.core_vectors import CoreVectorMachine
 from ..spectrum.leave_one_out import RidgeChoice
 from . import leave_one_out_choice
@@ -92,7 +91,7 @@ def fit_core_vector_regression(
             regularises=automatic,
             widest=solver.widest_bandwidth,
         )
-        budget = max(LEAST_MEMORY, budget - points.nbytes - precomputed.held_bytes(made))
+        budget = max(LEAST_MEMORY, budget - points.nbytes - made.matrix_bytes)
         phases.end("preparation")
 
         ridge = chosen_ridge(choice, n, mu) if automatic else float(regularisation)

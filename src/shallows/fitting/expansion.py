@@ -14,7 +14,7 @@ from .. import arrays, streams, training
 from ..arrays import Array, Device
 from ..errors import DivergenceError
 from ..models.centring import Centring, RowsAsArray, TrainingRows
-from ..models.expansion_function import Expansion
+from ..models.functions import Expansion
 from ..solvers.examples import Examples
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..solvers.expansions.expansion_settings import ExpansionSettings

@@ -13,9 +13,8 @@ from ..arrays import Device
 from ..errors import ShallowsError
 from ..features.random_features import stream_of
 from ..kernels import Kernel
-from ..models.centring import Centring
-from ..models.expansion_function import Expansion
-from ..models.kernel_checks import check_precision, check_scale, check_values
+from ..models.centring import Centring, check_precision, check_scale
+from ..models.functions import Expansion
 from ..ranks import ALONE
 from ..solvers.examples import Examples
 from ..solvers.expansions import doubly_stochastic
@@ -170,7 +169,7 @@ def plan_expansion(
         if len(sample) <= m or not is_uninformative:
             break
     if not centred:
-        check_values(kernel_, kernels.augmented(sample.astype(dtype)))
+        kernel_.check_values(kernels.augmented(sample.astype(dtype)))
     room = max(2**24, (budget - n * (d * holds_points(n, d, dtype, budget) + c) * dtype.itemsize) // 2)
     features = stream_of(
         kernel_, d, block_size, seed, form=form, orthogonal=orthogonal, mean_square=mean_square, cache_bytes=room // 2

@@ -12,10 +12,8 @@ import numpy as np
 
 from .. import arrays, features, kernels, training
 from ..features import Blocks, Design
-from ..models import precomputed
-from ..models.centring import Centring
+from ..models.centring import Centring, check_scale
 from ..models.functions import FeatureFunction
-from ..models.kernel_checks import check_scale, chosen_kernel
 from ..solvers.least_squares.batch_steps import StepPlan, report_steps
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
 from .checks import is_whole
@@ -139,7 +137,6 @@ def fit_feature_eigenpro(
         request = Request(*of_kernel, regularisation, of_classes and not targets.several, centring.all_equal)
         width, room = n_features or number_of_features(named, n), budget - points.nbytes
         made, choices = choose_kernel(request, sample, unit, width, seed, room, takes_kernel=takes_kernel)
-        budget -= precomputed.held_bytes(made)
         room = budget - points.nbytes
         blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room)
         choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
@@ -248,7 +245,7 @@ def choose_kernel(
         made = None
         if takes_kernel:
             given = request.kernel, choices.bandwidth, request.kernel_params
-            made = chosen_kernel(*given, points, seed, all_equal=request.all_equal)
+            made = kernels.choose(*given, points, seed, all_equal=request.all_equal)
         return made, choose_for_kernel(request, choices, made, sample)
 
 

@@ -15,10 +15,8 @@ import scipy.sparse
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
 from ..kernels import Kernel
-from ..models.centring import refuse_wide
-from ..models.functions import TransformedFunction
-from ..models.gaussian_process import FeatureGaussianProcess, left_of_the_kernel
-from ..models.kernel_checks import check_scale
+from ..models.centring import check_scale, refuse_wide
+from ..models.functions import FeatureGaussianProcess, TransformedFunction, left_of_the_kernel
 from ..solvers.least_squares.normal_equations import sums_of_features
 from ..spectrum import marginal_likelihood
 from ..spectrum.kernel_ridge_choice import is_automatic

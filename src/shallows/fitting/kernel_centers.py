@@ -12,7 +12,6 @@ import numpy as np
 from .. import arrays, training
 from ..arrays import Array
 from ..kernels import Kernel
-from ..models import precomputed
 from ..models.functions import DividedFunction, KernelSum
 from ..ranks import ALONE, Alone
 from . import convergence_warning
@@ -147,7 +146,7 @@ def fit_kernel_centers(
         calibrates = calibrates and of_classes and not all_equal
         request = Request(kernel, bandwidth, kernel_params, regularisation, exclusive, all_equal)
         made, choices = choose_kernel(request, placed, rows.matrix, aims, weights, unit, seed, budget)
-        budget -= precomputed.held_bytes(made)
+        budget -= made.matrix_bytes
         choices = with_all_rows(request, choices, made, placed, aims, weights, calibrates=calibrates)
         choices = agreed(choices, made, ranks)
         placed = placed.first(ranks.from_first(number_of_use(centers, placed, choices)))

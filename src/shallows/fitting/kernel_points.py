@@ -8,8 +8,7 @@ import numpy as np
 
 from .. import arrays, features, kernels
 from ..arrays import Array
-from ..models.centring import Centring
-from ..models.kernel_checks import check_scale
+from ..models.centring import Centring, check_scale
 
 
 def place_points(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, kernels, training
-from ..models import precomputed
 from ..models.functions import KernelSum
 from ..solvers.least_squares.ridge_solver import RidgeSolver
 from ..spectrum.certificates import different
@@ -83,7 +82,7 @@ def fit_kernel_ridge(
 
         request = Request(*of_kernel, regularisation, of_classes and not targets.several, centring.all_equal)
         made, choices = choose_kernel(request, sample, rows.matrix, None, unit, seed, budget - points.nbytes)
-        budget -= precomputed.held_bytes(made)
+        budget -= made.matrix_bytes
         calibrates = calibrates and of_classes and not centring.all_equal
         if calibrates and 2 < n <= SMALL and not (solver.is_direct and different(points[:, :-2]) == n):
             # A factor leaves rows out one by one, which says nothing of a row that is there twice.

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from .. import arrays, training
-from ..models import precomputed
 from ..models.functions import KernelSum
 from ..solvers.least_squares.batch_steps import kernel_of_preconditioner, subsample_first
 from ..solvers.least_squares.kernel_problem import KernelSolver
@@ -87,7 +86,7 @@ def fit_kernel_steps(
         request = Request(*of_kernel, regularisation, exclusive, centring.all_equal)
         known = given and kernel_of_preconditioner(given, *of_kernel)
         made, choices = choose_kernel(request, sample, rows.matrix, known, unit, seed, budget - points.nbytes)
-        budget -= precomputed.held_bytes(made)
+        budget -= made.matrix_bytes
         calibrates = calibrates and of_classes and not centring.all_equal
         choices = choose_on_few_rows(request, choices, made, sample, calibrates=calibrates)
         phases.end("selection")

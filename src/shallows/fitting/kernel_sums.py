@@ -11,11 +11,9 @@ import numpy as np
 
 from .. import arrays, gram, kernels, streams, training
 from ..errors import ShallowsError
-from ..kernels import Kernel
-from ..models import precomputed
-from ..models.centring import Centring, stay_sparse
+from ..kernels import Kernel, precomputed
+from ..models.centring import Centring, check_scale, stay_sparse
 from ..models.functions import KernelSum
-from ..models.kernel_checks import check_scale, chosen_kernel
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import is_automatic, number_of_rows
 from .checks import is_whole
@@ -187,7 +185,7 @@ def choose_kernel(
         if made is None:
             named = request.kernel if matrix is None else precomputed.kernel_on(matrix, sample.points)
             given = named, choices.bandwidth, request.kernel_params
-            made = chosen_kernel(*given, sample.points, seed, all_equal=request.all_equal)
+            made = kernels.choose(*given, sample.points, seed, all_equal=request.all_equal)
         return made, choose_for_kernel(request, choices, made, sample)
 
 

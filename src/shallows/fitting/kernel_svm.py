@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, training
-from ..models import precomputed
-from ..models.kernel_machines import KernelMachines
+from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import TwoClassSettings
 from . import leave_one_out_choice
 from .checks import warn_user
@@ -92,7 +91,7 @@ def fit_kernel_svm(
             widest=solver.widest_bandwidth,
             regularisation=1.0 / C if solver.compares_at_C else None,
         )
-        budget = max(LEAST_MEMORY, budget - points.nbytes - precomputed.held_bytes(made))
+        budget = max(LEAST_MEMORY, budget - points.nbytes - made.matrix_bytes)
         phases.end("preparation")
 
         coefficients, solutions = np.zeros((n, targets.n_problems)), []

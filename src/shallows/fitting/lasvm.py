@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, streams, training
 from ..kernels import Kernel
 from ..models.centring import Centring
-from ..models.kernel_machines import KernelMachines
+from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import most_pair_steps, violated
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from . import leave_one_out_choice

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays
+from .. import arrays, kernels
 from ..errors import ShallowsError
-from ..kernels import Kernel, Precomputed
+from ..kernels import Kernel, Precomputed, precomputed
 from ..losses.margins import Hinge
-from ..models import precomputed
 from ..models.centring import refuse_wide
-from ..models.kernel_checks import chosen_kernel
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
@@ -171,4 +169,4 @@ def choose_kernel_on(
             regularisation=regularisation,
         )
     given = kernel, given_bandwidth(bandwidth, choice), kernel_params
-    return chosen_kernel(*given, points, seed, all_equal=all_equal), choice
+    return kernels.choose(*given, points, seed, all_equal=all_equal), choice

@@ -12,7 +12,7 @@ import scipy.sparse
 from .. import arrays, training
 from ..arrays import Device
 from ..errors import ShallowsError
-from ..models.linear_functions import LinearFunctions
+from ..models.host_functions import LinearFunctions
 from ..solvers.linear_svm.lbfgs import LogisticProblem
 from ..solvers.linear_svm.problem import LOSSES, LinearSettings, LinearSVMProblem, OneVersusRest
 from ..solvers.linear_svm.rows import as_rows

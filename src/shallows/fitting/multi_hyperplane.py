@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
-from ..models.budgeted import Hyperplanes
+from ..models.host_functions import Hyperplanes
 from ..solvers.budgeted.multi_hyperplane import HyperplaneState, MultiHyperplane
 from . import column_scales
 from .machine import Options

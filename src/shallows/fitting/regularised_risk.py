@@ -13,7 +13,6 @@ from ..arrays import Array
 from ..features import Blocks, Design
 from ..kernels import Kernel
 from ..losses import Loss
-from ..models import precomputed
 from ..models.centring import Centring
 from ..models.functions import FeatureFunction, KernelSum
 from ..solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
@@ -102,7 +101,7 @@ def fit_regularised_risk(
             rows, points, centring, targets, order, kernel, bandwidth, kernel_params, feature_map, seed,
             regularisation,
         )  # fmt: skip
-        budget -= precomputed.held_bytes(made)
+        budget -= made.matrix_bytes
         phases.end("preparation")
 
         blocks = None

@@ -10,8 +10,8 @@ import scipy.sparse
 
 from .. import arrays, streams, training
 from ..errors import ShallowsError
-from ..models.budgeted import GaussianSum, Hyperplanes
-from ..models.kernel_checks import check_scores
+from ..models.centring import check_scores
+from ..models.host_functions import GaussianSum, Hyperplanes
 from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from . import column_scales
 from .checks import warn_user

@@ -84,11 +84,11 @@ def cross_product(
                         here = kernels.augmented(x[mine, :])
                         if extra is not None:
                             here[:, -2] += extra[mine]
-                        left = kernels.left_factor(kernel, here)
+                        left = kernel.left_factor(here)
                     if scratch is None or kept is not None:
                         scratch = xp.empty((left.shape[0], min(edge, n)), dtype=x.dtype)
                     block = arrays.corner(scratch, left.shape[0], columns.stop - columns.start)
-                    kernels.fill(kernel, left, points[columns, :], block)
+                    kernel.fill(left, points[columns, :], block)
                     if kept is not None:
                         kept[mine.start, columns.start] = block
                 out[mine, :] += block @ a[columns, :]

@@ -68,7 +68,7 @@ class LazyGram:
                         continue
                     if block is None:
                         if lefts[p] is None:
-                            lefts[p] = kernels.left_factor(self.kernel, self.points[piece, :])
+                            lefts[p] = self.kernel.left_factor(self.points[piece, :])
                         block = self._made(lefts[p], piece, slice(span.start, span.start + width))
                     out[here, :] += arrays.thin_product(block[:, :width], a[span.start : span.start + width, :])
             return out
@@ -90,7 +90,7 @@ class LazyGram:
                     return None
                 self._room -= 1
             upper, lower = self._spans[key[0]], self._spans[key[1]]
-            tile = self._made(kernels.left_factor(self.kernel, self.points[upper, :]), upper, lower)
+            tile = self._made(self.kernel.left_factor(self.points[upper, :]), upper, lower)
             with self._lock:
                 # Where another thread was faster its tile is the one.
                 self._room += key in self._tiles
@@ -101,7 +101,7 @@ class LazyGram:
     def _made(self, left: Array, rows: slice, columns: slice) -> Array:
         shape = (rows.stop - rows.start, columns.stop - columns.start)
         block = arrays.namespace(left).empty(shape, dtype=self.points.dtype)
-        kernels.fill(self.kernel, left, self.points[columns, :], block)
+        self.kernel.fill(left, self.points[columns, :], block)
         first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
         if first < last:
             # The points that stand on both sides.

@@ -134,7 +134,7 @@ class Gram:
             for k in range(worker, len(pairs), self.n_workers):
                 i, j = pairs[k]
                 if of_row != i:
-                    left, of_row = kernels.left_factor(self._filled_by, self.points[self._spans[i], :]), i
+                    left, of_row = self._filled_by.left_factor(self.points[self._spans[i], :]), i
                 others = self.points[self._spans[j], :]
                 shape = (left.shape[0], others.shape[0])
                 if self._rounds:
@@ -150,7 +150,7 @@ class Gram:
         arrays.in_threads(work, self.n_workers)
 
     def _fill(self, left: Array, others: Array, out: Array, *, on_diagonal: bool) -> None:
-        kernels.fill(self._filled_by, left, others, out)
+        self._filled_by.fill(left, others, out)
         if on_diagonal:
             kernels.set_diagonal(self.kernel, out, others)
 
@@ -169,7 +169,7 @@ class Gram:
         if tile is not None:
             return tile[local, :] if i <= j else tile[:, local].T
         made = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
-        kernels.fill(self._filled_by, left, self.points[columns, :], made)
+        self._filled_by.fill(left, self.points[columns, :], made)
         if i == j:
             kernels.set_diagonal(self.kernel, made, self.points[rows, :], local.start)
         return made
@@ -290,7 +290,7 @@ class Gram:
         i = rows.start // self.tile
         if all((min(i, j), max(i, j)) in self._tiles for j in range(len(self._spans))):
             return None
-        return kernels.left_factor(self._filled_by, self.points[rows, :])
+        return self._filled_by.left_factor(self.points[rows, :])
 
     def _lends(self, rows: slice, j: int) -> bool:
         """Whether a block of `_block` stays as it is when the next one is asked for."""

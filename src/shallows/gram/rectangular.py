@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .. import arrays, kernels
+from .. import arrays
 from ..arrays import Array
 from ..kernels import Kernel
 from . import cross, fused
@@ -133,11 +133,11 @@ def forward_and_back(
             if blocks is None:
                 scratch = scratch or [xp.empty((height, span.stop - span.start), dtype=points.dtype) for span in spans]
                 blocks = [block[: rows.stop - rows.start, :] for block in scratch]
-            left = None if made else kernels.left_factor(kernel, points[rows, :])
+            left = None if made else kernel.left_factor(points[rows, :])
             values: Any = None
             for span, block in zip(spans, blocks, strict=True):
                 if not made:
-                    kernels.fill(kernel, left, centres[span, :], block)
+                    kernel.fill(left, centres[span, :], block)
                 part = arrays.thin_product(block, a[span, :])
                 values = part if values is None else values + part
             if keeps and not made:

@@ -68,11 +68,11 @@ class ShuffledGram:
         if not len(batch):
             return
         points = arrays.take_rows(self.points, batch)
-        left = kernels.left_factor(self._filled_by, points)
+        left = self._filled_by.left_factor(points)
 
         def work(worker: int) -> None:
             for span in self._spans[worker :: self._n_workers]:
-                kernels.fill(self._filled_by, left, self.points[span, :], out[:, span])
+                self._filled_by.fill(left, self.points[span, :], out[:, span])
 
         arrays.in_threads(work, self._n_workers)
         xp = arrays.namespace(out)

@@ -41,10 +41,10 @@ class WholeGram(Gram):
         scratch = xp.empty((self.tile, self.tile), dtype=self.dtype)
         told = progress.Part("kernel matrix", len(spans) * (len(spans) + 1) // 2)
         for i, rows in enumerate(spans):
-            left = kernels.left_factor(kernel, points[rows, :])
+            left = kernel.left_factor(points[rows, :])
             for columns in spans[i:]:
                 made = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
-                kernels.fill(kernel, left, points[columns, :], made)
+                kernel.fill(left, points[columns, :], made)
                 if rows == columns:
                     kernels.set_diagonal(kernel, made, points[rows, :])
                 else:

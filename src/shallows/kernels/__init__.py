@@ -21,7 +21,7 @@ with g ~ N(0, I) and g₀ ~ N(0, 1). "laplace" and "cauchy" are the Euclidean (i
 the product forms that also go by these names agree with them for one feature only. A function of the user's is a kernel
 too, see `FunctionKernel`. Kernels without frequencies may draw random features of another kind, see
 `Kernel.random_features`. scikit-learn's "rbf", "poly" and "laplacian", with gamma, degree and coef0, are understood,
-see `other_names`.
+see `parameters`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ from typing import Any
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from ..utils.lazy_tables import LazyTable
-from .bandwidth import median_bandwidth
-from .base import Kernel, add_to_diagonal, augmented, fill, left_factor, matrix, set_diagonal, values
+from .base import Kernel, add_to_diagonal, augmented, matrix, set_diagonal, values
 from .function import FunctionKernel
-from .other_names import NAMES as OF_SCIKIT_LEARN
-from .other_names import own_name, translated
+from .parameters import OTHER_NAMES, median_bandwidth, translated
 from .precomputed import Precomputed
 
 __all__ = [
@@ -61,10 +59,8 @@ __all__ = [
     "check_own_parameters",
     "choose",
     "described",
-    "fill",
     "from_description",
     "kind",
-    "left_factor",
     "make",
     "matrix",
     "median_bandwidth",
@@ -116,9 +112,9 @@ def kind(name: Any) -> type[Kernel] | Kernel:
         raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")
     if callable(name):
         return FunctionKernel
-    name = own_name(name)
+    name = OTHER_NAMES.get(name, name) if isinstance(name, str) else name
     if not (isinstance(name, str) and name in KERNELS):
-        raise UnknownNameError("kernel", name, [*KERNELS, *OF_SCIKIT_LEARN])
+        raise UnknownNameError("kernel", name, [*KERNELS, *OTHER_NAMES])
     return KERNELS[name]
 
 
@@ -215,32 +211,39 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
 
 
 def choose(
-    name: Any, bandwidth: float | None, points: Array, seed: int = 0, parameters: Mapping[str, Any] | None = None
+    kernel: Any,
+    bandwidth: float | None,
+    parameters: Mapping[str, Any] | None,
+    points: Array,
+    seed: int = 0,
+    *,
+    all_equal: bool = False,
 ) -> Kernel:
-    """`make` for these points, with the median rule for a bandwidth that is needed and not given.
+    """The kernel of a fit, checked on its augmented training points, shape (n, d + 2).
 
     Parameters
     ----------
-    name, bandwidth
-        As for `make`.
+    kernel, bandwidth, parameters
+        As the user gave them, see `make`. The median rule chooses a bandwidth that is needed and not given.
     points : array, shape (n, d + 2)
-        Augmented training points.
     seed : int
-        Of the rule's subsample.
-    parameters : mapping, optional
-        Further ones of the kernel.
+        Seed of the median rule's subsample.
+    all_equal : bool
+        Whether all points are equal, so that every bandwidth gives the same function.
 
     Raises
     ------
     ShallowsError
-        As for `make`, and if the kernel does not take points of so many features.
+        As for `make`, and if the kernel has no usable values on the points or needs another number of features.
     """
-    name, bandwidth, parameters = translated(name, bandwidth, parameters)
-    made = kind(name)
-    made.check_inputs(points.shape[1] - 2)
-    if bandwidth is None and made.takes_bandwidth and not isinstance(made, Kernel):
-        bandwidth = median_bandwidth(points[:, :-2], seed)
-    return make(name, bandwidth, **parameters)
+    name, bandwidth, parameters = translated(kernel, bandwidth, parameters)
+    found = kind(name)
+    found.check_inputs(points.shape[1] - 2)
+    if bandwidth is None and found.takes_bandwidth and not isinstance(found, Kernel):
+        bandwidth = 1.0 if all_equal else median_bandwidth(points[:, :-2], seed)
+    found = make(name, bandwidth, **parameters)
+    found.check_values(points)
+    return found
 
 
 def described(kernel: Kernel) -> str:

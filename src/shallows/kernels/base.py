@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
@@ -36,6 +38,8 @@ class Kernel:
         Whether points may be `arrays.SparsePoints`: for kernels of inner products and Euclidean distances.
     product_bound : float, optional
         κ + φ, with |k(x, z)| ≤ κ and |φ(x)φ(z)| ≤ φ for the features of `random_features`; None without such bounds.
+    matrix_bytes : int
+        Bytes of the matrix of a precomputed kernel in a fit, else 0.
     """
 
     name: ClassVar[str]
@@ -45,6 +49,7 @@ class Kernel:
     takes_sparse_points: ClassVar[bool] = False
     bandwidth: float | None = None
     product_bound: float | None = None
+    matrix_bytes: int = 0
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -159,6 +164,16 @@ class Kernel:
         """E (φ(x)φ(x))² / k(x, x)² of a random feature at a point with ‖x‖² = ``mean_square``, or a bound of it."""
         raise ShallowsError(f"The kernel {self.name!r} draws no random features.")
 
+    def check_values(self, points: Array) -> None:
+        """Raise a `ShallowsError` if the values at augmented training points overflow or are lost in rounding."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = float(self.diagonal(points[:, :-2]).max())
+        if not 0 < largest < math.inf:
+            raise ShallowsError(
+                f"The largest value of the kernel {self.name!r} on the training points is {largest:g}; it must be "
+                "positive and finite. Scale X, or take other parameters of the kernel."
+            )
+
     def __call__(self, x: Array, z: Array) -> Array:
         """The matrix of values k(xᵢ, zⱼ), shape (len(x), len(z)); for blocks that fit in memory."""
         self.check_inputs(x.shape[1])
@@ -169,16 +184,6 @@ def augmented(x: Array) -> Array:
     """Points with two columns more, [x, ‖x‖², 1], so that one product gives squared distances; shape (n, d + 2)."""
     xp = arrays.namespace(x)
     return xp.concat([x, arrays.row_norms_squared(x)[:, None], xp.ones((x.shape[0], 1), dtype=x.dtype)], axis=1)
-
-
-def left_factor(kernel: Kernel, points: Array) -> Array:
-    """`Kernel.left_factor`: what depends on the left points alone."""
-    return kernel.left_factor(points)
-
-
-def fill(kernel: Kernel, left: Array, others: Array, out: Array) -> Array:
-    """`values` with the left factor at hand: a product, then one pass over its result."""
-    return kernel.fill(left, others, out)
 
 
 def values(kernel: Kernel, points: Array, others: Array, out: Array | None = None) -> Array:
@@ -248,6 +253,21 @@ def in_strips(out: Array, work: Callable[[slice], Any]) -> Array:
     else:
         work(slice(0, out.shape[0]))
     return out
+
+
+def check_semidefinite(kernel: Kernel, points: Array, what: str) -> None:
+    """Refuse a kernel of the user whose matrix on 100 augmented points has a negative eigenvalue."""
+    some = points[:100, :]
+    K = arrays.to_numpy(values(kernel, some, some)).astype(np.float64)
+    rounding = 1e-3 if points.dtype == np.float32 else 1e-6
+    if not np.isfinite(K).all() or np.abs(K - K.T).max() > rounding * np.abs(K).max():
+        raise ShallowsError(f"The {what} is not symmetric: k(x, z) must equal k(z, x).")
+    eigenvalues = np.linalg.eigvalsh((K + K.T) / 2)
+    if eigenvalues[0] < -rounding * eigenvalues[-1]:
+        raise ShallowsError(
+            f"The {what} is not positive semi-definite: its matrix on {len(K)} "
+            f"training points has the eigenvalue {eigenvalues[0]:.3g}."
+        )
 
 
 def check_positive(name: str, value: Any) -> None:

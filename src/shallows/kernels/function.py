@@ -9,7 +9,7 @@ from typing import Any
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
-from .base import Kernel
+from .base import Kernel, check_semidefinite
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ class FunctionKernel(Kernel):
             on_diagonal = xp.eye(block.shape[0], dtype=block.dtype)
             parts.append(xp.sum(block * on_diagonal, axis=1))
         return xp.concat(parts)
+
+    def check_values(self, points: Array) -> None:
+        """Refuse a function that is not a kernel, too."""
+        super().check_values(points)
+        check_semidefinite(self, points, f"kernel function {self.name!r}")
 
     def _matrix(self, x: Array, z: Array) -> Array:
         try:

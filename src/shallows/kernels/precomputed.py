@@ -1,13 +1,21 @@
-"""A kernel that is known by its matrix alone."""
+"""kernel="precomputed": fits to a kernel matrix instead of points, and predictions from kernel values.
+
+In a fit the points are row numbers, which the kernel looks up in the matrix. Whatever a fit does with points (shuffle
+them, set some aside, drop points of weight zero) it does with rows of the matrix.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import scipy.sparse
+
 from .. import arrays
 from ..arrays import Array
-from .base import Kernel
+from ..errors import ShallowsError
+from .base import Kernel, check_semidefinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,8 +25,7 @@ class Precomputed(Kernel):
     Parameters
     ----------
     matrix : array, shape (n, n), or None
-        On the device and in the precision of the points. A model that is trained has coefficients and the numbers of
-        their columns, and does without.
+        On the device and in the precision of the points. A fitted model has None: it needs column numbers only.
     """
 
     matrix: Array | None
@@ -26,8 +33,12 @@ class Precomputed(Kernel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """None: the matrix is data."""
+        """Empty: the matrix is data."""
         return {}
+
+    @property
+    def matrix_bytes(self) -> int:  # noqa: D102
+        return self.matrix.nbytes
 
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
         rows, columns = (_numbers(points, self.matrix) for points in (left, others))
@@ -48,12 +59,14 @@ class Precomputed(Kernel):
         found = xp.take(xp.reshape(self.matrix, (-1,)), rows * (size + 1))
         return _next_to(x, found)
 
+    def check_values(self, points: Array) -> None:
+        """Refuse a matrix that is not positive semi-definite, too."""
+        super().check_values(points)
+        check_semidefinite(self, points, "precomputed kernel matrix")
+
 
 def _numbers(points: Array, matrix: Array) -> Array:
-    """The row numbers that points, plain or augmented, stand for, next to the matrix.
-
-    They are exact up to 2²⁴ in float32.
-    """
+    """The row numbers that points, plain or augmented, are, on the device of the matrix; exact up to 2²⁴ in float32."""
     return _next_to(matrix, arrays.astype(points[:, 0], arrays.namespace(points).int64))
 
 
@@ -61,3 +74,36 @@ def _next_to(x: Array, values: Array) -> Array:
     """The values on the device of ``x``."""
     device = arrays.device_of(x)
     return values if arrays.device_of(values) == device else arrays.to_device(values, device)
+
+
+def numbers_of_rows(matrix: Any) -> np.ndarray:
+    """The points of a fit to a square matrix, shape (n, 1): the numbers of its rows."""
+    n, m = matrix.shape
+    if n != m:
+        raise ValueError(
+            f"With kernel='precomputed', fit takes the square matrix of kernel values of the training points with each "
+            f"other, got the shape ({n}, {m})."
+        )
+    return np.arange(n, dtype=np.float64)[:, None]
+
+
+def kernel_on(matrix: Any, points: Array) -> Precomputed:
+    """The kernel of the matrix of a fit, on the device of its points."""
+    matrix = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
+    return Precomputed(arrays.to_device(matrix, arrays.device_of(points), np.dtype(str(points.dtype))))
+
+
+def is_asked_for(estimator: Any) -> bool:
+    """Whether an estimator has ``kernel="precomputed"``."""
+    kernel = getattr(estimator, "kernel", None)
+    return isinstance(kernel, str) and kernel == Precomputed.name
+
+
+def refuse(estimator: Any, reason: str) -> None:
+    """Refuse ``kernel="precomputed"`` for an estimator that needs points; ``reason`` is a whole sentence."""
+    if is_asked_for(estimator):
+        raise ShallowsError(
+            f"{type(estimator).__name__} does not take kernel='precomputed'. {reason} Those do that need no more than "
+            "the kernel's values: EigenPro, EigenProCentres with a number of centres, KernelRidge, KernelSGD, "
+            "KernelSVM, CoreVectorMachine, and NORMA, Pegasos and SDCA with features=None."
+        )

@@ -60,21 +60,28 @@ class RadialKernel(Kernel):
         """
         return None
 
-    def check_precision(self, itemsize: int) -> None:
-        """Refuse a bandwidth so small that `factor` overflows in numbers of so many bytes."""
-        name = f"float{8 * itemsize}"
-        if not 2.0 * abs(self.factor) < float(np.finfo(name).max):
-            other = ", or use dtype='float64'" if name != "float64" else ""
+    def check_values(self, points: Array) -> None:
+        """Refuse bandwidths below the rounding error of distances."""
+        # ‖x‖² + ‖z‖² − 2xᵀz has an error of about a unit in the last place of the largest term.
+        resolution = math.sqrt(float(points[:, -2].max()) * float(np.finfo(np.dtype(str(points.dtype))).eps))
+        if self.bandwidth < resolution:
             raise ShallowsError(
-                f"bandwidth={self.bandwidth:.3g} is too small for {name}: 1/bandwidth² overflows. Bring X to a usual "
-                f"scale, for example with sklearn.preprocessing.StandardScaler{other}."
+                f"bandwidth={self.bandwidth:.3g} is too small for {points.dtype}: distances below {resolution:.1g} "
+                "are lost in rounding, so that a point is not told from its neighbours. Use a larger bandwidth"
+                f"{', or dtype=' + repr('float64') if points.dtype != np.float64 else ''}."
             )
 
     def left_factor(self, points: Array) -> Array:
         """``L`` with ``L @ augmented(z).T = factor * ‖x − z‖²`` for augmented points x: factor·[−2x, 1, ‖x‖²]."""
         xp = arrays.namespace(points)
         d = points.shape[1] - 2
-        self.check_precision(arrays.itemsize(points))
+        name = f"float{8 * arrays.itemsize(points)}"
+        if not 2.0 * abs(self.factor) < float(np.finfo(name).max):
+            other = ", or use dtype='float64'" if name != "float64" else ""
+            raise ShallowsError(
+                f"bandwidth={self.bandwidth:.3g} is too small for {name}: 1/bandwidth² overflows. Bring X to a usual "
+                f"scale, for example with sklearn.preprocessing.StandardScaler{other}."
+            )
         return xp.concat(
             [
                 points[:, :d] * (-2.0 * self.factor),

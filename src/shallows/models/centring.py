@@ -1,10 +1,10 @@
-"""Centring of the data and removal of constant features, for the training points and for new ones."""
+"""Centering of the data and removal of constant features, for training points and new ones, and checks of points."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,32 +15,37 @@ from .. import arrays, kernels
 from ..arrays import Array, Device
 from ..errors import ShallowsError
 from ..utils import progress
-from .kernel_checks import too_large
 
 _BLOCK_BYTES = 2**25
 
 SPARSE_COLUMNS, SPARSE_SHARE = 1000, 0.05
 """Rows stay sparse with at least this many columns and at most this share of non-zeros. A product of two rows of 1,000
-columns and 50 non-zeros then takes a tenth of the time of a dense one."""
+columns and 50 non-zeros then takes a tenth of the time of a dense product."""
 
 MOST_DENSE_COLUMNS = 20_000
 """Sparse rows with more columns are refused where they would have to be dense."""
 
 DENSE_SHARE, FEW_DENSE_BYTES = 0.5, 2**28
-"""Dense points made of sparse rows may take this share of the free memory; so many bytes are taken without a look."""
+"""Dense points made of sparse rows may take this share of the free memory, which is read above this number of bytes."""
 
 SPARSE_BLOCK_ROWS = 1024
-"""New sparse points that kernel values are computed of at a time."""
+"""Rows of new sparse points in a block."""
+
+INSTEAD = (
+    "Reduce the columns first, for instance with sklearn.decomposition.TruncatedSVD, or take a method whose products "
+    "stay sparse: EigenProClassifier, KernelRidgeClassifier, KernelSVMClassifier, their regressors, NystroemFeatures, "
+    "or features='nystrom', with a kernel of distances or inner products such as 'gaussian'."
+)
+"""What to do with sparse rows that are too wide for a method."""
 
 
 @dataclass(frozen=True)
 class Centring:
     """Subtracts the mean of the training points and drops the features that are constant in them.
 
-    A kernel of distances does not change when all points are shifted, but rounding does: in float32 the kernel of
-    centred data has digits that the kernel of uncentred data loses. A constant feature adds nothing to the distances
-    between training points, and much of an image's border is constant. A new point may differ in such a feature; its
-    squared distance there is computed apart.
+    A shift of all points does not change a kernel of distances, but it changes rounding: in float32 the kernel of
+    centered data has digits that the kernel of other data loses. A constant feature adds nothing to the distances
+    between training points. The squared distance of a new point in such features is computed separately.
 
     Attributes
     ----------
@@ -50,7 +55,7 @@ class Centring:
     all_equal : bool
         Whether all training points are the same.
     sparse : bool
-        Whether sparse points stay sparse (`arrays.SparsePoints`). Then only columns that are mostly filled are centred.
+        Whether sparse points stay `arrays.SparsePoints`. Then only columns that are mostly filled are centered.
     """
 
     mean: np.ndarray
@@ -62,31 +67,19 @@ class Centring:
     def of(
         cls, x: Any, *, centred: bool = True, without_constants: bool = True, may_stay_sparse: bool = False
     ) -> Centring:
-        """Measure mean and constant features on training data, dense or CSR, block by block.
+        """Measure mean and constant features of training points, dense or CSR, shape (n, d), block by block.
 
-        Parameters
-        ----------
-        x : array or CSR matrix, shape (n, d)
-        centred : bool
-            False for kernels to which the origin matters.
-        without_constants : bool
-            False for kernels in which a constant feature is no distance to be added.
-        may_stay_sparse : bool
-            Whether the caller computes with `arrays.SparsePoints`, see `stay_sparse`.
-
-        Raises
-        ------
-        ShallowsError
-            For sparse rows with too many columns for dense ones, see `refuse_wide`.
+        Kernels for which the origin matters need ``centred=False``, and kernels in which constant features count need
+        ``without_constants=False``. ``may_stay_sparse``: whether the caller computes with `arrays.SparsePoints`.
         """
         n, d = x.shape
         if may_stay_sparse and stay_sparse(x):
             return cls._of_sparse(x, centred=centred, without_constants=without_constants)
         refuse_wide(x)
         total, lowest, highest = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
-        for rows in _row_blocks(x):
+        for rows in _row_blocks(x, n):
             block = _dense(x[rows])
-            # A sum that overflows is reported by whoever checks the points.
+            # The checks of the points report a sum that overflows.
             with np.errstate(over="ignore", invalid="ignore"):
                 total += block.sum(axis=0, dtype=np.float64)
             np.minimum(lowest, block.min(axis=0), out=lowest)
@@ -94,8 +87,7 @@ class Centring:
         varies = highest > lowest
         # The mean of a constant is that constant, to the last digit.
         mean = np.where(varies, total / n, lowest) if centred else np.zeros(d)
-        kept = varies if without_constants else np.ones(d, dtype=bool)
-        return cls(mean, kept, not varies.any())
+        return cls(mean, varies if without_constants else np.ones(d, dtype=bool), not varies.any())
 
     @classmethod
     def _of_sparse(cls, x: Any, *, centred: bool, without_constants: bool) -> Centring:
@@ -107,23 +99,21 @@ class Centring:
             nearer(bound, 0.0, out=bound, where=filled < n)
         varies = highest > lowest
         mean = np.where(varies, np.bincount(x.indices, weights=x.data, minlength=d) / n, lowest)
-        # A column far from zero loses digits in float32 unless it is centred; one of few non-zeros does not lie there.
+        # In float32, a column far from zero loses digits unless it is centered. Mostly empty columns are near zero.
         mean = np.where(2 * filled >= n, mean, 0.0) if centred else np.zeros(d)
-        kept = varies if without_constants else np.ones(d, dtype=bool)
-        return cls(mean, kept, not varies.any(), sparse=True)
+        return cls(mean, varies if without_constants else np.ones(d, dtype=bool), not varies.any(), sparse=True)
 
     def row_bytes(self, x: Any, dtype: Any) -> int:
         """Bytes of an augmented point, on average."""
         itemsize = np.dtype(dtype).itemsize
         if not (self.sparse and scipy.sparse.issparse(x)):
             return (int(self.varies.sum()) + 2) * itemsize
-        # Centring fills the columns with a mean.
+        # Centering fills the columns that have a mean.
         n_filled = x.nnz / max(1, x.shape[0]) + np.count_nonzero(self.mean)
         return math.ceil(n_filled * (itemsize + 4)) + 4 + 2 * itemsize
 
-    def _sparse_points(self, x: Any, dtype: Any, columns: np.ndarray | None = None) -> arrays.SparsePoints:
-        """Points in the kept columns, or in others, less their mean."""
-        columns = self.varies if columns is None else columns
+    def _sparse_points(self, x: Any, dtype: Any, columns: np.ndarray) -> arrays.SparsePoints:
+        """Some columns of points less their mean."""
         x = scipy.sparse.csr_array(x)
         x = x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
         x = x if columns.all() else x[:, np.flatnonzero(columns)]
@@ -143,14 +133,13 @@ class Centring:
     def training_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
         """Return augmented points (`kernels.augmented`) in a given order, shape (len(order), d' + 2), on the device.
 
-        Block by block: beside the result never more than a block is in memory. On a GPU all rows, in whatever order,
-        are uploaded as they lie in memory, and put into the order, centred and rounded there, as exactly as here.
+        In addition to the result, memory contains one block at a time.
         """
         if self.sparse and device.kind == "cpu":
             with np.errstate(over="ignore"):
-                return kernels.augmented(self._sparse_points(x[order], dtype))
-        if device.kind != "cpu" and _is_permutation(order, x.shape[0]):
-            return self._points_made_there(x, order, device, dtype)
+                return kernels.augmented(self._sparse_points(x[order], dtype, self.varies))
+        if device.kind != "cpu" and len(order) == x.shape[0] and np.bincount(order, minlength=len(order)).max() == 1:
+            return self._uploaded_points(x, order, device, dtype)
         kept = int(self.varies.sum())
         needed = len(order) * (kept + 2) * np.dtype(dtype).itemsize
         if scipy.sparse.issparse(x) and needed > FEW_DENSE_BYTES:
@@ -159,22 +148,20 @@ class Centring:
         points = np.empty((len(order), kept + 2), dtype=dtype)
         points[:, kept + 1] = 1.0
         everything, mean = bool(self.varies.all()), self.mean[self.varies]
-        for rows in arrays.blocks(len(order), _block_rows(x)):
+        for rows in _row_blocks(x, len(order)):
             block = _dense(x[order[rows]])
-            block = block if everything else block[:, self.varies]
+            block, out = block if everything else block[:, self.varies], points[rows, :kept]
             # The difference is taken in the wider of the two precisions and rounded once.
             with _overflow_as_error(block, points.dtype):
-                np.subtract(
-                    block,
-                    mean if block.dtype == np.float64 else mean.astype(block.dtype),
-                    out=points[rows, :kept],
-                    casting="same_kind",
-                )
-            np.einsum("ij,ij->i", points[rows, :kept], points[rows, :kept], out=points[rows, kept])
+                np.subtract(block, mean.astype(block.dtype), out=out, casting="same_kind")
+            np.einsum("ij,ij->i", out, out, out=points[rows, kept])
         return points if device.kind == "cpu" else arrays.to_device(points, device, dtype)
 
-    def _points_made_there(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
-        """`training_points` of all rows of ``x``, with nothing done on the host but the upload of blocks."""
+    def _uploaded_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
+        """`training_points` of all rows on a GPU, which orders, centers and rounds them as exactly as the host would.
+
+        The host only uploads blocks of rows in the order of memory.
+        """
         kept = int(self.varies.sum())
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
@@ -184,61 +171,53 @@ class Centring:
             points[:, kept + 1] = 1.0
             columns = None if self.varies.all() else arrays.to_device(np.flatnonzero(self.varies), device)
             mean = self.mean[self.varies]
-            for rows in _row_blocks(x):
+            for rows in _row_blocks(x, len(order)):
                 host = _dense(x[rows])
                 block, here = arrays.to_device(host, device), arrays.to_device(places[rows], device)
                 block = block if columns is None else xp.take(block, columns, axis=1)
-                # In the wider of the two precisions, as above, and rounded once.
                 points[here, :kept] = arrays.astype(block - arrays.to_device(mean, device, host.dtype), points.dtype)
             coordinates = points[:, :kept]
             if not bool(xp.all(xp.isfinite(coordinates))):
-                raise too_large(max(float(np.abs(_dense(x[rows])).max()) for rows in _row_blocks(x)), dtype)
+                largest = max(float(np.abs(_dense(x[rows])).max()) for rows in _row_blocks(x, len(order)))
+                raise too_large(largest, dtype)
             points[:, kept] = arrays.row_norms_squared(coordinates)
         return points
 
     def new_points(self, x: Any, device: Device, dtype: Any) -> Iterator[tuple[slice, Array, Array | None]]:
-        """Yield blocks of new points: their rows, the centred points, the squared distance in the constant features."""
+        """Yield blocks of new points: rows, centered points, squared distances in the constant features."""
         everything, mean = bool(self.varies.all()), self.mean
-        told = progress.Part("evaluation", x.shape[0])
+        part = progress.Part("evaluation", x.shape[0])
         if self.sparse and device.kind == "cpu":
             for rows in arrays.blocks(x.shape[0], SPARSE_BLOCK_ROWS):
-                # Dense rows as well, so that they get the same values as sparse ones.
+                # Dense rows too, so that they get the same values as sparse rows.
                 block, extra = scipy.sparse.csr_array(x[rows]), None
                 if not everything:
                     with np.errstate(over="ignore"):
                         extra = self._sparse_points(block, dtype, ~self.varies).norms_squared()
-                yield rows, self._sparse_points(block, dtype), extra
-                told.advance(rows.stop - rows.start)
+                yield rows, self._sparse_points(block, dtype, self.varies), extra
+                part.advance(rows.stop - rows.start)
             return
-        for rows in _row_blocks(x):
+        for rows in _row_blocks(x, x.shape[0]):
             block, extra = _dense(x[rows]), None
             with _overflow_as_error(block, dtype):
-                block = block - (mean if block.dtype == np.float64 else mean.astype(block.dtype))
+                block = block - mean.astype(block.dtype)
                 if not everything:
                     outside = block[:, ~self.varies]
-                    # An infinite distance gives the same kernel value as one that is merely too large.
+                    # An infinite distance gives the same kernel value as a finite one that is too large.
                     with np.errstate(over="ignore"):
                         extra = arrays.to_device(np.einsum("ij,ij->i", outside, outside), device, dtype)
                     block = block[:, self.varies]
-                # Rounded on the host, where numbers beyond the precision are noticed at no cost.
+                # Rounded on the host, where an overflow is noticed at no cost.
                 block = np.ascontiguousarray(block, dtype=dtype)
             yield rows, arrays.to_device(block, device, dtype), extra
-            told.advance(rows.stop - rows.start)
+            part.advance(rows.stop - rows.start)
 
 
 class TrainingRows:
     """The augmented training points of a fit, in its order: kept in memory, or read from the data batch by batch.
 
-    Parameters
-    ----------
-    x : array or CSR matrix, shape (n, d)
-        Dense, sparse or a memory map.
-    order : array of int, shape (n,)
-    centring : Centring
-    device, dtype
-        Of the points that are returned.
-    held : bool
-        Whether to keep all points in memory; if not, every batch is read from the data.
+    ``x``: array, CSR matrix or memory map, shape (n, d). ``order``: array of int, shape (n,). ``held``: whether all
+    points are kept in memory.
     """
 
     def __init__(self, x: Any, order: np.ndarray, centring: Centring, device: Device, dtype: Any, *, held: bool = True):
@@ -273,7 +252,7 @@ class TrainingRows:
 
 
 class RowsAsArray:
-    """Training rows with the look of an array of shape (n, d), of which only the batches that are asked for exist."""
+    """Training rows that look like an array of shape (n, d). Only the requested batches are read."""
 
     def __init__(self, rows: TrainingRows):
         self._rows = rows
@@ -295,27 +274,27 @@ def _overflow_as_error(block: np.ndarray, dtype: Any) -> Iterator[None]:
         raise too_large(float(np.abs(block).max()), dtype) from error
 
 
+def _row_blocks(x: Any, n: int) -> Iterable[slice]:
+    return arrays.blocks(n, max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1])))
+
+
+def _dense(block: Any) -> np.ndarray:
+    # In C order, so that sums, and therefore the model, do not depend on the layout in memory.
+    block = block.toarray(order="C") if scipy.sparse.issparse(block) else np.ascontiguousarray(block)
+    return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
+
+
+# --------------------------------------------------------------------------------------------------- checks
+
+
 def stay_sparse(x: Any) -> bool:
-    """Whether rows have so many columns and so few non-zeros that kernels compute with them as they are."""
+    """Whether kernels compute with sparse rows as they are: the rows have many columns and few non-zeros."""
     n, d = x.shape
     return scipy.sparse.issparse(x) and d >= SPARSE_COLUMNS and x.nnz <= SPARSE_SHARE * n * d
 
 
-INSTEAD = (
-    "Reduce the columns first, for instance with sklearn.decomposition.TruncatedSVD, or take a method whose products "
-    "stay sparse: EigenProClassifier, KernelRidgeClassifier, KernelSVMClassifier, their regressors, NystroemFeatures, "
-    "or features='nystrom', with a kernel of distances or inner products such as 'gaussian'."
-)
-"""What to do with sparse rows that are too wide for a method."""
-
-
 def refuse_wide(x: Any) -> None:
-    """Refuse sparse rows of more columns than a method takes whose products are dense.
-
-    Raises
-    ------
-    ShallowsError
-    """
+    """Raise a `ShallowsError` for sparse rows that have too many columns for dense ones."""
     if x.shape[1] > MOST_DENSE_COLUMNS and stay_sparse(x):
         raise ShallowsError(
             f"X is sparse and has {x.shape[1]:,} columns, and this method or its kernel computes with dense rows, of "
@@ -323,20 +302,39 @@ def refuse_wide(x: Any) -> None:
         )
 
 
-def _is_permutation(order: np.ndarray, n: int) -> bool:
-    """Whether each of n rows is in an order once."""
-    return len(order) == n and bool(np.bincount(order, minlength=n).max() == 1)
+def check_scale(points: Any, dtype: np.dtype, *, may_vanish: bool = False) -> None:
+    """Refuse augmented points whose squared distances over- or underflow in a precision."""
+    largest = float(points[:, -2].max())
+    vanishes = largest == 0 and points.shape[1] > 2 and not may_vanish
+    if vanishes or not largest < math.inf:
+        raise ShallowsError(
+            f"The features are too {'small' if vanishes else 'large'} for {dtype.name}: squared distances "
+            f"{'under' if vanishes else 'over'}"
+            "flow. Bring X to a usual scale, for instance with sklearn.preprocessing.StandardScaler."
+        )
 
 
-def _row_blocks(x: Any) -> Iterator[slice]:
-    return iter(arrays.blocks(x.shape[0], _block_rows(x)))
+def check_precision(points: np.ndarray, dtype: np.dtype) -> None:
+    """Refuse centered points, shape (m, d) in float64, that underflow in the precision of the model."""
+    largest, least = float(np.abs(points).max(initial=0.0)), float(np.finfo(dtype).tiny)
+    if 0.0 < largest < least:
+        raise ShallowsError(
+            f"The features are too small for {dtype.name}: the largest distance from the mean is {largest:.3g}, and "
+            f"numbers below {least:.2g} are rounded to zero. Bring X to a usual scale, for example with "
+            "sklearn.preprocessing.StandardScaler, or use dtype='float64'."
+        )
 
 
-def _block_rows(x: Any) -> int:
-    return max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1]))
+def too_large(largest: float, dtype: Any) -> ShallowsError:
+    """The error for points whose values, or distances, overflow in a precision."""
+    name = np.dtype(dtype).name
+    return ShallowsError(
+        f"X contains values as large as {largest:.3g}, which overflow in {name}, the precision of the model. Bring X "
+        f"to a usual scale{', or fit with dtype=' + repr('float64') if name != 'float64' else ''}."
+    )
 
 
-def _dense(block: Any) -> np.ndarray:
-    # In C order, so that sums, and with them the model, do not depend on the layout in memory.
-    block = block.toarray(order="C") if scipy.sparse.issparse(block) else np.ascontiguousarray(block)
-    return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
+def check_scores(scores: np.ndarray, X: Any) -> None:
+    """Refuse new points at which the function of a fitted model overflows."""
+    if not np.isfinite(scores).all():
+        raise too_large(float(abs(X).max()), scores.dtype)

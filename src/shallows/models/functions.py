@@ -1,25 +1,32 @@
-"""Functions of points with one or several outputs: sums of kernel functions, and linear functions of features."""
+"""Functions of points: sums of kernel functions, and functions of explicit or streamed features.
+
+``scores(X, device, budget)`` of each returns its values at checked points, shape (m, c), on the host. ``budget`` is the
+number of bytes that blocks of kernel values or features may take.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import scipy.linalg
+import scipy.sparse
 
-from .. import arrays
+from .. import arrays, gram, streams
 from ..arrays import Array, Device
 from ..features import Blocks
-from ..kernels import Kernel
+from ..kernels import Kernel, Precomputed
 from ..ranks import Alone
 from ..spectrum.principal_components import Components
-from . import precomputed
-from .centring import Centring
-from .scores import feature_scores, kernel_scores
+from .centring import Centring, check_scores
 
 BLOCK_NUMBERS = 2**24
-"""Numbers of features that are made at a time."""
+"""Numbers of features in a block."""
+
+BLOCK_BYTES = 2**27
+"""Bytes of given kernel values of new points that are on the device at a time."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +42,11 @@ class KernelSum:
         The augmented points xⱼ.
     coefficients : array, shape (m, c)
     fitting : bool
-        Whether its arrays are those of a fit at work, on the fit's device.
+        Whether the fit is still running: the arrays are on its device, and X has row numbers for a kernel matrix.
     components : Components or None
-        Principal components that take the place of the inputs.
+        Principal components that replace the inputs.
     cache
-        An `EvaluationCache` for points that come several times during a fit.
+        An `EvaluationCache` for points that are evaluated several times during a fit.
     """
 
     kernel: Kernel
@@ -50,22 +57,25 @@ class KernelSum:
     components: Components | None = None
     cache: Any = None
 
-    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
-        """F at checked points, shape (m, c), with blocks of kernel values of at most so many bytes."""
+    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:  # noqa: D102
         points, a = (arrays.to_device(part, device) for part in (self.points, self.coefficients))
         kept = None if self.cache is None else self.cache.entry_for(X, budget)
         budget = budget if kept is None else kept.budget
-        given = self.kernel, self.centring, self.inputs(X), points, a, device
-        return kernel_scores(*given, budget=budget, fitting=self.fitting, kept=kept)
-
-    def inputs(self, X: Any) -> Any:
-        """What f is a function of: components of checked points, or the points."""
-        return X if self.components is None else self.components(X)
+        if isinstance(self.kernel, Precomputed) and not (self.fitting and X.shape[1] == 1):
+            return _scores_of_kernel_values(X, points, a, device)
+        X = X if self.components is None else self.components(X)
+        out = np.empty((X.shape[0], a.shape[1]), dtype=np.dtype(str(points.dtype)))
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, x, extra in self.centring.new_points(X, device, out.dtype):
+                blocks = None if kept is None else kept.blocks.setdefault(rows.start, {})
+                product = gram.cross_product(self.kernel, x, points, a, budget=budget, extra=extra, kept=blocks)
+                out[rows] = arrays.to_numpy(product)
+        return out
 
     def on_host(self) -> KernelSum:
-        """The function after a fit, on the host."""
+        """The function after a fit, on the host, without the matrix of a precomputed kernel."""
         return KernelSum(
-            precomputed.without_matrix(self.kernel),
+            Precomputed(None) if isinstance(self.kernel, Precomputed) else self.kernel,
             self.centring,
             arrays.to_numpy(self.points),
             arrays.to_numpy(self.coefficients),
@@ -76,32 +86,71 @@ class KernelSum:
         """The function on the host without the terms whose coefficients are zero, and the numbers of the others."""
         a = arrays.to_numpy(self.coefficients)
         rows = np.flatnonzero(a.any(axis=1))
-        points = arrays.to_numpy(arrays.take_rows(self.points, rows))
-        return KernelSum(precomputed.without_matrix(self.kernel), self.centring, points, a[rows]), rows
+        return replace(self, points=arrays.take_rows(self.points, rows), coefficients=a[rows]).on_host(), rows
+
+
+def _scores_of_kernel_values(X: Any, points: Array, coefficients: Array, device: Device) -> np.ndarray:
+    """Σⱼ αⱼ k(x, xⱼ) from the kernel values of new points with all training points, array or CSR, shape (m, n).
+
+    ``points`` are the augmented numbers of the columns that have coefficients, shape (p, 3).
+    """
+    columns = arrays.to_numpy(points[:, 0]).astype(np.int64)
+    out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(coefficients.dtype)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in arrays.blocks(X.shape[0], max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))):
+            block = X[rows]
+            block = block.toarray() if scipy.sparse.issparse(block) else block
+            values = arrays.to_device(block[:, columns], device, out.dtype)
+            out[rows] = arrays.to_numpy(values @ coefficients)
+    return out
 
 
 @dataclass(frozen=True)
 class DividedFunction:
-    """A function in a fit that several processes share, each of which evaluates it at its share of the points.
-
-    Attributes
-    ----------
-    function : KernelSum
-    ranks : Alone
-    """
+    """A function in a fit by several processes. Each process evaluates it at its share of the points."""
 
     function: KernelSum
     ranks: Alone
 
     @property
     def coefficients(self) -> Array:
-        """Those of the function."""
+        """The coefficients of the function."""
         return self.function.coefficients
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
-        """F at checked points, shape (m, c), the same in all processes."""
+        """The same values in all processes."""
         own = self.function.scores(X[self.ranks.own(X.shape[0])], device, budget)
         return self.ranks.gathered(own, X.shape[0])
+
+
+@dataclass(frozen=True)
+class KernelMachines:
+    """fⱼ(x) + bⱼ with fⱼ(x) = Σᵢ βᵢⱼ k(x, xᵢ).
+
+    Attributes
+    ----------
+    function : KernelSum
+        All fⱼ, in the precision of the fit.
+    intercepts : ndarray, shape (n_problems,)
+    """
+
+    function: KernelSum
+    intercepts: np.ndarray
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, centring: Centring, points: Array, coefficients: np.ndarray, intercepts: np.ndarray
+    ) -> tuple[KernelMachines, np.ndarray]:
+        """The machines on the host without the points that no machine uses, and the numbers of the others."""
+        support = np.flatnonzero(coefficients.any(axis=1))
+        a = coefficients[support].astype(np.dtype(str(points.dtype)))
+        return cls(KernelSum(kernel, centring, arrays.take_rows(points, support), a).on_host(), intercepts), support
+
+    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
+        """The outputs of all machines, float64, shape (m, n_problems)."""
+        out = self.function.scores(X, device, budget)
+        check_scores(out, X)
+        return out.astype(np.float64) + self.intercepts
 
 
 @dataclass(frozen=True)
@@ -116,7 +165,7 @@ class FeatureFunction:
     coefficients : array, shape (D, c)
         A.
     components : Components or None
-        Principal components of the inputs, where φ is a function of them.
+        Principal components that replace the inputs of φ.
     """
 
     blocks: Blocks
@@ -124,11 +173,18 @@ class FeatureFunction:
     coefficients: Array
     components: Components | None = None
 
-    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
-        """F at checked points, shape (m, c), with features of at most so many bytes at a time."""
+    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:  # noqa: D102
         blocks, a = self.blocks.to(device), arrays.to_device(self.coefficients, device)
         X = X if self.components is None else self.components(X)
-        return feature_scores(blocks, self.centring, X, a, device, budget=budget // 2)
+        out = np.empty((X.shape[0], a.shape[1]), dtype=np.dtype(str(a.dtype)))
+        widest = max(span.stop - span.start for span in blocks.spans)
+        strip = max(1, budget // 2 // (widest * out.itemsize))
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, x, _ in self.centring.new_points(X, device, out.dtype):
+                for part in arrays.blocks(x.shape[0], strip):
+                    here = slice(rows.start + part.start, rows.start + part.stop)
+                    out[here] = arrays.to_numpy(blocks.dot(x[part, :], a))
+        return out
 
     def kept(self) -> tuple[FeatureFunction, None]:
         """The function on the host."""
@@ -146,7 +202,7 @@ class TransformedFunction:
     coefficients : ndarray, shape (c, D)
         Aᵀ.
     components : Components or None
-        Principal components that h is a function of in place of the inputs.
+        Principal components that replace the inputs of h.
     """
 
     transformer: Any
@@ -154,7 +210,7 @@ class TransformedFunction:
     components: Components | None = None
 
     def scores(self, X: Any, device: Any) -> np.ndarray:
-        """F at checked points, float64, shape (m, c); the features are made on this device."""
+        """Values in float64, shape (m, c)."""
         out = np.empty((X.shape[0], len(self.coefficients)))
         width = 1024 if self.transformer._blocks.is_sparse else self.coefficients.shape[1]
         X = self._inputs(X, device)
@@ -169,7 +225,110 @@ class TransformedFunction:
             yield self.transformer.transform(X[rows])
 
     def _inputs(self, X: Any, device: Any) -> Any:
-        """What h is a function of; a model may be moved to another device after its fit."""
+        """The inputs of h. The transformer is set to the device, to which a model may have been moved after its fit."""
         if "device" in self.transformer.get_params(deep=False):
             self.transformer.set_params(device=device)
         return X if self.components is None else self.components(X)
+
+
+@dataclass(frozen=True)
+class FeatureGaussianProcess:
+    """f(x) = βᵀh(x) with a normal β, and independent variances k(x, x) − ‖h(x)‖² that the features do not explain.
+
+    Attributes
+    ----------
+    mean : TransformedFunction
+    factor : ndarray, shape (D, D)
+        The Cholesky factor of the inverse covariance of β, in units of s.
+    ratio : float
+        The noise variance over s.
+    signal_variance : ndarray, shape (c,)
+        s.
+    """
+
+    mean: TransformedFunction
+    factor: np.ndarray
+    ratio: float
+    signal_variance: np.ndarray
+
+    def deviations(self, X: Any, device: Any) -> np.ndarray:
+        """Standard deviations of observations at checked points, shape (m, c)."""
+        parts = self._parts_of_variance(X, device)
+        variances = np.concatenate([(V**2).sum(axis=0) + own for V, own in parts])
+        return np.sqrt(variances[:, None] * self.signal_variance)
+
+    def covariances(self, X: Any, device: Any, budget: int) -> np.ndarray:
+        """Covariances of observations at checked points, shape (m, m, c)."""
+        n, c = X.shape[0], len(self.mean.coefficients)
+        arrays.check_room(f"The covariances of {n:,} points take", 16 * n * n * c, budget, "Take fewer points.")
+        parts = list(self._parts_of_variance(X, device))
+        V, own = np.hstack([V for V, _ in parts]), np.concatenate([own for _, own in parts])
+        return (V.T @ V + np.diag(own))[:, :, None] * self.signal_variance
+
+    def draws(self, X: Any, intercept: np.ndarray, n_samples: int, seed: int, device: Any) -> np.ndarray:
+        """Joint draws of observations at checked points, shape (m, c, n_samples)."""
+        coefficients = self.mean.coefficients
+        c, D = coefficients.shape
+        drawn = streams.normal(seed, "coefficients", 0, (D, c * n_samples))
+        drawn = scipy.linalg.solve_triangular(self.factor, drawn, lower=True, trans="T")
+        out, deviations = [], np.sqrt(self.signal_variance)[:, None]
+        for block, H in enumerate(self.mean.features(X, device)):
+            own = np.sqrt(left_of_the_kernel(H) + self.ratio)[:, None]
+            errors = H @ drawn + own * streams.normal(seed, "noise", block, (len(H), c * n_samples))
+            mean = H @ coefficients.T + intercept
+            out.append(mean[:, :, None] + deviations * errors.reshape(len(H), c, n_samples))
+        return np.concatenate(out)
+
+    def _parts_of_variance(self, X: Any, device: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For blocks of rows, in units of s: V with VᵀV the covariance of βᵀh, and the row's independent variance."""
+        for H in self.mean.features(X, device):
+            H = H.astype(np.float64, copy=False)
+            yield scipy.linalg.solve_triangular(self.factor, H.T, lower=True), left_of_the_kernel(H) + self.ratio
+
+
+def left_of_the_kernel(H: np.ndarray) -> np.ndarray:
+    """k(x, x) − ‖h(x)‖² for kernels with k(x, x) = 1, shape (m,)."""
+    return np.maximum(1.0 - np.einsum("ij,ij->i", H, H, dtype=np.float64), 0.0)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """f(x) = Σⱼ φⱼ(x)ᵀAⱼ + b over blocks j of streamed features, which are computed again in every evaluation.
+
+    Attributes
+    ----------
+    problem
+        With the features, the loss and the bytes that the features of an evaluation may take.
+    state
+        With the coefficients; see `shallows.solvers.expansions.expansion`.
+    centring : Centring
+        What is subtracted from points.
+    dtype : dtype
+    """
+
+    problem: Any
+    state: Any
+    centring: Centring
+    dtype: np.dtype
+
+    @property
+    def coefficients(self) -> Any:
+        """The coefficients of all blocks, shape (n_features, c)."""
+        return self.state.coefficients
+
+    def scores(self, X: Any, device: Device, budget: int = 0) -> np.ndarray:
+        """The memory is limited by the problem; ``budget`` is ignored."""
+        state = self.on(device).state
+        out = np.empty((X.shape[0], self.problem.n_outputs), dtype=self.dtype)
+        with device.active(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, x, _ in self.centring.new_points(X, device, self.dtype):
+                out[rows] = arrays.to_numpy(state.shifted_values(self.problem, x))
+        return out
+
+    def on(self, device: Device) -> Self:
+        """The same function with its coefficients on a device."""
+        return self if self.state.device == device else replace(self, state=self.state.to(device))
+
+    def kept(self) -> Self:
+        """The function on the host, without room for further blocks, as a file contains it."""
+        return replace(self, state=self.state.to(Device("cpu")).trimmed())

@@ -56,7 +56,7 @@ def fit_preconditioner(
     n = X.shape[0]
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
     points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
-    made_kernel = kernels.choose(kernel, bandwidth, points, random_state, kernel_params)
+    made_kernel = kernels.choose(kernel, bandwidth, kernel_params, points, random_state)
     with device.active():
         made = make_preconditioner(
             made_kernel,
@@ -142,7 +142,7 @@ def eigenspectrum(
     n = len(order)
     k = min(n_eigenvalues, n)
     with device.active():
-        kernel = kernels.choose(kernel, bandwidth, points, random_state, kernel_params)
+        kernel = kernels.choose(kernel, bandwidth, kernel_params, points, random_state)
         kept = 1.0
         if 3 * n * n * arrays.itemsize(points) <= budget:
             matrix = kernels.matrix(kernel, points)

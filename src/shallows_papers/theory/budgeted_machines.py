@@ -27,7 +27,7 @@ from shallows.estimators.budgeted.low_rank_svm import LowRankLinearizedSVMClassi
 from shallows.fitting.budgeted_svm import FittedBudgetedSVM
 from shallows.fitting.multi_hyperplane import FittedHyperplanes, hyperplanes_of
 from shallows.fitting.two_classes import Machines
-from shallows.models.budgeted import GaussianSum
+from shallows.models.host_functions import GaussianSum
 from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGDStepper
 from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplaneStepper
 from shallows.solvers.budgeted.sparse_rows import SparseRows, sparse_rows

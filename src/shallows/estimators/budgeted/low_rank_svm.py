@@ -13,7 +13,7 @@ from ... import arrays, kernels, training
 from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
-from ...models import precomputed
+from ...kernels import precomputed
 from ...models.centring import Centring
 from ...spectrum.leave_one_out import RidgeChoice
 from ..base import Estimator

@@ -16,7 +16,7 @@ from ...fitting.checks import check_median_bandwidth, check_positive, check_whol
 from ...fitting.second_view import NotCoded
 from ...fitting.stream_training import Stream
 from ...fitting.waiting_rows import Batch
-from ...models.kernel_checks import check_scores
+from ...models.centring import check_scores
 from ...training.failed_fits import keeps_model_on_failure
 from ...utils.plain_numbers import plain_numbers
 from ..base import Estimator

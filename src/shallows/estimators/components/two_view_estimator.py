@@ -13,7 +13,7 @@ from ...fitting import second_view
 from ...fitting.checks import width
 from ...fitting.two_views import ComponentPairs, fit_two_views
 from ...fitting.waiting_rows import Batch
-from ...models.kernel_checks import check_scores
+from ...models.centring import check_scores
 from ...solvers.components.two_view_state import TwoViewSettings
 from ...utils.plain_numbers import numeric_targets
 from ..inputs import read_points

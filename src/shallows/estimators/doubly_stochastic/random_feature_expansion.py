@@ -25,8 +25,8 @@ from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
 from ...fitting.rows import TrainingSet
 from ...fitting.stream_training import Stream
 from ...fitting.waiting_rows import Batch
-from ...models import precomputed
-from ...models.kernel_checks import check_scores
+from ...kernels import precomputed
+from ...models.centring import check_scores
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.expansion_settings import ExpansionSettings

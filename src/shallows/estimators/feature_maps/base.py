@@ -13,10 +13,8 @@ from ...errors import UnknownNameError
 from ...features import Blocks, FeatureMap
 from ...features.fourier import COLUMNS_OF_FREQUENCY, MOST_FREQUENCIES
 from ...fitting.checks import check_median_bandwidth, check_whole
-from ...kernels import Kernel
-from ...models import precomputed
-from ...models.centring import Centring
-from ...models.kernel_checks import check_scale, check_scores, chosen_kernel
+from ...kernels import Kernel, precomputed
+from ...models.centring import Centring, check_scale, check_scores
 from ..base import Estimator
 from ..inputs import follows_input
 from ..parameters import stores_parameters, with_parameters
@@ -114,7 +112,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             sample = self._centring.training_points(X, rows, device, self._dtype)
             check_scale(sample, self._dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
             bandwidth = None if self.bandwidth == "median" else self.bandwidth
-            kernel = chosen_kernel(
+            kernel = kernels.choose(
                 self.kernel, bandwidth, self.kernel_params, sample, seed, all_equal=self._centring.all_equal
             )
             made = make_map(X, kernel, seed, device, budget)

@@ -12,8 +12,7 @@ from ...fitting.checks import is_whole
 from ...fitting.kernel_steps import fit_kernel_steps
 from ...fitting.kernel_sums import FittedKernelSum
 from ...fitting.rows import TrainingSet
-from ...kernels import Kernel
-from ...models import precomputed
+from ...kernels import Kernel, precomputed
 from ...ranks import ALONE
 from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.step_rules import StepRule

@@ -16,8 +16,7 @@ from ...fitting.center_training import StepSettings
 from ...fitting.checks import MOST, check_choice, is_whole
 from ...fitting.kernel_centers import FittedCenters, fit_kernel_centers
 from ...fitting.rows import TrainingSet
-from ...kernels import Kernel
-from ...models import precomputed
+from ...kernels import Kernel, precomputed
 from ...spectrum.kernel_ridge_choice import AUTO
 from ..inputs import read_points
 from ..parameters import stores_parameters, with_parameters

@@ -10,8 +10,7 @@ from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.feature_eigenpro import FittedFeatureFunction, fit_feature_eigenpro
 from ...fitting.rows import TrainingSet
-from ...kernels import Kernel
-from ...models import precomputed
+from ...kernels import Kernel, precomputed
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of

@@ -16,9 +16,9 @@ from ...fitting import early_stopping, leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.regularised_risk import FittedRisk, fit_regularised_risk
 from ...fitting.snapshot import prediction_budget
-from ...models import precomputed
+from ...kernels import precomputed
+from ...models.centring import check_scores
 from ...models.functions import FeatureFunction
-from ...models.kernel_checks import check_scores
 from ...solvers import settings
 from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import RiskSettings

@@ -11,7 +11,7 @@ from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, show
 from ...fitting.two_classes import Machines
-from ...models import precomputed
+from ...kernels import precomputed
 from ...solvers.support_vectors.lasvm import LASVM
 from ..parameters import with_parameters
 from ..streaming import check_rows, end_beginning, rows_to_learn

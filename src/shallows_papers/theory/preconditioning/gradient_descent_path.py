@@ -228,7 +228,7 @@ def _placed(
         kernels.augmented(arrays.to_device(np.asarray(x, dtype=np.float64) - mean, device))
         for x in (data.x_train, data.x_test)
     )
-    kernel = kernels.choose(kernel, bandwidth, points, seed)
+    kernel = kernels.choose(kernel, bandwidth, None, points, seed)
     y = arrays.to_device(codes(np.asarray(data.y_train)), device, np.float64)
     return kernel, points, new_points, y
 

@@ -1,11 +1,33 @@
-"""Machines whose size has a bound: sums of Gaussians at a few points, and several hyperplanes for each class."""
+"""Functions that are evaluated on the host: linear functions, and machines whose size is bounded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse
+
+
+@dataclass(frozen=True)
+class LinearFunctions:
+    """f(x) = Wx + b for points as the user gives them.
+
+    ``coef``: W, shape (c, d). ``intercept``: shape (c,).
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+
+    @classmethod
+    def of(cls, columns: np.ndarray, offsets: np.ndarray, has_intercept: bool) -> LinearFunctions:
+        """The functions of shifted columns and, as the last one, of a constant; ``columns`` has the shape (d, c)."""
+        coef = np.ascontiguousarray(columns[: len(columns) - has_intercept].T)
+        return cls(coef, (columns[-1] if has_intercept else 0.0) - (coef * offsets).sum(axis=1))
+
+    def scores(self, X: Any, device: Any = None, budget: int = 0) -> np.ndarray:
+        """The values at checked points, shape (m, c), in one product."""
+        return np.asarray(X @ self.coef.T + self.intercept)
 
 
 @dataclass(frozen=True)
@@ -29,7 +51,7 @@ class GaussianSum:
 
     @property
     def n_outputs(self) -> int:
-        """One for two classes, else one for each."""
+        """One for two classes, else the number of classes."""
         return self.coefficients.shape[1]
 
     def scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
@@ -49,7 +71,7 @@ class Hyperplanes:
     coef : ndarray, shape (m, d)
     intercept : ndarray, shape (m,)
     classes : ndarray of int, shape (m,)
-        The number of the class of each hyperplane; every class has one.
+        The number of the class of each hyperplane; every class has at least one.
     n_classes : int
     offsets : ndarray, shape (d,)
         What was subtracted from the columns for the training.
@@ -63,7 +85,7 @@ class Hyperplanes:
 
     @property
     def n_outputs(self) -> int:
-        """One for two classes, else one for each."""
+        """One for two classes, else the number of classes."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
@@ -73,7 +95,6 @@ class Hyperplanes:
 
     def scores(self, X: scipy.sparse.csr_array) -> np.ndarray:
         """Scores of the classes, or of the second of two, at points less their offsets, shape (m, c)."""
-        # By class, so that one pass takes the best of each.
         order = np.argsort(self.classes, kind="stable")
         starts = np.searchsorted(self.classes[order], np.arange(self.n_classes))
         outputs = X @ self.coef[order].T + self.shifted_intercept[order]
