@@ -101,7 +101,7 @@ def fit_regularised_risk(
             rows, points, centring, targets, order, kernel, bandwidth, kernel_params, feature_map, seed,
             regularisation,
         )  # fmt: skip
-        budget -= made.matrix_bytes
+        budget -= 0 if made is None else made.matrix_bytes
         phases.end("preparation")
 
         blocks = None
