@@ -277,7 +277,13 @@ def test_one_pass_makes_half_of_the_matrix_and_two_passes_no_more(monkeypatch):
         kernels.Gaussian, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out)
     )
     model = RegularisedRiskClassifier(
-        solver="norma", max_epochs=1, batch_size=30, random_state=0, solver_params={"schedule": "inverse"}
+        bandwidth=2.0,
+        regularisation=0.01,
+        solver="norma",
+        max_epochs=1,
+        batch_size=30,
+        random_state=0,
+        solver_params={"schedule": "inverse"},
     ).fit(X, y)
     # 30 rows times 30, 60, … 270 columns: 0.45 of the matrix.
     assert sum(made) == 30 * 30 * sum(range(1, 10))

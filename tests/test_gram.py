@@ -205,7 +205,7 @@ def test_strips_are_kept_by_their_rows_in_the_whole_matrix_and_found_again(monke
     for batch, found in zip(batches, made, strict=True):
         assert found == pytest.approx(K[batch].T @ (K[batch] @ a), abs=1e-3)
         assert found.dtype == np.float64
-    with mock.patch.object(kernels, "fill", side_effect=AssertionError("made anew")):
+    with mock.patch.object(kernels.Laplace, "fill", side_effect=AssertionError("made anew")):
         assert all(np.array_equal(product(batch), found) for batch, found in zip(batches, made, strict=True))
 
 
@@ -400,7 +400,7 @@ def test_a_cross_product_with_blocks_that_were_kept_makes_none_and_is_the_same_t
     edge = min(53, max(16, math.isqrt(budget // (2 * n_workers * x.itemsize))))
     assert max(block.shape[1] for block in kept.values()) == edge
     expected = gram.cross_product(kernel, x[:, :3], points, b, **held)
-    with mock.patch.object(kernels, "fill", side_effect=AssertionError("made anew")):
+    with mock.patch.object(kernels.Laplace, "fill", side_effect=AssertionError("made anew")):
         assert np.array_equal(gram.cross_product(kernel, x[:, :3], points, b, kept=kept, **held), expected)
 
 
