@@ -123,6 +123,8 @@ def test_parameters_of_one_name_are_described_alike_in_a_family(family):
                 continue  # which does not choose it
             if name in ("bandwidth", "regularisation") and "Novelty" in one.__name__ + other.__name__:
                 continue  # without targets neither is chosen
+            if any(not text or text.startswith("As in ") for _, text in (first[name], second[name])):
+                continue
             of_one, of_other = ((re.sub(", default=.*", "", kind), text) for kind, text in (first[name], second[name]))
             assert of_one == of_other, f"{name} in {one.__name__} and {other.__name__}"
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
 
-from .. import arrays
+from .. import arrays, training
 from ..errors import ShallowsError
-from ..fitting import labels
+from ..fitting import labels, stream_training
+from ..fitting.stream_training import Stream
 from ..fitting.waiting_rows import Batch, joined, n_rows, next_beginning, owned
+from ..utils.plain_numbers import plain_numbers
+from .base import Estimator
 from .inputs import LEAST_ROWS, to_host
 from .predictions import learn_classes_of_stream
 
@@ -115,3 +118,89 @@ def end_beginning(estimator: Any, n: int) -> None:
     """Let a stream continue from a fit to n rows."""
     vars(estimator).pop("_first_rows", None)
     estimator._n_begun = n
+
+
+# --------------------------------------------------------------------- models of random features that may grow
+
+
+class GrowingModel(Estimator):
+    """Base of the estimators that keep their model and the waiting rows of a stream in ``_stream``."""
+
+    def _continue(
+        self,
+        source: Iterator[Batch],
+        is_whole: bool,
+        check: stream_training.Check,
+        begin: stream_training.Begin,
+        n_iter: int | None,
+        max_seconds: float | None,
+        observers: Sequence[training.Observer],
+        checkpoint: training.Checkpoint | None,
+    ) -> Self:
+        """Learn the batches of a call of ``partial_fit``.
+
+        If a batch fails, the batches before it are kept, unless ``is_whole``: then the call changes nothing.
+        """
+        attributes = dict(vars(self))
+        try:
+            continued = stream_training.continue_stream(
+                vars(self).get("_stream"),
+                source,
+                is_whole=is_whole,
+                check=check,
+                begin=begin,
+                n_iter=plain_numbers(n_iter),
+                max_seconds=max_seconds,
+                options=self._options(),
+                may_shrink=self.step_size is None,
+                observers=[*self._progress_observers(), *observers],
+                checkpoint=checkpoint,
+            )
+            stream = continued.stream
+            self._store(stream, continued.run, {"preparation": continued.preparation})
+            if stream.model is not None:
+                counts = {"n_rows_begun_with": stream.n_begun, "n_rows_waiting": stream.n_waiting}
+                self.effective_params_ = self.effective_params_ | counts
+        except BaseException:
+            training.restore_attributes(self, attributes)
+            raise
+        if continued.failure is not None:
+            raise continued.failure
+        return self
+
+    def _seed_of_beginning(self, rows: Batch, n_before: int) -> int:
+        """Warn about the units of the first rows, and return the seed. A model that begins again keeps its seed."""
+        if n_before < LEAST_ROWS:
+            self._warn_of_units(rows[0])
+        return self._stream.model.plan.seed if self.__sklearn_is_fitted__() else self._seed()
+
+    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+        """Set the fitted attributes. A call on a stream may have had no training."""
+        self._stream = stream
+        if run is None:
+            return
+        self.batch_size_, self.n_iter_, self.n_epochs_ = stream.model.plan.batch_size, run.state.n_steps, run.epoch
+        self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
+        self.effective_params_ = stream.model.report(run)
+        self.timings_ = {**seconds, "training": run.seconds, "evaluation": seconds.get("evaluation", 0.0)}
+
+    @property
+    def _state(self) -> Any:
+        """The coefficients, for the check of models that are saved."""
+        return self._stream.model.state
+
+    def _model_on(self, device: arrays.Device) -> Any:
+        """The model, which stays on this device."""
+        if self._state.device != device:
+            self._stream = self._stream.on(device)
+        return self._stream.model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_stream" in vars(self) and self._stream.model is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if self.__sklearn_is_fitted__():
+            # On the host, so that a model from a GPU can be unpickled without one.
+            state["_stream"] = state["_stream"].kept()
+        return state

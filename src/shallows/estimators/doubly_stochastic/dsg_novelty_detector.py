@@ -15,85 +15,55 @@ from ..parameters import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
 
 ROUNDING = 1000.0
-"""How many units in the last place a score may be rounded by: sums of so many terms differ by fewer."""
+"""Rounding of a score, in units in the last place. Sums of this many terms differ by less."""
 
 
 class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
-    """Novelty detection by doubly stochastic gradients, after the one-class support vector machine.
+    """Novelty detection by doubly stochastic gradients, as with the one-class support vector machine.
 
-    Minimises λ/2 ‖f‖² + E max(0, ρ − f)/ν − ρ. The offset ρ is always the best one for the scores at hand, the
-    quantile of ν. The function is a sum of random features of the kernel, which gains a block of them in every
-    step. Features are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs,
-    and data may stream past (`partial_fit`). The steps are θ/(t + t₀), as in the theory.
+    Minimizes λ/2 ‖f‖² + E max(0, ρ − f)/ν − ρ. The offset ρ is always the best one for the current scores, their
+    ν-quantile. The function is a sum of random features of the kernel, as in `DoublyStochasticRegressor`.
 
     Parameters
     ----------
     fraction : float, default=0.1
-        ν in (0, 1]: the share of the training points that may lie outside.
+        ν in (0, 1]: share of the training points that may be outside.
     kernel : str or Kernel, default="gaussian"
-        A kernel of `shallows.kernels` that draws random features: "gaussian", "laplace", "cauchy", "matern",
-        "laplace_product", "cauchy_product" by their frequencies, "polynomial", "linear", "exponential", "arc_cosine" by
-        features of their own, which vary more.
     bandwidth : float or "median", optional
-        σ, in the units of the features. None takes the median distance of a subsample (of the first rows of a stream).
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+        σ, in the units of X. None: the median distance of a subsample; a stream uses its first rows.
     method : {"dsg", "udsg", "cdsg"}, default="dsg"
-        Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
-        or an old one wherever the variance bound then allows a longer step ("cdsg", for features with a bound: those
-        with frequencies, and those of "arc_cosine" of order 0).
     regularisation : float, default=1.0
-        λ, for λ/2 ‖f‖² beside the mean loss.
-    block_size : int, optional
-        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 128 for a
-        stream that is begun with 2,560 rows. Of features without frequencies twice as many.
-    batch_size : int, optional
-        B, the rows of a step. None takes five examples for every column of a block (ten for features="cosine"). The
-        batches of a stream are used as they come, small ones once 100 rows are there; arrays that are handed to
-        `partial_fit` are cut into ten slices of 256 to 2,560 rows.
+        λ of λ/2 ‖f‖², next to the mean loss.
     theta_nu : float, optional
-        θν; the theory asks for (1, 2) or a positive whole number. None takes 1.
+        θν of the theory: in (1, 2) or a positive whole number. None: 1.
     fresh, reused : int, default=1
-        G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
     cap : float, default=2
-        θ'/θ of "cdsg": the longest step over the plain one. The paper recommends a cap and gives no number.
-    gradient_bound, feature_variance : float, optional
-        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients so far, σ² on a
-        subsample.
     features : {"pair", "cosine"}, default="pair"
-        Cosines and sines, or cosines with random phases, of kernels that have frequencies.
     orthogonal : bool, default=False
-        Whether the frequencies of a block are at right angles to each other.
     keep_values : bool, default=True
-        Whether `fit` keeps f at the training points, n × c numbers, so that a batch that comes again costs only the
-        blocks that are new since. False sums all blocks for every batch, as the method was published.
-    n_iter, max_epochs : int, optional
-        The most steps and the most passes over the data. If both are None, ten passes and at least 200 steps for up to
-        1,000 rows, 100 for 4,000, 50 for 16,000 and more.
-    max_seconds : float, optional
-        The most seconds of training.
+    kernel_params, block_size, batch_size, gradient_bound, feature_variance, n_iter, max_epochs, max_seconds : optional
+        As in `DoublyStochasticRegressor`, like all parameters above without a description.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
-        same int gives the same model.
+        Seed of all random draws. An int gives the same model every time.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
+        "auto" uses a GPU if CuPy finds one.
     memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for a fit to at most 1,000 points.
+        Precision. "auto": float32, or float64 for up to 1,000 points.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     offset_ : float
-        ρ: points with smaller scores are novel.
+        ρ. Points with smaller scores are novel.
     dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
         Coefficients of the features.
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
-        Blocks in use, steps that moved an old one, steps, frequencies.
+        Blocks, steps on old blocks, all steps, frequencies.
     effective_params_ : dict
-        What was chosen and estimated: bandwidth, steps, θ, M, σ², cap and more.
+        Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
     References
     ----------
@@ -103,7 +73,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     """
 
     _takes_targets = False
-    # Steps of the theory: with a free step the function would grow for ever, since f and ρ scale together.
+    # f and ρ scale together, so that with free steps the function would grow forever. The theory's steps prevent it.
     schedule, step_size, decrease, preconditioning, damping = "theory", None, 0.0, None, 0.0
 
     @stores_parameters
@@ -139,28 +109,26 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
 
     @property
     def loss(self) -> losses.Loss:
-        """The loss of novelty detection with the fraction of the user."""
+        """The loss of novelty detection, with ``fraction``."""
         return losses.Novelty(fraction=self.fraction)
 
     @property
     def offset_(self) -> float:
-        """ρ, lowered by what sums may be rounded by.
-
-        ρ is the score of a training point, which is no novel one, in whatever order its terms are summed.
-        """
+        """ρ, lowered by a rounding error: ρ is the score of a training point, which must not become novel."""
         check_is_fitted(self)
-        return self._lowered_offset()
-
-    def _lowered_offset(self) -> float:
         rho = float(self._state.offset)
         return rho - ROUNDING * float(np.finfo(np.dtype(self.effective_params_["precision"])).eps) * abs(rho)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        losses.make(self.loss)
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> Novelty:
         return Novelty(self.loss)
 
     @follows_input
     def score_samples(self, X: Any) -> np.ndarray:
-        """Values f(x); the smaller, the more novel.
+        """Values f(x). Smaller values are more novel.
 
         Parameters
         ----------

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import losses, training
 from ...errors import ShallowsError
 from ...fitting.expansion_targets import StreamedValues
@@ -17,107 +15,25 @@ from .random_feature_expansion import RandomFeatureExpansion
 class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     """Regression by doubly stochastic gradients: least squares, support vector, robust and quantile regression.
 
-    The function is a sum of random features of the kernel, which gains a block of them in every step. Features
-    are regenerated from a seed whenever they are needed: memory does not depend on the number of inputs, and data may
-    stream past (`partial_fit`). It is learnt about a constant, which a stream has of its first rows. By default every
-    block of features is fitted through its covariance on one batch, as the authors' release does, and the steps are
-    θ/(t + t₀), as in the theory.
+    The function is a constant plus a sum of random features of the kernel, as in `DoublyStochasticClassifier`. A stream
+    takes the constant from its first rows.
 
     Parameters
     ----------
     loss : {"square", "epsilon_insensitive", "huber", "quantile"} or Loss, default="auto"
-        "auto" is the square loss. A loss with parameters is an object of `shallows.losses`, such as
-        ``losses.Huber(delta=2.0)``; ε and δ are in the units of the targets.
-    kernel : str or Kernel, default="gaussian"
-        A kernel of `shallows.kernels` that draws random features: "gaussian", "laplace", "cauchy", "matern",
-        "laplace_product", "cauchy_product" by their frequencies, "polynomial", "linear", "exponential", "arc_cosine" by
-        features of their own, which vary more.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features. "auto" takes the multiple of the median distance with which kernel ridge
-        regression has the least leave-one-out error on 600 points (on the first rows of a stream). "median" and None
-        take the median distance of a subsample.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``.
-    method : {"dsg", "udsg", "cdsg"}, default="dsg"
-        Which block of features a step moves: always a new one ("dsg"), in some steps an old one at random ("udsg"),
-        or an old one wherever the variance bound then allows a longer step ("cdsg", for features with a bound: those
-        with frequencies, and those of "arc_cosine" of order 0).
-    regularisation : float, optional
-        λ, for λ/2 ‖f‖² beside the mean loss. None takes the one with the smallest leave-one-out error on the points
-        that the bandwidth is chosen with, for a loss of classes in units of its curvature.
-    block_size : int, optional
-        F, the frequencies of a block. None takes n/32 rounded up to a power of two, between 32 and 1,024; 128 for a
-        stream that is begun with 2,560 rows. Of features without frequencies twice as many.
-    batch_size : int, optional
-        B, the rows of a step. None takes five examples for every column of a block (ten for features="cosine"). The
-        batches of a stream are used as they come, small ones once 100 rows are there; arrays that are handed to
-        `partial_fit` are cut into ten slices of 256 to 2,560 rows.
-    schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
-        "theory" has steps θ/(t + t₀) with θ = theta_nu/κ, where a step of one shrinks f by κ: with
-        preconditioning="block" that is F regularisation/damping, else regularisation. "line_search" gives every block
-        the step that serves the next batch best, "decay" has γ₁/(1 + decrease (t − 1)). "auto" is "theory" with
-        preconditioning and a regularisation above 0, else "line_search".
-    step_size : float, optional
-        The first step; with the line search the longest one. None takes 1/(2L) with the smoothness L of the loss where
-        the damping is chosen, else half of the edge of stability; for the line search 2/L (without preconditioning, 16
-        times half of the edge). With schedule="theory" and without preconditioning, a step_size of at least θ gives the
-        plain θ/t.
-    theta_nu : float, optional
-        θν; the theory asks for (1, 2) or a positive whole number. None takes 2 with preconditioning, else 1.
-    decrease : float, default=1e-4
-        How fast the steps of schedule="decay" fall; the default is that of the authors' release.
-    preconditioning : {"block", "decoupled", None}, default="block"
-        Whether the covariance of a block on the batch is inverted. With "block" the steps lead to the regularised
-        solution all the same, see `shallows.solvers.expansions.doubly_stochastic`. "decoupled" inverts it for the
-        gradient of the loss alone and shrinks f by regularisation times the step (decoupled weight decay), as the
-        authors' release does; the solution then depends on the damping.
-    damping : float, optional
-        What is added to the diagonal of the covariance. None takes, with "block", ten times F regularisation/L (more
-        for losses of classes that are easily told), and at least c F/B with c three times the λ of the kernel ridge
-        regression that chose the regularisation (for the sum of the squares), between 0.02 and 0.5; 0.15 where none was
-        chosen. The authors' release has 1e-7, which float32 does not resolve. With "block" it is raised where a step
-        would shrink f by more than a tenth.
-    fresh, reused : int, default=1
-        G and U of "udsg": G steps with new blocks, then U steps with old ones, and so on.
-    cap : float, default=2
-        θ'/θ of "cdsg": the longest step over the plain one. The paper recommends a cap and gives no number.
-    gradient_bound, feature_variance : float, optional
-        M and σ² of "cdsg". None estimates both: M as the root mean square of the gradients so far, σ² on a
-        subsample.
-    features : {"pair", "cosine"}, default="pair"
-        Cosines and sines, or cosines with random phases, of kernels that have frequencies.
-    orthogonal : bool, default=False
-        Whether the frequencies of a block are at right angles to each other.
-    keep_values : bool, default=True
-        Whether `fit` keeps f at the training points, n × c numbers, so that a batch that comes again costs only the
-        blocks that are new since. False sums all blocks for every batch, as the method was published.
-    n_iter, max_epochs : int, optional
-        The most steps and the most passes over the data. If both are None, ten passes and at least 200 steps for up to
-        1,000 rows, 100 for 4,000, 50 for 16,000 and more.
-    max_seconds : float, optional
-        The most seconds of training.
-    random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: random features, the order of the rows and which blocks are used again. The
-        same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for a fit to at most 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+        "auto": "square". An object of `shallows.losses`, such as ``losses.Huber(delta=2.0)``, has parameters in the
+        units of y.
 
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
-        b, the constant with the least loss on the targets: their mean for "square".
+        b, the constant with the least loss on the targets.
     dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
         Coefficients of the features.
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
-        Blocks in use, steps that moved an old one, steps, frequencies.
+        Blocks, steps on old blocks, all steps, frequencies.
     effective_params_ : dict
-        What was chosen and estimated: bandwidth, steps, θ, M, σ², cap and more.
+        Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
     References
     ----------
@@ -133,13 +49,11 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         super()._store(stream, run, seconds)
         self.intercept_ = self._targets.intercept
 
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self._targets.decode(scores)
-
     def _requested_loss(self) -> losses.Loss:
         return losses.make(losses.Square() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
 
-    def _check_loss(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         loss = self._requested_loss()
         if loss.coding != "values":
             known = sorted(name for name, kind in losses.LOSSES.items() if kind.coding == "values")

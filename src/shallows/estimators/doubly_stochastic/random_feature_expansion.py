@@ -1,13 +1,14 @@
-"""The estimators whose function gains random features step by step, by a fit to a data set or to a stream."""
+"""The base of the estimators whose function gains random features in every step, from a data set or a stream."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
-from ... import arrays, kernels, losses, training
+from ... import arrays, kernels, training
 from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
 from ...fitting import leave_one_out_choice, stream_training
@@ -30,20 +31,19 @@ from ...models.centring import check_scores
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.expansion_settings import ExpansionSettings
+from ...solvers.settings import settings_of
 from ...utils.plain_numbers import plain_numbers
-from ..base import Estimator
-from ..inputs import LEAST_ROWS
 from ..parameters import stores_parameters
-from ..streaming import batches_of, is_array
+from ..streaming import GrowingModel, batches_of, is_array
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")
 
 SLICES, LEAST_SLICE = 10, 256
-"""An array for ``partial_fit`` without a ``batch_size`` is cut into so many slices, of so many rows at least."""
+"""Number and least rows of the slices that ``partial_fit`` cuts an array into, without a ``batch_size``."""
 
 
-class RandomFeatureExpansion(Estimator):
-    """Base of the estimators whose function is a sum over blocks of random features, made anew from their numbers."""
+class RandomFeatureExpansion(GrowingModel):
+    """Base of the estimators whose function is a sum over numbered blocks of random features."""
 
     @stores_parameters
     def __init__(
@@ -79,7 +79,74 @@ class RandomFeatureExpansion(Estimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Store the parameters.
+
+        Parameters
+        ----------
+        kernel : str or Kernel, default="gaussian"
+            A kernel with random features: a shift-invariant one of `shallows.kernels`, such as "gaussian" or "laplace",
+            or "polynomial", "linear", "exponential", "arc_cosine", whose features vary more.
+        bandwidth : float, "auto", "median" or None, default="auto"
+            σ, in the units of X. "auto": smallest leave-one-out error of kernel ridge regression on 600 rows.
+            "median" and None: the median distance of a subsample. A stream uses its first rows.
+        kernel_params : dict, optional
+            Parameters of the kernel, such as ``{"nu": 1.5}``.
+        method : {"dsg", "udsg", "cdsg"}, default="dsg"
+            Block that a step moves. "dsg": a new one. "udsg": sometimes a random old one. "cdsg": an old one if the
+            variance bound then allows a longer step; it needs features with a bound, such as cosines.
+        regularisation : float, optional
+            λ of λ/2 ‖f‖², next to the mean loss. None: smallest leave-one-out error on the rows that "auto" uses.
+        block_size : int, optional
+            F, frequencies of a block. None: n/32 rounded up to a power of two, from 32 to 1,024 (128 for a stream).
+            Features without frequencies: twice this number.
+        batch_size : int, optional
+            B, rows of a step. None: five for each column of a block, ten for "cosine". `partial_fit` cuts arrays into
+            slices of B rows, or without B into ten slices of 256 to 2,560 rows.
+        schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
+            Steps, see the method guide. "auto": "theory", θ/(t + t₀), with preconditioning and λ > 0, otherwise
+            "line_search", the best step for the next batch. "decay": step_size/(1 + decrease (t − 1)).
+        step_size : float, optional
+            First step, and with the line search the longest. None: from the smoothness of the loss or the edge of
+            stability.
+        theta_nu : float, optional
+            θν of the theory: in (1, 2) or a positive whole number. None: 2 with preconditioning, otherwise 1.
+        decrease : float, default=1e-4
+            Decrease of the steps with schedule="decay". The default is the value of the authors' release.
+        preconditioning : {"block", "decoupled", None}, default="block"
+            Invert the covariance of a block. "decoupled", as in the authors' release, inverts it only for the gradient
+            of the loss, and the solution depends on the damping.
+        damping : float, optional
+            Added to the diagonal of the covariance. None: from F, λ and the loss, between 0.02 and 0.5 (0.15 if λ is
+            given).
+        fresh, reused : int, default=1
+            "udsg": G steps with new blocks, then U steps with old ones.
+        cap : float, default=2
+            "cdsg": the longest step, as a multiple of the plain one. The paper gives no number.
+        gradient_bound, feature_variance : float, optional
+            "cdsg": M and σ². None: the root mean square of the gradients so far, and the variance on a subsample.
+        features : {"pair", "cosine"}, default="pair"
+            Cosines and sines, or cosines with random phases, for kernels with frequencies.
+        orthogonal : bool, default=False
+            Make the frequencies of a block orthogonal.
+        keep_values : bool, default=True
+            `fit` keeps f at the training points (n × c numbers), so that a repeated batch needs only the new blocks.
+        n_iter, max_epochs : int, optional
+            Most steps and passes. If both are None: ten passes, and at least 200 steps up to 1,000 rows, 100 for
+            4,000 rows, 50 from 16,000 rows.
+        max_seconds : float, optional
+            Time limit of the training.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            "auto" uses a GPU if CuPy finds one.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision. "auto": float32, or float64 for up to 1,000 points.
+        verbose : int, default=0
+            1 shows a progress bar.
+        """
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -117,15 +184,9 @@ class RandomFeatureExpansion(Estimator):
                     "1/t is proved; training goes on.",
                     UserWarning,
                 )
-        self._check_loss()
-
-    def _check_loss(self) -> None:
-        losses.make(self.loss)
-
-    # ------------------------------------------------------------------- what a subclass must define
 
     def _learn_targets(self, y: Any, weights: np.ndarray | None, classes: Any) -> ExpansionTargets:
-        """How targets are coded, from all of them or from the first rows of a stream."""
+        """The coding of targets, learned from all of them or from the first rows of a stream. A subclass defines it."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------------- the fit
@@ -140,7 +201,7 @@ class RandomFeatureExpansion(Estimator):
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
     ) -> Self:
-        """Train on all of X, y.
+        """Train on all rows.
 
         Parameters
         ----------
@@ -149,9 +210,9 @@ class RandomFeatureExpansion(Estimator):
             Not used for novelty.
         sample_weight : array-like, shape (n_samples,), optional
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
+            Called after every batch and epoch, such as `Progress` or `Curve`.
         checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
+            Continue from this file if it exists, and keep it up to date.
 
         Returns
         -------
@@ -160,11 +221,11 @@ class RandomFeatureExpansion(Estimator):
         Raises
         ------
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not agree, or a single class.
         ShallowsError
             A parameter out of its range.
         DivergenceError
-            With a ``step_size`` of the user's that is too large.
+            A given ``step_size`` is too large.
         """
         self._fit(X, y, sample_weight, observers, checkpoint, ALL_BLOCKS)
         return self
@@ -195,21 +256,20 @@ class RandomFeatureExpansion(Estimator):
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
     ) -> Self:
-        """Go on with data that stream past.
+        """Continue with more rows, each used once. See "Streams" in the method guide.
 
         Parameters
         ----------
         X : array-like, memory map, or iterable of batches
-            Arrays are read in slices, see ``batch_size``, one step each, and are never copied whole. An iterable,
-            such as a generator, gives tuples ``(X, y)`` or ``(X, y, sample_weight)``, one step each; it need not end
-            if ``n_iter`` or ``max_seconds`` is given.
+            An array is read in slices, one step each. An iterable gives ``(X, y)`` or ``(X, y, sample_weight)``; it may
+            be endless if there is a limit.
         y : array-like, optional
-            Targets, where X is an array. Not used for novelty.
+            Targets, if X is an array. Not used for novelty.
         sample_weight : array-like, optional
         n_iter : int, optional
-            Batches at most.
+            Most batches.
         max_seconds : float, optional
-            Of training, at most.
+            Time limit of the training.
         observers : sequence of shallows.training.Observer
         checkpoint : shallows.training.Checkpoint, optional
 
@@ -220,21 +280,11 @@ class RandomFeatureExpansion(Estimator):
         Raises
         ------
         ValueError
-            NaN, infinity or an unknown label in a batch, which the message numbers.
+            NaN or infinity in a batch, whose number the message gives.
         ShallowsError
             A stream that ends before its first batch.
         DivergenceError
-            If the loss of a batch leaves the numbers or explodes.
-
-        Notes
-        -----
-        The model begins as that of ``fit`` to the rows so far. Up to 2,560 rows are kept, and it is fitted anew when
-        they are a quarter more than at the last time; bandwidth, regularisation, centres and units are then chosen
-        anew. It goes on from there by steps of 100 rows or more, for which smaller batches wait. What is kept is saved
-        with the model.
-
-        An error or Ctrl-C in a call with an array leaves the model as it was before the call. In a call with an
-        iterable, the model is then that of the batches before.
+            The loss of a batch overflows or explodes.
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
@@ -250,62 +300,24 @@ class RandomFeatureExpansion(Estimator):
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
     ) -> Self:
-        attributes = dict(vars(self))
-        try:
-            continued = self._continued(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
-        except BaseException:
-            training.restore_attributes(self, attributes)
-            raise
-        if continued.failure is not None:
-            raise continued.failure
-        return self
-
-    def _continued(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any,
-        sample_weight: Any,
-        n_iter: int | None,
-        max_seconds: float | None,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-    ) -> stream_training.Continued:
-        """Go on with a stream, and store what that has made, also where it fails."""
         self._check_parameters()
-        before = vars(self).get("_stream")
-        if before is not None and classes is not None:
-            check_same_classes(self.classes_, classes)
-        known = classes if before is None else getattr(self, "classes_", None)
+        if self.__sklearn_is_fitted__():
+            known = getattr(self, "classes_", None)
+            check_same_classes(known, classes)
+        else:
+            known = classes
         source = batches_of(
             (X, y, sample_weight),
             ("X", "y", "sample_weight"),
             2 if self._takes_targets else 1,
             lambda n: self.batch_size or min(stream_training.FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
         )
-        limit = plain_numbers(max_seconds)
-        continued = stream_training.continue_stream(
-            before,
-            source,
-            is_whole=is_array(X),
-            check=lambda batch, targets: self._checked_batch(batch, targets, known),
-            begin=lambda rows, n_before: self._begin(rows, n_before, known, limit),
-            n_iter=plain_numbers(n_iter),
-            max_seconds=limit,
-            options=self._options(),
-            may_shrink=self.step_size is None,
-            observers=[*self._progress_observers(), *observers],
-            checkpoint=checkpoint,
-        )
-        self._store(continued.stream, continued.run, {"preparation": continued.preparation})
-        self.effective_params_ = self.effective_params_ | {
-            "n_rows_begun_with": continued.stream.n_begun,
-            "n_rows_waiting": continued.stream.n_waiting,
-        }
-        return continued
+        check, limit = partial(self._check_batch, classes=known), plain_numbers(max_seconds)
+        begin = partial(self._begin, classes=known, max_seconds=limit)
+        return self._continue(source, is_array(X), check, begin, n_iter, limit, observers, checkpoint)
 
-    def _checked_batch(self, batch: Batch, targets: ExpansionTargets | None, classes: Any) -> tuple[Batch, Any]:
-        """A batch that is checked, and what is known of the targets."""
+    def _check_batch(self, batch: Batch, targets: ExpansionTargets | None, *, classes: Any) -> tuple[Batch, Any]:
+        """Check a batch, and learn the coding of the targets from the first one."""
         if self._takes_targets and batch[1] is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         X, y, weights = self._validated_training_set(*batch, first=targets is None, whole=False)[:3]
@@ -315,14 +327,11 @@ class RandomFeatureExpansion(Estimator):
         return (X, y, weights), targets
 
     def _begin(
-        self, rows: Batch, n_before: int, classes: Any, max_seconds: float | None
+        self, rows: Batch, n_before: int, *, classes: Any, max_seconds: float | None
     ) -> tuple[TrainedExpansion, training.Run]:
         """Fit a model to the first rows of a stream."""
-        if n_before < LEAST_ROWS:
-            self._warn_of_units(rows[0])
-        seed = self._model.plan.seed if hasattr(self, "_stream") else self._seed()
-        data = TrainingSet(*rows, np.arange(rows[0].shape[0]))
-        return self._train(data, seed, classes, max_seconds=max_seconds)[:2]
+        seed, numbers = self._seed_of_beginning(rows, n_before), np.arange(rows[0].shape[0])
+        return self._train(TrainingSet(*rows, numbers), seed, classes, max_seconds=max_seconds)[:2]
 
     def _train(
         self,
@@ -335,7 +344,7 @@ class RandomFeatureExpansion(Estimator):
         checkpoint: training.Checkpoint | None = None,
         max_seconds: float | None = None,
     ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
-        """Fit a model to checked rows; ``classes`` are all that will come, where a stream named them."""
+        """Fit a model to checked rows. ``classes`` are all that may come, if a stream named them."""
         return fit_expansion(
             rows,
             self._learn_targets(rows.y, rows.weights, classes),
@@ -344,7 +353,7 @@ class RandomFeatureExpansion(Estimator):
             kernel_params=self.kernel_params,
             form=self.features,
             orthogonal=self.orthogonal,
-            settings=self._settings(),
+            settings=settings_of(ExpansionSettings, self),
             seed=seed,
             options=self._options(),
             observers=[*([] if sharing.ranks.rank else self._progress_observers()), *observers],
@@ -353,60 +362,34 @@ class RandomFeatureExpansion(Estimator):
             sharing=sharing,
         )
 
-    def _settings(self) -> ExpansionSettings:
-        return ExpansionSettings(**{name: getattr(self, name) for name in ExpansionSettings.__dataclass_fields__})
-
     # ----------------------------------------------------------------------------------- the model
 
     def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
-        """Set the fitted attributes; a call on a stream may have had no training."""
-        self._stream, plan = stream, stream.model.plan
+        super()._store(stream, run, seconds)
+        plan = stream.model.plan
         self._targets = plan.targets
         if run is None:
             return
-        self.block_size_, self.batch_size_ = plan.block_size, plan.batch_size
-        self.bandwidth_ = plan.problem.features.kernel.bandwidth
-        state = run.state
-        self.n_iter_, self.n_epochs_, self.n_blocks_ = state.n_steps, run.epoch, state.n_blocks
-        self.n_random_features_ = state.n_blocks * plan.block_size
-        self.step_size_, self.losses_, self.n_reused_ = state.step_size, run.losses, state.n_reused
-        self.n_rollbacks_, self.n_resumes_ = run.n_rollbacks, run.n_resumes
-        self.effective_params_ = stream.model.report(run)
-        self.timings_ = {**seconds, "training": run.seconds, "evaluation": seconds.get("evaluation", 0.0)}
+        self.block_size_, self.bandwidth_ = plan.block_size, plan.problem.features.kernel.bandwidth
+        self.n_blocks_, self.n_random_features_ = run.state.n_blocks, run.state.n_blocks * plan.block_size
+        self.step_size_, self.n_reused_ = run.state.step_size, run.state.n_reused
 
     @property
     def _model(self) -> TrainedExpansion:
         return self._stream.model
 
     @property
-    def _state(self) -> Any:
-        """The coefficients, for the check of models that are saved."""
-        return self._stream.model.state
-
-    @property
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the features, shape (n_blocks, width, n_outputs)."""
-        if not hasattr(self, "_stream"):
-            raise AttributeError("dual_coef_ is there after fit.")
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("dual_coef_ is available after fit.")
         return arrays.to_numpy(self._state.coefficients)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_stream")
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = dict(super().__getstate__())
-        if "_stream" in kept:
-            # So a model that was trained on a GPU can be unpickled where there is none.
-            kept["_stream"] = kept["_stream"].kept()
-        return kept
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """f(x), shape (m, c), for checked X, in the units of the targets."""
         device = arrays.resolve_device(self.device)
-        if self._state.device != device:
-            self._stream = self._stream.on(device)  # from now on
-        scores = self._model.function.scores(X, device)
-        # A stream with steps that are long by design may have overflowed without any fault of the new points.
+        scores = self._model_on(device).function.scores(X, device)
+        # Steps on a stream may be long by design. If they overflowed, the new points are not to blame.
         if self._state.is_finite():
             check_scores(scores, X)
         return self._targets.unscale(scores)
