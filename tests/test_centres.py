@@ -10,11 +10,16 @@ import pytest
 from engine_example import least_squares, naive_kernel, preconditioning_matrix, sample
 from shallows import arrays, gram, kernels, spectrum, training
 from shallows.models.centring import Centring, TrainingRows
-from shallows.solvers import ProjectedEigenPro
 from shallows.solvers.least_squares import projection
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
-from shallows.solvers.least_squares.projected import CentresProblem, SpanCertificate, certificate, step_size
+from shallows.solvers.least_squares.projected import (
+    CentresProblem,
+    ProjectedEigenProStepper,
+    SpanCertificate,
+    certificate,
+    step_size,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 P, N, M, RANK = 40, 200, 25, 6
@@ -57,7 +62,7 @@ def test_a_step_is_the_projection_of_the_preconditioned_gradient(batch, damping,
     held, K, y, w = problem(weights=weights, damping=damping)
     x, p = sample(N), held.preconditioner
     K_ZZ = naive_kernel("laplace", 2.0, x[:P], x[:P])
-    solver = ProjectedEigenPro(0.3, average=False)
+    solver = ProjectedEigenProStepper(0.3, average=False)
     state = solver.init(held)
     state.iterate[...] = before = sample(P, 2, seed=7)
     before = before.copy()
@@ -75,7 +80,7 @@ def test_a_step_is_the_projection_of_the_preconditioned_gradient(batch, damping,
 
 def test_the_average_weighs_iterates_by_about_the_eighth_power_of_their_number():
     held, _, _, _ = problem()
-    solver, average = ProjectedEigenPro(0.3), np.zeros((P, 2))
+    solver, average = ProjectedEigenProStepper(0.3), np.zeros((P, 2))
     state = solver.init(held)
     for t in range(1, 6):
         state = solver.step(held, state, slice(20 * t, 20 * t + 20))
@@ -94,7 +99,7 @@ def test_full_batches_lead_to_the_least_squares_solution_of_the_span(weights):
         held.points(slice(0, N)),
         None if not weights else w,
     )
-    solver = ProjectedEigenPro(step_size(found, N), average=False)
+    solver = ProjectedEigenProStepper(step_size(found, N), average=False)
     state = solver.init(held)
     for _ in range(3000):
         state = solver.step(held, state, slice(0, N))
@@ -108,7 +113,7 @@ def test_with_the_data_as_centres_it_is_eigenpro_iterate_by_iterate(batches):
     held, _, y, _ = problem(p=N)
     matrix = gram.Gram(held.kernel, held.centres, budget=2**30)
     plain = KernelProblem(matrix, y, None, held.preconditioner)
-    ours, theirs = ProjectedEigenPro(0.2, average=False), EigenProStepper(0.2)
+    ours, theirs = ProjectedEigenProStepper(0.2, average=False), EigenProStepper(0.2)
     a, b = ours.init(held), theirs.init(plain)
     for t in range(12):
         batch = batches[t % len(batches)]
@@ -121,7 +126,7 @@ def test_the_average_comes_nearer_to_the_minimum_than_the_iterate():
     held, K, y, w = problem(n=1200, p=60, n_subsample=60, rank=20)
     batches, stopping = training.Batches(1200, 80, seed=0), training.Stopping(max_epochs=20)
     found = certificate(held.kernel, held.centres, held.projection, held.preconditioner, held.points(slice(60, 1200)))
-    run = training.train(ProjectedEigenPro(step_size(found, 80)), held, batches, stopping)
+    run = training.train(ProjectedEigenProStepper(step_size(found, 80)), held, batches, stopping)
     assert run.n_rollbacks == 0
     best = ((K @ least_squares(K, y, w) - y) ** 2).sum()
     of_average, of_iterate = (((K @ a - y) ** 2).sum() / best - 1 for a in (run.state.coefficients, run.state.iterate))
@@ -184,7 +189,7 @@ def test_it_is_the_same_on_another_array_library():
             held.weights[P:N, 0],
         )
         batches, stopping = training.Batches(N, 16, seed=0), training.Stopping(max_epochs=2)
-        run = training.train(ProjectedEigenPro(step_size(found, 16)), held, batches, stopping)
+        run = training.train(ProjectedEigenProStepper(step_size(found, 16)), held, batches, stopping)
         results.append((arrays.to_numpy(run.state.coefficients), found.top, found.largest_diagonal))
     assert results[1][1:] == pytest.approx(results[0][1:], rel=1e-8)
     assert np.abs(results[0][0] - results[1][0]).max() < 1e-7 * np.abs(results[0][0]).max()

@@ -11,9 +11,9 @@ from .. import arrays, kernels, streams
 from ..arrays import Array
 from ..kernels import Kernel, precomputed
 from ..models.centring import Centring
+from ..solvers.least_squares.projected import ProjectedEigenPro
 from ..spectrum.kernel_ridge_choice import AUTO, LEAST_ROWS, is_automatic, number_of_rows
 from .center_points import Centers, are_training_points
-from .center_training import StepSettings
 from .choices import (
     Choices,
     Request,
@@ -72,7 +72,7 @@ def measure_points(X: Any, kernel: Any, centers: Any) -> Centring:
     )
 
 
-def begins_with_steps(solver: str, steps: StepSettings, regularisation: Any, *, all_equal: bool) -> bool:
+def begins_with_steps(solver: str, steps: ProjectedEigenPro, regularisation: Any, *, all_equal: bool) -> bool:
     """Whether EigenPro trains the model, whatever the time that conjugate gradients would take."""
     # Where all points are equal, one step of EigenPro is the mean of the targets.
     suits = bool(steps.given) or regularisation == 0 or all_equal

@@ -14,6 +14,7 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..models.functions import DividedFunction, KernelSum
 from ..ranks import ALONE, Alone
+from ..solvers.least_squares.projected import ProjectedEigenPro, ProjectedPlan
 from . import convergence_warning
 from .center_choices import (
     CONJUGATE_GRADIENTS,
@@ -31,8 +32,6 @@ from .center_points import are_training_points, number_of_use, place_centers
 from .center_training import (
     BatchPlan,
     CentersMatrix,
-    StepPlan,
-    StepSettings,
     bytes_of_steps,
     in_order,
     make_problem,
@@ -97,7 +96,7 @@ def fit_kernel_centers(
     regularisation: float | str,
     calibrates: bool,
     solver: str,
-    steps: StepSettings,
+    steps: ProjectedEigenPro,
     max_epochs: int,
     tol: float,
     class_weight: Any,
@@ -278,7 +277,7 @@ def report_of_kernel(kernel: Kernel) -> dict[str, Any]:
     return of_kernel | ({"kernel_params": kernel.parameters} if kernel.parameters else {})
 
 
-def report_of_training(plan: BatchPlan | StepPlan, run: training.Run, batch_size: int) -> dict[str, Any]:
+def report_of_training(plan: BatchPlan | ProjectedPlan, run: training.Run, batch_size: int) -> dict[str, Any]:
     """Entries of the report about the solver, its batches and its steps."""
     if isinstance(plan, BatchPlan):
         return {"batch_size": batch_size, "solver": CONJUGATE_GRADIENTS}
@@ -298,7 +297,7 @@ def warn_if_unconverged(
     run: training.Run,
     max_epochs: int,
     tol: float,
-    steps: StepSettings,
+    steps: ProjectedEigenPro,
     choices: Choices,
     *,
     nothing_to_learn: bool,

@@ -12,11 +12,12 @@ from ... import training
 from ...errors import ShallowsError
 from ...fitting.center_choices import CONJUGATE_GRADIENTS, EIGENPRO
 from ...fitting.center_points import are_training_points
-from ...fitting.center_training import StepSettings
 from ...fitting.checks import MOST, check_choice, is_whole
 from ...fitting.kernel_centers import FittedCenters, fit_kernel_centers
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel, precomputed
+from ...solvers.least_squares.projected import ProjectedEigenPro
+from ...solvers.settings import settings_of
 from ...spectrum.kernel_ridge_choice import AUTO
 from ..inputs import read_points
 from ..parameters import stores_parameters, with_parameters
@@ -94,9 +95,9 @@ class EigenProCentresMethod(KernelLeastSquares):
             ranks=shared,
         )
 
-    def _steps(self) -> StepSettings:
+    def _steps(self) -> ProjectedEigenPro:
         """What is set of EigenPro's steps."""
-        return StepSettings(self.rank, self.n_subsample, self.batch_size, self.step_size, self.damping)
+        return settings_of(ProjectedEigenPro, self)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

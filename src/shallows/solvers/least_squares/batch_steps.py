@@ -112,6 +112,8 @@ def report_steps(settings: Any, plan: StepPlan, run: Any) -> dict[str, Any]:
 
 def agreed_plan(plan: StepPlan, ranks: Any, points: Any) -> StepPlan:
     """The plan of the first process: eigenvectors that another machine computes may differ in sign."""
+    if ranks.size == 1:
+        return plan
     ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
     p = plan.preconditioner
     held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from ... import arrays, kernels
+from ... import arrays, kernels, spectrum
 from ...arrays import Array
 from ...gram import rectangular
 from ...kernels import Kernel
 from ...ranks import ALONE, Alone
 from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
-from .projection import Projection
+from ..settings import SMALL, Settings, count, positive, setting, share
+from .batch_steps import SMALL_FLOOR, StepPlan, one_step
+from .projection import Projection, make_projection
 
 FORGETTING = 8.0
 """Exponent of the running average: the last ninth of the iterates weighs about two thirds."""
@@ -75,8 +78,102 @@ class ProjectedState:
         return bool(xp.all(xp.isfinite(self.iterate)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProjectedPlan(StepPlan):
+    """The batches and steps of EigenPro in the span of the centers."""
+
+    projection: Projection  # Onto the functions of the centers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectedEigenPro(Settings):
+    """EigenPro in the span of centers.
+
+    Parameters
+    ----------
+    rank : int, optional
+        q, the eigendirections that are flattened. None takes a quarter of the subsample, or all in a small problem.
+    n_subsample : int, optional
+        M, the first centers, whose kernel matrix gives the eigendirections. None takes 6,000.
+    batch_size : int, optional
+        m, the rows of a step. None takes twice the number of centers, or half of the critical size if that is less.
+    step_size : float, optional
+        η, for a sum over the batch. None takes the certified step.
+    damping : float
+        τ in (0, 1]: flattened eigenvalues come down to τ times the next one.
+    """
+
+    rank: int | None = setting(count(0))
+    n_subsample: int | None = setting(count())
+    batch_size: int | None = setting(count())
+    step_size: float | None = setting(positive())
+    damping: float = setting(share(1.0))
+
+    @property
+    def given(self) -> list[str]:
+        """The parameters that the user has set."""
+        names = [name for name in ("rank", "n_subsample", "batch_size", "step_size") if getattr(self, name) is not None]
+        return names + (["damping"] if self.damping != 1.0 else [])
+
+    def plan(
+        self,
+        kernel: Kernel,
+        centers: Array,
+        fresh: Array,
+        weights: Array | None,
+        of_fresh: Array | None,
+        n: int,
+        most_rows: int,
+        seed: int,
+        *,
+        ridge: float,
+        eigensystem: tuple[Any, Any] | None,
+        all_equal: bool,
+    ) -> ProjectedPlan:
+        """Decide the preconditioner, the batch size and the step for n rows.
+
+        ``fresh`` are points that are no centers; ``weights`` and ``of_fresh`` belong to the centers and to these.
+        ``most_rows``: the largest batch for which there is memory.
+        """
+        p, xp = centers.shape[0], arrays.namespace(centers)
+        n_subsample = min(p, self.n_subsample or max(6000, 2 * (self.rank or 0)))
+        rank, smallest, smallest_share = self.rank, ridge / n, 0.0
+        if rank is None:
+            # As in `EigenPro`: in a small problem every batch has all rows, and in a large one directions below 1/n
+            # are not preconditioned.
+            rank = n_subsample if n <= SMALL else n_subsample // 4
+            smallest, smallest_share = (0.0, SMALL_FLOOR) if n <= SMALL and not ridge else ((ridge or 1.0) / n, 0.0)
+        preconditioner = spectrum.make_preconditioner(
+            kernel,
+            xp.concat([centers[:n_subsample, :], fresh]),
+            rank=min(rank, n_subsample - 1),
+            n_subsample=n_subsample,
+            seed=seed,
+            damping=self.damping,
+            weights=None if weights is None else xp.concat([weights[:n_subsample], of_fresh]),
+            smallest=smallest,
+            smallest_share=smallest_share,
+            known=eigensystem if n_subsample == n else None,
+            resolves_more=ridge > 0,
+        )
+        onto = make_projection(kernel, centers)
+        found = certificate(kernel, centers, onto, preconditioner, fresh, of_fresh, seed)
+        batch_size = self.batch_size
+        if batch_size is None:
+            # A batch of up to half of the critical size costs no progress. Twice p keeps the solve with p² numbers near
+            # a tenth of the time of a step; with 4p/3 it was a sixth, and the loss after some epochs about the same.
+            # If an epoch then had few batches, progress counts more.
+            batch_size = n if n <= SMALL else max(16, min(2 * p, n // 5), int(found.critical_batch_size / 2))
+            batch_size = min(batch_size, most_rows)
+        batch_size = min(n, batch_size)
+        step = self.step_size or 1.0 / (1.0 / step_size(found, batch_size) + ridge * batch_size / n)
+        of_batch = found.eigenvalue(batch_size), found.largest_diagonal
+        plan = ProjectedPlan(kernel, preconditioner, batch_size, step, *of_batch, projection=onto)
+        return one_step(self, plan, n) if all_equal else plan
+
+
 @dataclass(frozen=True)
-class ProjectedEigenPro:
+class ProjectedEigenProStepper:
     """A step of EigenPro in the span of p centres.
 
     For a batch S with the residuals g = w (K_SZ α − y_S) the gradient is the function Σ gᵢ k(xᵢ, ·). With P of
@@ -88,12 +185,11 @@ class ProjectedEigenPro:
 
     With a regularisation, h has λ K_ZZ α |S|/n added to it.
 
-    Where the centres are the data, K_ZZ⁻¹ h is g at the places of S and this is `EigenPro`. Projected in every step,
-    the iterate needs no centres of its own in between; the price, a solve with p² numbers, is small for batches of p
-    and more.
+    If the centers are the data, K_ZZ⁻¹ h is g at the places of S and this is `EigenProStepper`. Each step solves a
+    system with p² numbers, which costs little for batches of at least p rows.
 
-    With fewer centres than data the residuals do not go to zero, so steps of constant size leave the iterate at a
-    distance from the minimiser; the average over the last iterates has most of that noise averaged out.
+    With fewer centers than data the residuals do not go to zero, and steps of constant size leave the iterate away from
+    the minimizer. The average over the last iterates has little of that noise.
 
     Parameters
     ----------
@@ -212,7 +308,7 @@ def certificate(
     weights: Array | None = None,
     seed: int = 0,
 ) -> SpanCertificate:
-    """Measure the operator of `ProjectedEigenPro` on points that are no centres.
+    """Measure the operator of `ProjectedEigenProStepper` on points that are no centres.
 
     Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is what the preconditioner takes off. What the gradient has
     outside the span is projected away and moves nothing, so that β and λ are smaller than those of the preconditioned
