@@ -14,7 +14,7 @@ from pretended_gpu import pretended_gpu
 from risk_example import N, batches_of, feature_risk, kernel_risk, run, targets_of
 from shallows import arrays, losses
 from shallows.gpu import cuda
-from shallows.solvers.regularised import ascent, ascent_on_gpu
+from shallows.solvers.regularised import ascent
 from shallows.solvers.regularised.sdca import SDCAStepper, dual_of
 from test_dual_coordinate_ascent import DUAL_LOSSES
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def ledger(monkeypatch, folder):
     """The pretended GPU, on which nothing is given up; with few threads, of which each has a stack for each loss."""
-    monkeypatch.setattr(ascent_on_gpu, "THREADS", 32)
+    monkeypatch.setattr(ascent, "THREADS", 32)
     with pretended_gpu(monkeypatch, folder) as ledger, warnings.catch_warnings():
         warnings.simplefilter("error")
         yield ledger
@@ -56,7 +56,7 @@ def test_the_kernel_makes_the_variables_of_the_host_for_every_loss(name, ledger)
     expected = ascent.ascend(*dual, scores, z @ z.T, scale, start, targets, w)
     for dtype in (np.float32, np.float64):
         given = [counted(part.astype(dtype)) for part in (scores, z @ z.T, start, targets, w)]
-        change = ascent_on_gpu.change_of(*dual, given[0], given[1], scale, given[2], given[3], given[4])
+        change = ascent.change_of(*dual, given[0], given[1], scale, given[2], given[3], given[4])
         tolerance = 64 * np.finfo(dtype).eps * np.abs(expected).max()
         assert np.abs(given[2].held - expected).max() < tolerance
         assert np.abs(change.held - (expected - start) * scale).max() < tolerance
@@ -94,9 +94,9 @@ def test_without_cuda_of_our_own_the_loop_runs_on_the_host(monkeypatch):
 
 @needs_compiler
 def test_a_kernel_that_gives_other_numbers_is_not_used(monkeypatch, tmp_path):
-    wrong = ascent_on_gpu._text().replace("(1.0 - y * v) / q", "(1.0 - y * v) / (q + 0.01)")
-    monkeypatch.setattr(ascent_on_gpu, "_text", lambda: wrong)
-    monkeypatch.setattr(ascent_on_gpu, "THREADS", 32)
+    wrong = ascent._text().replace("(1.0 - y * v) / q", "(1.0 - y * v) / (q + 0.01)")
+    monkeypatch.setattr(ascent, "_text", lambda: wrong)
+    monkeypatch.setattr(ascent, "THREADS", 32)
     expected = run(SDCAStepper(), kernel_risk("hinge").problem, BATCHES)
     with pretended_gpu(monkeypatch, tmp_path), pytest.warns(RuntimeWarning, match="dual variables are off"):
         found = run(SDCAStepper(), kernel_risk("hinge", xp=Pretended).problem, BATCHES)

@@ -13,9 +13,8 @@ from shallows.arrays import Device
 from shallows.estimators import RegularisedRiskClassifier, RegularisedRiskRegressor
 from shallows.solvers.regularised.norma import NORMAStepper
 from shallows.solvers.regularised.pegasos import PegasosStepper
-from shallows.solvers.regularised.sag import SAGStepper
 from shallows.solvers.regularised.sdca import SDCAStepper
-from shallows.solvers.regularised.svrg import SVRGStepper
+from shallows.solvers.regularised.variance_reduced import SAGStepper, SVRGStepper
 
 pytestmark = [
     pytest.mark.gpu,

@@ -17,10 +17,8 @@ from shallows.solvers.regularised import SOLVERS as BY_NAME
 from shallows.solvers.regularised.norma import NORMAStepper
 from shallows.solvers.regularised.pegasos import PegasosStepper
 from shallows.solvers.regularised.risk import FeatureSpan, RiskProblem
-from shallows.solvers.regularised.sag import SAGStepper
 from shallows.solvers.regularised.sdca import SDCAStepper
-from shallows.solvers.regularised.smoothness import batch_smoothness
-from shallows.solvers.regularised.svrg import SVRGStepper
+from shallows.solvers.regularised.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness
 from shallows.solvers.settings import parameters_of
 
 

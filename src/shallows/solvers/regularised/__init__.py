@@ -1,8 +1,7 @@
-"""Regularised risks with any loss, over kernel functions of the training points or over explicit features.
+"""Regularized risks with any loss, over kernel functions of the training points or over explicit features.
 
-`risk` has the problem and what its solvers keep. Each algorithm has a module: `pegasos`, `norma`, `sdca`, `svrg` and
-`sag` (whose steps are as long as `smoothness` allows), with two classes: the settings, such as `sdca.SDCA`, and the
-stepper that they build, `sdca.SDCAStepper`. `SOLVERS` has the settings by name.
+`risk` has the problem and the base of states and settings. Each other module has an algorithm with its settings, such
+as `sdca.SDCA`, and the stepper that they build, `sdca.SDCAStepper`.
 """
 
 from ...utils.lazy_tables import LazyTable
@@ -13,10 +12,10 @@ SOLVERS = LazyTable(
     {
         "norma": ".norma:NORMA",
         "pegasos": ".pegasos:Pegasos",
-        "sag": ".sag:SAG",
-        "saga": ".sag:SAGA",
+        "sag": ".variance_reduced:SAG",
+        "saga": ".variance_reduced:SAGA",
         "sdca": ".sdca:SDCA",
-        "svrg": ".svrg:SVRG",
+        "svrg": ".variance_reduced:SVRG",
     },
 )
-"""Every solver of a regularised risk by its name."""
+"""Every solver of a regularized risk by its name."""

@@ -1,25 +1,34 @@
-"""The inner loop of dual coordinate ascent, compiled: the variables of a batch, one after the other."""
+"""The inner loop of dual coordinate ascent, compiled for the CPU and as one launch on a GPU.
+
+It sets the dual variables of a batch to their best values, one after the other.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import cache
+from importlib import resources
+from typing import Any
 
 import numpy as np
 
+from ... import arrays
+from ...arrays import Array
+from ...gpu import cuda
 from ...utils.compilation import njit
 
 SQUARE, HINGE, SQUARED_HINGE, EPSILON_INSENSITIVE, HUBER, QUANTILE, LOGISTIC = range(7)
-"""The losses, by the numbers that ``ascent.cu`` knows them by as well."""
+"""Numbers of the losses, which ``ascent.cu`` uses as well."""
 
-OF_SIGNS = (HINGE, SQUARED_HINGE, LOGISTIC)  # those whose targets are −1 and 1
+OF_SIGNS = (HINGE, SQUARED_HINGE, LOGISTIC)  # losses with the targets −1 and 1
+THREADS = 256  # of a block on a GPU
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def best(loss: int, parameter: float, v: float, q: float, y: float) -> float:
     """The a that solves a = −ℓ'(v + q a), for q > 0.
 
-    v is the score of the example without its own part, q is k(x, x)/(λn), and the parameter ε, δ or τ of the loss that
-    has one.
+    v is the score of the example without its own part, and q is k(x, x)/(λn). The parameter is ε, δ or τ of the loss.
     """
     if loss == SQUARE:
         return (y - v) / (1.0 + q)
@@ -43,7 +52,7 @@ def best(loss: int, parameter: float, v: float, q: float, y: float) -> float:
 def _best_probability(m: float, q: float) -> float:
     """The p that solves p = 1/(1 + e^{m + qp}), whose two sides cross once on (0, 1).
 
-    Newton's steps on the log-odds, log(p/(1 − p)) + m + qp = 0, kept within the bracket. For large q the root is small:
+    Newton's method on the log-odds, log(p/(1 − p)) + m + qp = 0, within a bracket. For large q the root is small:
     log p + qp = −m, whose solution is close to (z − log z)/q with z = log q − m.
     """
     low, high = 0.0, 1.0
@@ -79,10 +88,10 @@ def ascend(
     targets: np.ndarray,
     weights: np.ndarray,
 ) -> np.ndarray:
-    """Dual variables after each of a batch was set to its best value in turn, in float64.
+    """The dual variables of a batch after each was set to its best value in turn, float64, shape (m, c).
 
-    f on the batch and dual variables have the shape (m, c), products within it (m, m); the scale is 1/(λn). With the
-    loss wℓ, a/w is the variable of ℓ with q w in place of q.
+    ``scores`` (m, c) are f on the batch, ``products`` (m, m) within it, and ``scale`` is 1/(λn). For the loss wℓ, a/w
+    is the variable of ℓ with q w instead of q.
     """
     m, c = scores.shape
     after, f = np.empty((m, c)), np.empty(m)
@@ -95,7 +104,72 @@ def ascend(
             after[i, k] = value
             change = value - here
             if change != 0.0:
-                # Scores of the examples before this one are not asked for again.
+                # Scores of earlier examples are not used again.
                 for j in range(i + 1, m):
                     f[j] += products[i, j] * scale * change
     return after
+
+
+def change_of(
+    loss: int,
+    parameter: float,
+    scores: Array,
+    products: Array,
+    scale: float,
+    dual: Array,
+    targets: Array,
+    weights: Array | None,
+) -> Array | None:
+    """The same on a GPU: ``dual``, contiguous row by row, is overwritten; returns the change of f's coefficients.
+
+    Without a working kernel it returns None. Weights that are None are ones.
+    """
+    dtype = str(dual.dtype)
+    if not cuda.wanted(dual) or dtype not in ("float32", "float64") or not dual.shape[0]:
+        return None
+    function = _function(loss, parameter, dtype, dual)
+    if function is None:
+        return None
+    weights = arrays.namespace(dual).ones(dual.shape[0], dtype=dual.dtype) if weights is None else weights
+    return _launch(function, parameter, scale, dual, scores, products, targets, weights)
+
+
+def _launch(function: Any, parameter: float, scale: float, dual: Array, *inputs: Array) -> Array:
+    """`change_of` with the compiled kernel, of scores, products, targets and weights."""
+    xp = arrays.namespace(dual)
+    m, c = dual.shape
+    inputs = [arrays.contiguous(arrays.astype(part, dual.dtype)) for part in inputs]
+    change, work = xp.empty((m, c), dtype=dual.dtype), xp.empty((c, m), dtype=xp.float64)
+    numbers = [np.int64(m), np.int64(c), np.float64(scale), np.float64(parameter)]
+    function((c, 1, 1), (THREADS, 1, 1), (*inputs, dual, change, work, *numbers))
+    return change
+
+
+def _function(loss: int, parameter: float, dtype: str, like: Array) -> Any:
+    """The compiled kernel, after it agreed with `ascend` on a small example."""
+
+    def make() -> Any:
+        source = f"#define REAL {cuda.real(dtype)}\n#define LOSS {loss}\n{_text()}"
+        kernel = cuda.compiled(arrays.namespace(like), source, "dual_ascent")
+        rng = np.random.default_rng(0)
+        m, c, scale = THREADS + 44, 3, 0.3
+        z, scores, targets = rng.standard_normal((m, 5)), rng.standard_normal((m, c)), rng.standard_normal((m, c))
+        targets = targets if loss not in OF_SIGNS else np.where(targets > 0, 1.0, -1.0)
+        example = [part.astype(dtype) for part in (scores, z @ z.T, targets, rng.uniform(0.5, 1.5, m))]
+        dual = arrays.like(np.zeros((m, c), dtype=dtype), like)
+        change = _launch(kernel, parameter, scale, dual, *(arrays.like(part, like) for part in example))
+        scores, products, targets, weights = example
+        expected = ascend(loss, parameter, scores, products, scale, np.zeros((m, c)), targets, weights)
+        found = [arrays.to_numpy(dual), arrays.to_numpy(change) / scale]
+        error = float(np.max([np.abs(part - expected).max() for part in found]) / np.abs(expected).max())
+        # Rounding of one row is carried into every later row.
+        if not error < 1024 * np.finfo(dtype).eps:
+            raise ArithmeticError(f"dual variables are off by {error:.1e}")
+        return kernel
+
+    return cuda.first_use(("dual ascent", loss, dtype), make, like)
+
+
+@cache
+def _text() -> str:
+    return resources.files(__package__).joinpath("ascent.cu").read_text(encoding="utf-8")

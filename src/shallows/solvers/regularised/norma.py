@@ -1,4 +1,4 @@
-"""NORMA: stochastic gradient descent on a regularised risk in the space of a kernel."""
+"""NORMA: stochastic gradient descent on a regularized risk in the space of a kernel."""
 
 from __future__ import annotations
 
@@ -15,39 +15,28 @@ from ..settings import choice, count, positive, setting
 from .risk import RiskProblem, RiskSettings, RiskState
 
 GROWTH = 10.0
-"""A training with unbounded slopes whose loss grows to so many times that of the zero function is given up."""
+"""With unbounded slopes a training has diverged if its loss is this many times that of the zero function."""
 
 
 @dataclass
 class NORMAState(RiskState):
     """A `RiskState` that knows when rows were visited."""
 
-    # (n, 1): The number of the step that visited a row last; 0 if none did. None is kept without truncation.
-    visited: Array | None = None
+    visited: Array | None = None  # (n, 1): number of the last step that visited a row, or 0; None without truncation
 
 
 @dataclass(frozen=True)
 class NORMAStepper:
     """f ← (1 − η_t λ) f − (η_t/m) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·) for a batch S of m examples.
 
-    Parameters
-    ----------
-    step_size : float
-        η₁.
-    schedule : {"root", "constant", "inverse"}
-        η_t = η₁/√t, which the theory of the source has; η₁; η₁/t, with η₁ = 1/λ the steps of Pegasos.
-    truncation : int, optional
-        Terms that are older than so many examples are dropped. After t examples their coefficients have shrunk by
-        ∏(1 − ηλ). A row that is visited again counts from its last visit. None keeps all.
-
-    References
-    ----------
-    J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
-    Processing 52.
+    Source: J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
+    Processing 52, whose theory has η_t = η₁/√t.
     """
 
-    step_size: float
-    schedule: str = "root"
+    step_size: float  # η₁
+    schedule: str = "root"  # η_t is η₁/√t ("root"), η₁ ("constant") or η₁/t ("inverse", with η₁ = 1/λ as in Pegasos)
+    # Drop terms after this many examples, counted from the last visit of a row. Their coefficients have shrunk by
+    # ∏(1 − ηλ).
     truncation: int | None = None
 
     def init(self, problem: RiskProblem) -> NORMAState:
@@ -63,36 +52,32 @@ class NORMAStepper:
         m = batch.stop - batch.start
         G = problem.gradient(state.evaluate(problem, batch), batch)
         state.advance(batch)
-        eta = self.step_at(state)
+        t = state.n_steps
+        eta = state.step_size / {"constant": 1.0, "root": math.sqrt(t), "inverse": float(t)}[self.schedule]
         state.coefficients *= 1.0 - eta * problem.regularisation
         problem.span.add(state.coefficients, batch, G * (-eta / m))
         if state.visited is not None:
-            state.visited[batch, :] = float(state.n_steps)
-            oldest = state.n_steps - max(1, self.truncation // m)
+            state.visited[batch, :] = float(t)
+            oldest = t - max(1, self.truncation // m)
             state.coefficients *= arrays.astype(state.visited > oldest, state.coefficients.dtype)
         return state
 
-    def step_at(self, state: NORMAState) -> float:
-        """η of the step that ``state`` counts."""
-        t = state.n_steps
-        return state.step_size / {"constant": 1.0, "root": math.sqrt(t), "inverse": float(t)}[self.schedule]
-
 
 def default_step(problem: RiskProblem, batch_size: int, schedule: str, n_epochs: int) -> float:
-    """The first step η₁ where none is given."""
+    """The default first step η₁."""
     loss, reg = problem.loss, problem.regularisation
     if schedule == "inverse":
         return 1.0 / reg
     K = arrays.to_numpy(problem.span.products(slice(0, batch_size))).astype(np.float64)
     n_steps, M = n_epochs * math.ceil(problem.span.n / batch_size), loss.slope_bound
     if loss.for_classes and math.isfinite(M):
-        # The regret of steps η/√t is least for η = ‖f‖ over the bound of the gradients; 1/√λ bounds ‖f‖.
+        # The regret of steps η/√t is smallest for η = ‖f‖ over the bound of the gradients; 1/√λ bounds ‖f‖.
         step = 1.0 / (M * math.sqrt(reg * float(K.diagonal().max())))
         return step if schedule == "root" else step / math.sqrt(n_steps)
     with arrays.one_blas_thread():
         top = float(np.linalg.eigvalsh(K)[-1]) / batch_size
-    # Of values the size of f matters, not its sign alone, and that bound is far too wide for a small λ. A loss with
-    # kinks bends as much as a square whose slope comes to M at the mean distance from the intercept, ℓ/M.
+    # For values the size of f matters, not only its sign, and that bound is much too wide for a small λ. A loss with
+    # kinks counts as a square whose slope is M at the mean distance from the intercept, ℓ/M.
     if math.isfinite(loss.smoothness):
         return 1.0 / (loss.smoothness * top + reg)
     mean = problem.losses(arrays.namespace(problem.targets).zeros_like(problem.targets), slice(0, problem.span.n))
@@ -108,11 +93,11 @@ class NORMA(RiskSettings):
     Parameters
     ----------
     step_size : float, optional
-        η₁. None takes `default_step`.
+        η₁. None uses `default_step`.
     schedule : {"root", "constant", "inverse"}
         η_t = η₁/√t, η₁ or η₁/t.
     truncation : int, optional
-        Examples after which terms of the function are dropped. None keeps all.
+        Examples after which terms of the function are dropped. None keeps all terms.
     """
 
     step_size: float | None = setting(positive())
@@ -122,7 +107,7 @@ class NORMA(RiskSettings):
     takes: ClassVar[str] = "kernels"
 
     def growth(self, loss: Loss) -> float:
-        """Infinite where no training diverges: with bounded slopes; the first steps of η₁/t may be long by design."""
+        """Infinite if no training can diverge: with bounded slopes, or η₁/t, whose first steps are long by design."""
         return math.inf if math.isfinite(loss.slope_bound) or self.schedule == "inverse" else GROWTH
 
     def build(self, problem: RiskProblem, batch_size: int) -> NORMAStepper:  # noqa: D102

@@ -1,4 +1,4 @@
-"""Pegasos: subgradient descent on the regularised hinge loss with steps 1/(λt), on kernels or on features."""
+"""Pegasos: subgradient descent on the regularized hinge loss with steps 1/(λt), on kernels or on features."""
 
 from __future__ import annotations
 
@@ -18,40 +18,29 @@ from .risk import RiskProblem, RiskSettings, RiskState
 class PegasosState(RiskState):
     """A `RiskState` with the norms of its functions."""
 
-    # (c,) or (1,): ‖f‖² of each output, or of all of them together, kept up to date where steps are projected
+    # (c,) or (1,): ‖f‖² of each output, or of all outputs together, updated if steps are projected
     norms_squared: np.ndarray = field(default_factory=lambda: np.zeros(1))
-    largest: float = np.inf  # What these may be
-    iterate: Array | None = None  # f itself, where the coefficients are those of its average
+    largest: float = np.inf  # limit of these
+    iterate: Array | None = None  # f, if the coefficients are its average
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """As `RiskState`; the norms are among the numbers, which keep their precision."""
+        """As `RiskState`; the norms are numbers, which keep their precision."""
         held, numbers = super().remember()
         return held, {**numbers, "norms_squared": held.pop("norms_squared").tolist()}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
+        """Restore what `remember` returned."""
         super().recall(held, numbers)
         self.norms_squared = np.array(self.norms_squared)
 
 
 @dataclass(frozen=True)
 class PegasosStepper:
-    """f ← (1 − 1/t) f − (1/(λ t m)) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·), then if asked for onto the ball λ‖f‖² ≤ ℓ(0).
+    """f ← (1 − 1/t) f − (1/(λ t m)) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·), then perhaps projected onto λ‖f‖² ≤ ℓ(0).
 
-    With the hinge loss −ℓ' is y where yf(x) < 1. The first step forgets what it started from. Any other loss with
-    a bounded slope can take the place of the hinge.
-
-    ℓ(0) is the mean loss of the zero function, 1 for the hinge: primal and dual objective are equal at the optimum, so
-    that λ‖f‖² is at most the mean of −ℓ*(−aᵢ), and that at most ℓ(0). Of losses that are sums over outputs, such as
-    hinges of one class against the rest, each output has a ball of its own.
-
-    Parameters
-    ----------
-    projection : bool
-        The optimum lies within the ball, so that the projection loses nothing.
-    averaging : bool
-        The model is the mean of the iterates, later ones with more weight, f̄ ← f̄ + 4/(t + 3) (f − f̄): the last iterate
-        alone follows its last batches.
+    Any loss with a bounded slope can replace the hinge. ℓ(0) is the mean loss of the zero function, 1 for the hinge.
+    Primal and dual objective are equal at the optimum, so that λ‖f‖² is at most the mean of −ℓ*(−aᵢ), which is at most
+    ℓ(0). For losses that are sums over outputs, such as hinges of one class against the rest, each output has a ball.
 
     References
     ----------
@@ -61,7 +50,7 @@ class PegasosStepper:
     """
 
     projection: bool = False
-    averaging: bool = False
+    averaging: bool = False  # the model is f̄ ← f̄ + 4/(t + 3) (f − f̄); the last iterate follows its last batches
 
     def init(self, problem: RiskProblem) -> PegasosState:
         """The zero function."""
@@ -71,7 +60,7 @@ class PegasosStepper:
         if self.projection:
             xp, rows = arrays.namespace(problem.targets), slice(0, problem.span.n)
             zero = problem.losses(xp.zeros_like(problem.targets), rows) / problem.span.n
-            # Of margins each output has the same loss at zero, but for an intercept.
+            # All outputs of ±1 have the same loss at zero, unless there is an intercept.
             alike = problem.loss.coding == "signs" and problem.intercept is None
             n_balls = problem.targets.shape[1] if alike else 1
             state.norms_squared, state.largest = np.zeros(n_balls), zero / n_balls / problem.regularisation
@@ -84,9 +73,10 @@ class PegasosStepper:
         scores = state.evaluate(problem, batch, f)
         G = problem.gradient(scores, batch)
         state.advance(batch)
+        # kept is 0 in the first step.
         kept, change = 1.0 - 1.0 / state.n_steps, G * (-state.step_size / (state.n_steps * m))
         if self.projection:
-            # ‖f + h‖² from what is at hand: ⟨f, k(xᵢ, ·)⟩ = f(xᵢ), and products within the batch.
+            # ‖f + h‖² from known values: ⟨f, k(xᵢ, ·)⟩ = f(xᵢ), and products within the batch.
             xp = arrays.namespace(G)
             cross = arrays.to_numpy(xp.sum(change * scores, axis=0)).astype(np.float64)
             own = arrays.to_numpy(xp.sum(change * (span.products(batch) @ change), axis=0)).astype(np.float64)
@@ -114,16 +104,16 @@ class Pegasos(RiskSettings):
     Parameters
     ----------
     projection : bool
-        Whether f is projected after every step onto the ball in which the optimum lies.
+        Whether to project f after every step onto the ball that contains the optimum.
     averaging : bool
-        Whether the model is the mean of the iterates, later ones with more weight.
+        Whether the model is the mean of the iterates, with more weight on later ones.
     """
 
     projection: bool = setting(flag())
     averaging: bool = setting(flag())
 
     def why_not(self, loss: Loss) -> str:
-        """Only losses of bounded slopes."""
+        """Only losses with bounded slopes."""
         bounded = np.isfinite(loss.slope_bound)
         return "" if bounded else "the first steps are long, so it needs a loss of bounded slopes"
 

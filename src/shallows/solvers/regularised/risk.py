@@ -1,12 +1,8 @@
-"""Regularised risk over the span of kernel functions or of explicit features, and what its solvers keep.
+"""Regularized risk over the span of kernel functions or of explicit features, and the base of solver states.
 
-All of them minimise
-
-    P(f) = λ/2 ‖f‖² + (1/n) Σᵢ wᵢ ℓ(f(xᵢ) + b, yᵢ)
-
-with a given intercept b, and differ in the steps. What they have in common is that a step along examples S changes f by
-Σ_{i∈S} δᵢ k(xᵢ, ·), where k is a kernel or the product of explicit features. A span knows how to evaluate f on training
-rows and how to make such a change in its own coefficients.
+All solvers minimize P(f) = λ/2 ‖f‖² + (1/n) Σᵢ wᵢ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b. A step along examples S
+changes f by Σ_{i∈S} δᵢ k(xᵢ, ·), where k is a kernel or the product of explicit features. A span evaluates f on
+training rows and makes such a change in its own coefficients.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ from ..settings import Settings
 class KernelSpan:
     """f = Σⱼ aⱼ k(xⱼ, ·) over the n training points; coefficients of shape (n, c)."""
 
-    gram: LazyGram  # The kernel matrix, as far as it is kept
+    gram: LazyGram  # the kernel matrix
 
     @property
     def n(self) -> int:
@@ -44,7 +40,7 @@ class KernelSpan:
         return arrays.namespace(targets).zeros_like(targets)
 
     def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:
-        """Values of f on a batch, shape (m, c); coefficients of rows from ``n_visited`` on are known to be zero."""
+        """Values of f on a batch, shape (m, c); coefficients of rows from ``n_visited`` on are zero."""
         if n_visited == 0:
             shape = (batch.stop - batch.start, coefficients.shape[1])
             return arrays.namespace(coefficients).zeros(shape, dtype=coefficients.dtype)
@@ -66,11 +62,10 @@ class KernelSpan:
 
 @dataclass(frozen=True)
 class FeatureSpan:
-    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c). It offers what a `KernelSpan` does."""
+    """f(x) = φ(x)ᵀw for explicit features; coefficients of shape (D, c). It has the methods of a `KernelSpan`."""
 
-    design: Design  # The features of the training points
-    # Bytes. Where ``design`` keeps nothing, rows are made when they are first asked for, and kept if all of them fit;
-    # if they do not, those of the last batch are.
+    design: Design  # the features of the training points
+    # Bytes for rows that ``design`` does not keep: all rows are kept if they fit, else the rows of the last batch
     budget: int = 0
     _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -80,7 +75,7 @@ class FeatureSpan:
         return self.design.n
 
     def rows(self, batch: slice) -> Any:
-        """φ of the rows of a batch, shape (m, D); a CSR matrix where the features are sparse."""
+        """φ of the rows of a batch, shape (m, D); a CSR matrix if the features are sparse."""
         if self.design.kept:
             return self.design.rows(batch)
         if self._held.get("batch") == batch:
@@ -124,17 +119,16 @@ class FeatureSpan:
 
 @dataclass(frozen=True)
 class RiskProblem:
-    """Minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ)."""
+    """Minimize λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ)."""
 
     span: KernelSpan | FeatureSpan
-    targets: Array  # (n, c): In the coding of the loss
+    targets: Array  # (n, c): in the coding of the loss
     loss: Any
     regularisation: float  # λ > 0
-    weights: Array | None = None  # (n, 1): Of mean one
-    # A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for steps 1/(λt),
-    # whose first ones are long by design.
+    weights: Array | None = None  # (n, 1): with mean 1
+    # A batch loss of more than this many times that of the zero function means divergence
     growth: float = math.inf
-    intercept: Array | None = None  # (c,): b, which is given; scores are those of f without it. None is 0.
+    intercept: Array | None = None  # (c,): b, which scores do not include; None is 0
 
     def shifted(self, scores: Array) -> Array:
         """f(x) + b, from f(x)."""
@@ -145,7 +139,7 @@ class RiskProblem:
         return float(self._losses(scores, batch))
 
     def losses_and_zero_losses(self, scores: Array, batch: slice) -> tuple[float, float]:
-        """The same of f and of the zero function; on a GPU the host waits once for both."""
+        """Σ wᵢ ℓ of f and of the zero function; the host waits only once for a GPU."""
         xp = arrays.namespace(scores)
         both = [self._losses(part, batch) for part in (scores, xp.zeros_like(scores))]
         if arrays.is_numpy(scores):
@@ -169,7 +163,7 @@ class RiskProblem:
         return 0.5 * self.regularisation * self.span.norm_squared(coefficients) + total / n
 
     def training_scores(self, state: RiskState) -> np.ndarray:
-        """F at all training points by the coefficients of a state, float64, shape (n, c), on the host."""
+        """Values of f at all training points, float64 on the host, shape (n, c)."""
         scores = np.empty(self.targets.shape, dtype=np.float64)
         for rows in arrays.blocks(self.span.n, 4096):
             scores[rows] = arrays.to_numpy(self.span.scores(state.coefficients, rows, state.n_visited))
@@ -178,27 +172,24 @@ class RiskProblem:
 
 @dataclass
 class RiskState(ArrayState):
-    """Where a solver of a regularised risk stands.
+    """Base of the states of solvers of a regularized risk."""
 
-    ``loss, zero_loss``: Σ wᵢ ℓ over the last batch before its step, of f and of the zero function.
-    """
-
-    coefficients: Array  # (n, c) or (D, c): Of f in its span
-    step_size: float = math.nan  # The solver's own; what it stands for is the solver's to say
+    coefficients: Array  # (n, c) or (D, c): of f in its span
+    step_size: float = math.nan  # in the solver's unit
     n_steps: int = 0
-    n_visited: int = 0  # Rows from here on have not been visited
-    loss: float = 0.0
-    zero_loss: float = 0.0
+    n_visited: int = 0  # rows from here on were not visited yet
+    loss: float = 0.0  # Σ wᵢ ℓ over the last batch before its step
+    zero_loss: float = 0.0  # the same for the zero function
 
     def evaluate(self, problem: RiskProblem, batch: slice, coefficients: Array | None = None) -> Array:
-        """Scores of a batch by these coefficients, or by the state's own; its losses are kept."""
+        """Scores of a batch by these coefficients, or by the state's own; stores its losses."""
         coefficients = self.coefficients if coefficients is None else coefficients
         scores = problem.span.scores(coefficients, batch, self.n_visited)
         self.loss, self.zero_loss = problem.losses_and_zero_losses(scores, batch)
         return scores
 
     def monitored(self) -> tuple[float, float]:
-        """The loss of the last batch, held against that of the zero function."""
+        """The loss of the last batch, and the loss of the zero function on it."""
         return self.loss, self.zero_loss
 
     def advance(self, batch: slice) -> None:
@@ -209,12 +200,12 @@ class RiskState(ArrayState):
 
 @dataclass(frozen=True, kw_only=True)
 class RiskSettings(Settings):
-    """What can be set of every solver of a regularised risk; a solver adds its own fields and says what it can do.
+    """Base of the settings of solvers of a regularized risk.
 
     Parameters
     ----------
     batch_size : int, optional
-        Rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64 with features.
+        Rows of a step. None is a twentieth of the rows: 16 to 256 with a kernel, 8 to 64 with features.
     max_epochs : int
         The most passes over the training data.
     tol : float
@@ -235,13 +226,13 @@ class RiskSettings(Settings):
     """The smallest nλ that may be chosen for regression."""
 
     def why_not(self, loss: Loss) -> str:
-        """The reason why the solver cannot minimise a loss; empty if it can."""
+        """The reason why the solver cannot minimize a loss; empty if it can."""
         return ""
 
     def growth(self, loss: Loss) -> float:
-        """The multiple of the zero function's loss at which a training counts as diverged."""
+        """The multiple of the zero function's loss at which a training has diverged."""
         return math.inf
 
     def build(self, problem: RiskProblem, batch_size: int) -> Any:
-        """The stepper for a problem and batches of so many rows."""
+        """The stepper for a problem and the size of its batches."""
         raise NotImplementedError

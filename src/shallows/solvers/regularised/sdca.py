@@ -1,6 +1,6 @@
 """Stochastic dual coordinate ascent, on kernels or on features, with the losses in the dual problem.
 
-For a convex loss the regularised risk has the dual
+For a convex loss the regularized risk has the dual
 
     D(a) = (1/n) Σᵢ −ℓ*(−aᵢ) − λ/2 ‖f_a‖²,    f_a = (1/(λn)) Σ aᵢ k(xᵢ, ·),
 
@@ -19,10 +19,10 @@ from ... import arrays, losses
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...features.sparse_features import inner_products
-from . import ascent, ascent_on_gpu
+from . import ascent
 from .risk import FeatureSpan, RiskProblem, RiskSettings, RiskState
 
-#: The losses that dual coordinate ascent takes: their number in `ascent`, and the name of their parameter there.
+#: The losses that dual coordinate ascent takes: their number in `ascent`, and the name of their parameter.
 DUALS: dict[type, tuple[int, str]] = {
     losses.Square: (ascent.SQUARE, ""),
     losses.Hinge: (ascent.HINGE, ""),
@@ -33,18 +33,17 @@ DUALS: dict[type, tuple[int, str]] = {
     losses.Logistic: (ascent.LOGISTIC, ""),
 }
 
+PIECE = 32
+"""Examples of a piece on features: their inner products then cost as much as the inner loop."""
+
 
 def dual_of(loss: Any) -> tuple[int, float]:
-    """The number by which `ascent` knows a loss of a single score, and its parameter, 0 where it has none."""
+    """The number of a loss in `ascent`, and the value of its parameter, 0 without one."""
     if type(loss) not in DUALS:
         known = ", ".join(sorted(repr(known.name) for known in DUALS))
         raise ShallowsError(f"Dual coordinate ascent takes one of the losses {known}, not {loss.name!r}.")
     number, parameter = DUALS[type(loss)]
     return number, float(getattr(loss, parameter)) if parameter else 0.0
-
-
-PIECE = 32
-"""Examples that are settled with one product on features: their inner products then cost as much as the inner loop."""
 
 
 @dataclass
@@ -56,25 +55,20 @@ class SDCAState(RiskState):
 
 @dataclass(frozen=True)
 class SDCAStepper:
-    """One dual variable after the other is set to its best value, those of a batch with one product.
+    """Set one dual variable after the other to its best value.
 
-    The scores of a batch need one product with all coefficients, and the products within the batch tell how a change
-    of one variable moves the scores of the others, so that the result is that of going through the examples one by
-    one. The small inner loop is compiled and runs in float64, on a GPU's batches there (`ascent_on_gpu`).
-
-    References
-    ----------
+    The scores of a batch need one product with all coefficients. The products within the batch then give how a change
+    of one variable moves the scores of the others, so that the result is the same as for single examples. Source:
     S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
-    minimization", Journal of Machine Learning Research 14.
+    minimization", JMLR 14.
     """
 
     def init(self, problem: RiskProblem) -> SDCAState:
         """The zero function."""
         dual_of(problem.loss)
-        xp = arrays.namespace(problem.targets)
-        return SDCAState(
-            problem.span.zero(problem.targets), 1.0, dual=xp.zeros(problem.targets.shape, dtype=problem.targets.dtype)
-        )
+        targets = problem.targets
+        dual = arrays.namespace(targets).zeros(targets.shape, dtype=targets.dtype)
+        return SDCAState(problem.span.zero(targets), 1.0, dual=dual)
 
     def step(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
         """One batch."""
@@ -87,7 +81,7 @@ class SDCAStepper:
         return state
 
     def _step_on_features(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
-        """The same in small pieces: products within a piece cost its square, and those with w hardly more a piece."""
+        """The same in small pieces, because products within a piece cost its square."""
         Z = problem.span.rows(batch)
         size = PIECE if arrays.is_numpy(state.coefficients) else Z.shape[0]
         state.loss = state.zero_loss = 0.0
@@ -107,29 +101,29 @@ def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array,
     loss, a, targets = dual_of(problem.loss), state.dual[batch, :], problem.targets[batch, :]
     scores = problem.shifted(scores)
     weights = None if problem.weights is None else problem.weights[batch, 0]
-    change = ascent_on_gpu.change_of(*loss, scores, products, scale, a, targets, weights)
+    change = ascent.change_of(*loss, scores, products, scale, a, targets, weights)
     if change is not None:
         return change
     w = np.ones(a.shape[0]) if weights is None else _on_host(weights)
     f, K, old, y = (_on_host(part) for part in (scores, products, a, targets))
     after = ascent.ascend(*loss, f, K, scale, old, y, w)
     rounded = arrays.like(after, state.dual)
-    # The coefficients follow the dual variables as they are kept, so that the two never drift apart.
+    # The coefficients follow the rounded dual variables, so that the two always agree.
     change = (rounded - a) * scale
     state.dual[batch, :] = rounded
     return change
 
 
 def _on_host(x: Array) -> np.ndarray:
-    """In float64 and row by row, so that the loop is compiled for one kind of arrays."""
+    """The array in float64 and contiguous, so that the loop is compiled for one kind of arrays."""
     return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SDCA(RiskSettings):
-    """Stochastic dual coordinate ascent: every dual variable is set to its best value in turn, without a step size."""
+    """Stochastic dual coordinate ascent: each dual variable in turn gets its best value, without a step size."""
 
-    # In some ten epochs the dual problem of values is not solved for a smaller λ than 1/n.
+    # For a smaller λ than 1/n, about ten epochs do not solve the dual problem of values.
     least_ridge: ClassVar[float] = 1.0
 
     def build(self, problem: RiskProblem, batch_size: int) -> SDCAStepper:  # noqa: D102
