@@ -38,6 +38,10 @@ class Alone:
         n = rows.stop - rows.start
         return slice(*(rows.start + n * rank // self.size for rank in (self.rank, self.rank + 1)))
 
+    def divide(self, solver: Any) -> Any:
+        """The form of a solver (its settings or its stepper) that all processes run together."""
+        return solver
+
     def count(self, n_values: int) -> None:
         """Note that this process has computed so many kernel or feature values."""
 

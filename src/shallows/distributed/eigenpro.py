@@ -10,14 +10,13 @@ import numpy as np
 from .. import arrays, gram
 from ..arrays import Array
 from ..models.functions import KernelSum
-from ..ranks import ALONE
+from ..ranks import ALONE, Alone
 from ..solvers.least_squares.batch_steps import StepPlan, agreed_plan
 from ..solvers.least_squares.eigenpro import EigenPro
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem, bounded_step, dots
 from ..solvers.least_squares.step_rules import Cycle
 from ..spectrum import Preconditioner
 from .kernel_columns import OwnColumns
-from .mpi import Mpi
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class OwnDirections:
     scale: Array  # (q, 1): (1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ, see `Preconditioner.scale`
 
     @classmethod
-    def of(cls, preconditioner: Preconditioner, ranks: Mpi) -> OwnDirections:
+    def of(cls, preconditioner: Preconditioner, ranks: Alone) -> OwnDirections:
         """The share of this process."""
         own = ranks.own(preconditioner.n_subsample)
         return cls(arrays.contiguous_copy(preconditioner.vectors[own, :]), preconditioner.scale[:, None])
@@ -42,7 +41,7 @@ class DistributedProblem(KernelProblem):
     directions: OwnDirections | None = None
 
     @property
-    def ranks(self) -> Mpi:
+    def ranks(self) -> Alone:
         """The processes."""
         return self.gram.ranks
 

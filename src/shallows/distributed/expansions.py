@@ -10,18 +10,17 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array
 from ..features import block_sums
-from ..fitting.expansion_plan import AllBlocks
+from ..ranks import Alone
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, KnownValues
 from ..solvers.expansions.growing_expansion import extended
-from .mpi import Mpi
 
 
 class OwnBlocks:
     """The blocks r, r + R, r + 2R, ... of a stream of features, renumbered 0, 1, 2, ..., for rank r of R."""
 
-    def __init__(self, features: Any, ranks: Mpi):
+    def __init__(self, features: Any, ranks: Alone):
         self._features, self._ranks = features, ranks
         if hasattr(features, "projector"):
             self.projector = lambda i, like: features.projector(self._number(i), like)
@@ -57,7 +56,7 @@ class DistributedKnownValues(KnownValues):
 class DistributedExpansionState(ExpansionState):
     """An `ExpansionState` of which each process holds the coefficients of its own blocks; all else is everywhere."""
 
-    ranks: Mpi | None = None
+    ranks: Alone | None = None
 
     @property
     def n_own(self) -> int:
@@ -137,10 +136,10 @@ class DistributedDoublyStochastic(DoublyStochastic):
     Φᵀ ℓ' and Φᵀ W Φ; these are added up as well, and the process whose block it is keeps the solution.
     """
 
-    ranks: Mpi | None = None
+    ranks: Alone | None = None
 
     @classmethod
-    def of(cls, solver: DoublyStochastic, ranks: Mpi) -> DistributedDoublyStochastic:
+    def of(cls, solver: DoublyStochastic, ranks: Alone) -> DistributedDoublyStochastic:
         """The same solver for several processes."""
         return cls(**{field.name: getattr(solver, field.name) for field in fields(DoublyStochastic)}, ranks=ranks)
 
@@ -177,23 +176,3 @@ class DistributedDoublyStochastic(DoublyStochastic):
         R, C = (arrays.contiguous(part) for part in (summed[:, : G.shape[1]], summed[:, G.shape[1] :]))
         damping = batch_size * self.damping_at(features.block_size, batch_size)
         return arrays.contiguous(arrays.solve_damped(C, R, damping) * -1.0)
-
-
-@dataclass(frozen=True)
-class DividedBlocks(AllBlocks):
-    """Several processes, each of which holds some of the blocks of features."""
-
-    ranks: Mpi
-
-    def divided(self, stepper: DoublyStochastic, kernel: Any) -> DistributedDoublyStochastic:
-        """The stepper of this process, with the numbers of rank 0."""
-        self.ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
-        return DistributedDoublyStochastic.of(self.ranks.from_first(stepper), self.ranks)
-
-    def joined(self, stepper: DistributedDoublyStochastic) -> DoublyStochastic:
-        """The stepper of one process."""
-        return stepper.in_one_process()
-
-    def whole(self, state: DistributedExpansionState, problem: ExpansionProblem) -> ExpansionState:
-        """The state with the blocks of all processes."""
-        return state.in_one_process(problem)

@@ -18,8 +18,6 @@ from ..estimators.doubly_stochastic.random_feature_expansion import RandomFeatur
 from ..estimators.least_squares.eigenpro import EigenProMachine
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
 from .checkpoints import EVERY_ARRAY, NO_ARRAY, DistributedCheckpoint
-from .eigenpro import DistributedEigenProSettings
-from .expansions import DividedBlocks
 from .mpi import Mpi
 
 Model = TypeVar("Model")
@@ -104,14 +102,9 @@ def fit_share(
     ranks.same(_parameters(estimator), "parameters")
     ranks.same(_data_digest(X, y, sample_weight), "data")
     refuse_parameters(estimator)
-    shared: Any = ranks
-    if kind is EigenProMachine:
-        shared = DistributedEigenProSettings(**vars(estimator._settings()), ranks=ranks)
-    elif kind is RandomFeatureExpansion:
-        shared = DividedBlocks(ranks)
     if checkpoint is not None:
         checkpoint = DistributedCheckpoint(checkpoint, ranks, DIVIDED_ARRAYS[kind])
-    estimator._fit(X, y, sample_weight, observers, checkpoint, shared)
+    estimator._fit(X, y, sample_weight, observers, checkpoint, ranks)
 
 
 DIVIDED_ARRAYS = {EigenProMachine: EVERY_ARRAY, EigenProCentresMethod: NO_ARRAY, RandomFeatureExpansion: ("buffer",)}

@@ -8,7 +8,7 @@ from .. import arrays, kernels
 from ..arrays import Array
 from ..gram import TILE
 from ..kernels import Kernel
-from .mpi import Mpi
+from ..ranks import Alone
 
 
 class OwnColumns:
@@ -18,7 +18,7 @@ class OwnColumns:
     equal share of every batch and of the subsample of a preconditioner. All processes have the same augmented points.
     """
 
-    def __init__(self, ranks: Mpi, kernel: Kernel, points: Array, *, budget: int):
+    def __init__(self, ranks: Alone, kernel: Kernel, points: Array, *, budget: int):
         self.ranks, self.kernel, self.points, self.n = ranks, kernel, points, points.shape[0]
         self.own = arrays.contiguous_copy(points[ranks.own(self.n), :])
         self.tile = min(TILE, max(1, self.n))

@@ -21,6 +21,10 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import MissingExtraError, ShallowsError
 from ..ranks import Alone
+from ..solvers.expansions.doubly_stochastic import DoublyStochastic
+from ..solvers.least_squares.eigenpro import EigenPro
+from .eigenpro import DistributedEigenProSettings
+from .expansions import DistributedDoublyStochastic
 
 GRACE_SECONDS = 10.0
 """How long a process that failed waits for the others to fail as well, before it ends them all."""
@@ -71,6 +75,12 @@ class Mpi(Alone):
         if kind is None:
             self._comm.Free()
             self._failures.Free()
+
+    def divide(self, solver: Any) -> Any:
+        """The form of a solver (its settings or its stepper) that all processes run together."""
+        if isinstance(solver, EigenPro):
+            return DistributedEigenProSettings(**vars(solver), ranks=self)
+        return DistributedDoublyStochastic.of(solver, self) if isinstance(solver, DoublyStochastic) else solver
 
     def count(self, n_values: int) -> None:
         """Note that this process has computed so many kernel or feature values."""

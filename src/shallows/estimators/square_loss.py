@@ -17,7 +17,7 @@ from ..fitting.snapshot import prediction_budget
 from ..fitting.square_targets import SquareClassTargets
 from ..kernels import precomputed
 from ..models.centring import check_scores
-from ..ranks import ALONE
+from ..ranks import ALONE, Alone
 from ..utils import progress
 from .base import Estimator
 from .inputs import follows_input
@@ -77,15 +77,15 @@ class LeastSquaresEstimator(Estimator):
         sample_weight: Any,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        shared: Any,
+        ranks: Alone,
     ) -> Self:
-        """Fit in one process. In a fit by several, each calls this with what they share (`distributed.fitting`)."""
+        """Fit with one process, or with several, each of which calls this."""
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
-        self._store(self._train(rows, observers, checkpoint, shared))
+        self._store(self._train(rows, observers, checkpoint, ranks))
         return self
 
-    def _train(self, rows: Any, observers: Sequence[training.Observer], checkpoint: Any, shared: Any) -> Any:
+    def _train(self, rows: Any, observers: Sequence[training.Observer], checkpoint: Any, ranks: Alone) -> Any:
         """Call the function of `shallows.fitting` with the parameters; every subclass defines this."""
         raise NotImplementedError
 

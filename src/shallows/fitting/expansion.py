@@ -15,12 +15,11 @@ from ..arrays import Array, Device
 from ..errors import DivergenceError
 from ..models.centring import Centring, RowsAsArray, TrainingRows
 from ..models.functions import Expansion
+from ..ranks import ALONE, Alone
 from ..solvers.examples import Examples
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..solvers.expansions.expansion_settings import ExpansionSettings
 from .expansion_plan import (
-    ALL_BLOCKS,
-    AllBlocks,
     ExpansionPlan,
     check_room,
     holds_points,
@@ -150,7 +149,7 @@ def fit_expansion(
     observers: Sequence[training.Observer] = (),
     checkpoint: training.Checkpoint | None = None,
     max_seconds: float | None = None,
-    sharing: AllBlocks = ALL_BLOCKS,
+    ranks: Alone = ALONE,
 ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
     """Train on checked rows; returns the model, how the training went, and the seconds of each phase.
 
@@ -163,7 +162,7 @@ def fit_expansion(
     """
     phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
     codes, dtype = targets.encode(rows.y), options.precision(n)
-    budget = sharing.ranks.share_of(options.budget(device, LEAST_MEMORY), options.memory)
+    budget = ranks.share_of(options.budget(device, LEAST_MEMORY), options.memory)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
         plan = plan_expansion(
@@ -180,7 +179,7 @@ def fit_expansion(
             budget=budget,
             device=device,
             seed=seed,
-            sharing=sharing,
+            ranks=ranks,
         )
         order = streams.permutation(seed, "order", 0, n)
         points = place_points(rows.X, order, plan.centring, device, dtype, budget)
@@ -213,8 +212,9 @@ def fit_expansion(
         sample = first_sample(problem, run.state, seed) if isinstance(targets, Novelty) else None
         run.state.known = None
         arrays.synchronise(points[:1, :])
-        run.state = sharing.whole(run.state, plan.problem)
-    plan = dataclasses.replace(plan, stepper=sharing.joined(plan.stepper))
+        if ranks is not ALONE:
+            run.state = run.state.in_one_process(plan.problem)
+            plan = dataclasses.replace(plan, stepper=plan.stepper.in_one_process())
     rows_of_step = min(LEAST_STEP, settings.batch_size or LEAST_STEP)
     return TrainedExpansion(plan, run.state, sample, rows_of_step), run, phases.seconds
 

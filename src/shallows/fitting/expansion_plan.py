@@ -12,10 +12,9 @@ from .. import arrays, kernels, losses, streams, training
 from ..arrays import Device
 from ..errors import ShallowsError
 from ..features.random_features import stream_of
-from ..kernels import Kernel
 from ..models.centring import Centring, check_precision, check_scale
 from ..models.functions import Expansion
-from ..ranks import ALONE
+from ..ranks import Alone
 from ..solvers.examples import Examples
 from ..solvers.expansions import doubly_stochastic
 from ..solvers.expansions.block_policies import Checked, Fresh, UniformReuse
@@ -61,27 +60,6 @@ of 3,000 costs nothing, one of 10⁷ a percent of the test images, and one of 10
 
 LEAST_ERROR = 0.01
 """The least share of the variance of labels that is believed to be left."""
-
-
-class AllBlocks:
-    """One process, which holds all blocks of features. `distributed.expansions.DividedBlocks` is for several."""
-
-    ranks = ALONE
-
-    def divided(self, stepper: DoublyStochastic, kernel: Kernel) -> DoublyStochastic:
-        """The stepper of this process."""
-        return stepper
-
-    def joined(self, stepper: DoublyStochastic) -> DoublyStochastic:
-        """The stepper of one process."""
-        return stepper
-
-    def whole(self, state: ExpansionState, problem: ExpansionProblem) -> ExpansionState:
-        """The state with the blocks of all processes."""
-        return state
-
-
-ALL_BLOCKS = AllBlocks()
 
 
 @dataclass(frozen=True)
@@ -150,7 +128,7 @@ def plan_expansion(
     budget: int,
     device: Device,
     seed: int,
-    sharing: AllBlocks,
+    ranks: Alone,
 ) -> ExpansionPlan:
     """Choose centring, kernel, features and stepper from the training data."""
     X, weights, (n, d), c = rows.X, rows.weights, rows.X.shape, 1 if codes is None else codes.shape[1]
@@ -183,7 +161,8 @@ def plan_expansion(
         "Take a smaller block_size, or give more memory.",
     )
     stepper, told = choose_stepper(sample, features, block_size, batch_size, loss, settings, nu, chosen, seed)
-    stepper = sharing.divided(stepper, kernel_)
+    ranks.same((kernel_.name, kernel_.bandwidth), "kernels (give the bandwidth as a number)")
+    stepper = ranks.divide(ranks.from_first(stepper))
     at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
     counts = targets.counts(codes, None if weights is None else weights / weight_unit)
     growth = divergence_factor(settings, loss)

@@ -21,13 +21,13 @@ from ...fitting.checks import (
     warn_user,
 )
 from ...fitting.expansion import TrainedExpansion, fit_expansion
-from ...fitting.expansion_plan import ALL_BLOCKS, AllBlocks
 from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
 from ...fitting.rows import TrainingSet
 from ...fitting.stream_training import Stream
 from ...fitting.waiting_rows import Batch
 from ...kernels import precomputed
 from ...models.centring import check_scores
+from ...ranks import ALONE, Alone
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.expansion_settings import ExpansionSettings
@@ -227,7 +227,7 @@ class RandomFeatureExpansion(GrowingModel):
         DivergenceError
             A given ``step_size`` is too large.
         """
-        self._fit(X, y, sample_weight, observers, checkpoint, ALL_BLOCKS)
+        self._fit(X, y, sample_weight, observers, checkpoint, ALONE)
         return self
 
     def _fit(
@@ -237,12 +237,12 @@ class RandomFeatureExpansion(GrowingModel):
         sample_weight: Any,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        sharing: AllBlocks,
+        ranks: Alone,
     ) -> None:
-        """Fit with one process, or with the several processes of ``sharing.ranks``, each of which calls this."""
+        """Fit with one process, or with several, each of which calls this."""
         self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), sharing.ranks.from_first(self._seed())
-        model, run, seconds = self._train(rows, seed, None, sharing, observers=observers, checkpoint=checkpoint)
+        rows, seed = self._validated_training_set(X, y, sample_weight), ranks.from_first(self._seed())
+        model, run, seconds = self._train(rows, seed, None, ranks, observers=observers, checkpoint=checkpoint)
         self._store(Stream(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
 
     def partial_fit(
@@ -338,7 +338,7 @@ class RandomFeatureExpansion(GrowingModel):
         rows: TrainingSet,
         seed: int,
         classes: Any,
-        sharing: AllBlocks = ALL_BLOCKS,
+        ranks: Alone = ALONE,
         *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
@@ -356,10 +356,10 @@ class RandomFeatureExpansion(GrowingModel):
             settings=settings_of(ExpansionSettings, self),
             seed=seed,
             options=self._options(),
-            observers=[*([] if sharing.ranks.rank else self._progress_observers()), *observers],
+            observers=[*([] if ranks.rank else self._progress_observers()), *observers],
             checkpoint=checkpoint,
             max_seconds=max_seconds,
-            sharing=sharing,
+            ranks=ranks,
         )
 
     # ----------------------------------------------------------------------------------- the model

@@ -13,7 +13,7 @@ from ...fitting.kernel_steps import fit_kernel_steps
 from ...fitting.kernel_sums import FittedKernelSum
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel, precomputed
-from ...ranks import ALONE
+from ...ranks import Alone
 from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
@@ -66,9 +66,8 @@ class EigenProMachine(KernelLeastSquares):
         rows: TrainingSet,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        shared: Any,
+        ranks: Alone,
     ) -> FittedKernelSum:
-        solver = self._settings() if shared is ALONE else shared
         return fit_kernel_steps(
             rows,
             of_classes=not self._y_is_numeric,
@@ -78,12 +77,12 @@ class EigenProMachine(KernelLeastSquares):
             n_components=self.n_components,
             regularisation=self.regularisation,
             calibrates=self.calibration is not None,
-            solver=solver,
+            solver=ranks.divide(self._settings()),
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
             warm=(self._warm_start_parameters(), vars(self).get("_ended")),
-            seed=solver.ranks.from_first(self._seed()),
+            seed=ranks.from_first(self._seed()),
             options=self._options(),
             observers=observers,
             checkpoint=checkpoint,

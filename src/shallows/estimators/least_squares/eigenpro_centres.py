@@ -16,6 +16,7 @@ from ...fitting.checks import MOST, check_choice, is_whole
 from ...fitting.kernel_centers import FittedCenters, fit_kernel_centers
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel, precomputed
+from ...ranks import Alone
 from ...solvers.least_squares.projected import ProjectedEigenPro
 from ...solvers.settings import settings_of
 from ...spectrum.kernel_ridge_choice import AUTO
@@ -66,7 +67,7 @@ class EigenProCentresMethod(KernelLeastSquares):
         rows: TrainingSet,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        shared: Any,
+        ranks: Alone,
     ) -> FittedCenters:
         sampled = are_training_points(self.centres)
         return fit_kernel_centers(
@@ -87,12 +88,12 @@ class EigenProCentresMethod(KernelLeastSquares):
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
             warm=(self._warm_start_parameters(), vars(self).get("_ended")),
-            seed=shared.from_first(self._seed()),
+            seed=ranks.from_first(self._seed()),
             options=self._options(),
             observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
-            ranks=shared,
+            ranks=ranks,
         )
 
     def _steps(self) -> ProjectedEigenPro:

@@ -11,6 +11,7 @@ from ...fitting.checks import check_whole
 from ...fitting.feature_eigenpro import FittedFeatureFunction, fit_feature_eigenpro
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel, precomputed
+from ...ranks import Alone
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
@@ -61,7 +62,7 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
         rows: TrainingSet,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        shared: Any,
+        ranks: Alone,
     ) -> FittedFeatureFunction:
         return fit_feature_eigenpro(
             rows,

@@ -11,6 +11,7 @@ from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.kernel_sums import FittedKernelSum
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
+from ...ranks import Alone
 from ...solvers import settings
 from ...solvers.least_squares import RIDGE_SOLVERS
 from ...solvers.least_squares.ridge_solver import RidgeSolver
@@ -49,7 +50,7 @@ class KernelRidgeMachine(KernelLeastSquares):
         rows: TrainingSet,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        shared: Any,
+        ranks: Alone,
     ) -> FittedKernelSum:
         goes_on = self.warm_start and hasattr(self, "dual_coef_")
         return fit_kernel_ridge(

@@ -10,6 +10,7 @@ from ...fitting.kernel_steps import fit_kernel_steps
 from ...fitting.kernel_sums import FittedKernelSum
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
+from ...ranks import Alone
 from ...solvers.least_squares.kernel_sgd import KernelSGD
 from ...solvers.settings import settings_of
 from ..parameters import stores_parameters, with_parameters
@@ -51,7 +52,7 @@ class KernelSGDMachine(KernelLeastSquares):
         rows: TrainingSet,
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
-        shared: Any,
+        ranks: Alone,
     ) -> FittedKernelSum:
         return fit_kernel_steps(
             rows,
