@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.decomposition import KernelPCA
 
-import shallows.fitting.component_plan as doubly_stochastic_plan
+import shallows.fitting.components as doubly_stochastic_plan
 import shallows.fitting.feature_components as feature_rules
 from shallows import DoublyStochasticKernelPCA, FeatureKernelPCA, kernels
 from shallows_papers.experiments.running.measures.components import squared_sine

@@ -11,8 +11,7 @@ import scipy.sparse
 from .. import arrays, training
 from ..errors import ShallowsError
 from ..fitting import labels, stream_training
-from ..fitting.stream_training import Stream
-from ..fitting.waiting_rows import Batch, joined, n_rows, next_beginning, owned
+from ..fitting.stream_training import Batch, Stream, joined, n_rows, next_beginning, owned
 from ..utils.plain_numbers import plain_numbers
 from .base import Estimator
 from .inputs import LEAST_ROWS, to_host

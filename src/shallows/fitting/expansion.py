@@ -26,12 +26,12 @@ from .expansion_plan import (
     plan_expansion,
     stopping_rules,
 )
-from .expansion_targets import ExpansionTargets, Novelty
 from .machine import Options
 from .phases import Phases
 from .rows import TrainingSet
 from .snapshot import RiskSnapshot
-from .waiting_rows import Batch
+from .stream_training import Batch
+from .targets import ExpansionTargets, NoveltyTargets
 
 LEAST_MEMORY = 2**26
 """Bytes that the smallest fit takes."""
@@ -209,7 +209,7 @@ def fit_expansion(
                 f"Training diverged with step_size={plan.stepper.step_size:.3g}. Take a smaller step_size, or "
                 "leave it to the program (step_size=None)."
             )
-        sample = first_sample(problem, run.state, seed) if isinstance(targets, Novelty) else None
+        sample = first_sample(problem, run.state, seed) if isinstance(targets, NoveltyTargets) else None
         run.state.known = None
         arrays.synchronise(points[:1, :])
         if ranks is not ALONE:
@@ -242,8 +242,8 @@ def snapshot_of(
 ) -> ExpansionSnapshot:
     """The function at a state, for observers; on a stream the problem has no points."""
     targets = plan.targets
-    if isinstance(targets, Novelty):
-        targets = Novelty(targets.loss, float(state.offset))
+    if isinstance(targets, NoveltyTargets):
+        targets = NoveltyTargets(targets.loss, float(state.offset))
     return ExpansionSnapshot(plan.function(state), targets, problem, state, epoch, order, None, options, device)
 
 

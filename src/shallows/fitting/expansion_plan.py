@@ -19,15 +19,15 @@ from ..solvers.examples import Examples
 from ..solvers.expansions import doubly_stochastic
 from ..solvers.expansions.block_policies import Checked, Fresh, UniformReuse
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
-from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
+from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, counts_of
 from ..solvers.expansions.expansion_settings import ExpansionSettings
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.copies import join_copies
 from ..spectrum.leave_one_out import choose_ridge
 from .checks import is_positive, warn_user
-from .expansion_targets import ExpansionTargets
 from .rows import TrainingSet
-from .waiting_rows import Batch
+from .stream_training import Batch
+from .targets import ExpansionTargets, StreamedClasses
 
 SAMPLE = 1000
 """Points from which bandwidth, top eigenvalue and variance of the features are estimated before the training."""
@@ -164,7 +164,9 @@ def plan_expansion(
     ranks.same((kernel_.name, kernel_.bandwidth), "kernels (give the bandwidth as a number)")
     stepper = ranks.divide(ranks.from_first(stepper))
     at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
-    counts = targets.counts(codes, None if weights is None else weights / weight_unit)
+    counts = None
+    if isinstance(targets, StreamedClasses) and targets.has_intercept:
+        counts = counts_of(codes, None if weights is None else weights / weight_unit)
     growth = divergence_factor(settings, loss)
     problem = ExpansionProblem(features, loss, c, budget=at_once, growth=growth, counts=counts)
     report = told | {

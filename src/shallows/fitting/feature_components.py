@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from .. import arrays, streams, training
-from ..arrays import Array
 from ..features import Blocks, Design
 from ..models.centring import Centring
 from ..models.component_functions import FeatureComponents
@@ -18,12 +17,20 @@ from ..solvers.feature_components.problem import (
     FeaturePCAState,
     sample_components,
 )
-from .component_plan import LEAST_MEMORY, MOMENT_ROWS, check_finite, even_batch_size, stopping
+from .components import (
+    LEAST_MEMORY,
+    MOMENT_ROWS,
+    ComponentPlan,
+    NotCoded,
+    TrainedComponents,
+    View,
+    check_finite,
+    even_batch_size,
+    stopping,
+)
 from .machine import Options
 from .phases import Phases
-from .second_view import NotCoded
 from .snapshot import ComponentSnapshot
-from .trained_components import ComponentPlan, TrainedComponents, View
 
 SAMPLE = 2000
 """Rows whose components a training starts from."""
@@ -35,7 +42,7 @@ class PrincipalFeatures(TrainedComponents):
     def functions_at(self, state: FeaturePCAState) -> FeatureComponents:
         """The components at a state of the stepper."""
         [view] = self.plan.views
-        # Their number is that of the fit, whatever `set_params` has changed after it.
+        # n_components is the number of the fit, also after `set_params`.
         return FeatureComponents.of(view.features, view.centring, state, self.plan.problem.n_components)
 
 
@@ -55,9 +62,9 @@ def fit_feature_components(
     checkpoint: training.Checkpoint | None,
     phases: Phases,
 ) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
-    """Train on checked points, for features that are on the host; ``chosen`` is reported of them.
+    """Train on checked points; returns components, their training and the seconds of each phase.
 
-    Returns components, their training and the seconds of each phase.
+    ``blocks`` are the features, on the host; the report includes ``chosen``.
     """
     device, n, k = options.fit_device(), X.shape[0], n_components
     dtype, budget = options.precision(n), options.budget(device, LEAST_MEMORY)
@@ -81,7 +88,7 @@ def fit_feature_components(
             stepper,
             problem,
             training.Batches(n, size, seed),
-            stopping(n, size, solver.n_iter, solver.max_epochs, solver.n_passes, max_seconds or options.max_seconds),
+            stopping(n, size, solver, max_seconds or options.max_seconds),
             observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: ComponentSnapshot(
@@ -92,7 +99,12 @@ def fit_feature_components(
         phases.end_training(run)
         state = run.state
         check_finite(state, getattr(stepper, "step_size", None))
-        state.moment = training_moment(problem, state)
+        # The moment of the components over training points, shape (k, k); the steps had moments of their batches.
+        total, n_rows = state.moment * 0.0, min(MOMENT_ROWS, n)
+        for Z in problem.passes_over(state.mean, n_rows):
+            H = Z @ state.coefficients[:, :k]
+            total = total + H.T @ H
+        state.moment = total / n_rows
         arrays.synchronise(points[:1, :])
     report = {
         **chosen,
@@ -107,12 +119,3 @@ def fit_feature_components(
     problem = replace(problem, blocks=blocks, start=None, design=None)
     plan = ComponentPlan((view,), NotCoded(), stepper, problem, size, dtype, seed, report)
     return PrincipalFeatures(plan, state), run, phases.seconds
-
-
-def training_moment(problem: FeaturePCAProblem, state: FeaturePCAState) -> Array:
-    """The moment of the components over training points, where the steps had those of their batches; shape (k, k)."""
-    total, n = state.moment * 0.0, min(MOMENT_ROWS, problem.design.n)
-    for Z in problem.passes_over(state.mean, n):
-        H = Z @ state.coefficients[:, : problem.n_components]
-        total = total + H.T @ H
-    return total / n

@@ -1,4 +1,4 @@
-"""The training points of a kernel or of a map, in the order of a fit."""
+"""The training points of a kernel or of a map in the order of a fit, and the kernel that is chosen on them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, features, kernels
-from ..arrays import Array
+from .. import features, kernels
+from ..arrays import Array, Device
+from ..kernels import Kernel
 from ..models.centring import Centring, check_scale
+from ..spectrum.leave_one_out import RidgeChoice
+from . import leave_one_out_choice
 
 
 def place_points(
-    X: Any, order: np.ndarray, kernel: Any, feature_map: Any, device: arrays.Device, dtype: np.dtype
+    X: Any, order: np.ndarray, kernel: Any, feature_map: Any, device: Device, dtype: np.dtype
 ) -> tuple[Centring, Array]:
-    """The training points in the order of the fit on the device, centred if that changes no kernel value."""
+    """The points on the device, centred if that changes no kernel value."""
     named, kind = feature_map is None or isinstance(feature_map, str), kernels.kind(kernel)
     linear = named and feature_map == "linear"
     centring = Centring.of(
@@ -28,3 +31,38 @@ def place_points(
         origin_matters = not kind.shift_invariant and not linear
         check_scale(points, dtype, may_vanish=centring.all_equal or origin_matters)
     return centring, points
+
+
+def place_and_choose(
+    X: Any,
+    matrix: Any,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Any,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    seed: int,
+    device: Device,
+    dtype: np.dtype,
+    *,
+    widest: float,
+    regularises: bool = False,
+    regularisation: float | None = None,
+) -> tuple[Centring, Array, Kernel, RidgeChoice | None]:
+    """The points in the user's order, their kernel, and the choice of bandwidth and λ; see `choose_kernel_on`."""
+    centring, points = place_points(X, np.arange(X.shape[0]), kernel, None, device, dtype)
+    kernel, choice = leave_one_out_choice.choose_kernel_on(
+        points,
+        matrix,
+        kernel,
+        bandwidth,
+        kernel_params,
+        codes,
+        weights,
+        seed,
+        all_equal=centring.all_equal,
+        regularises=regularises,
+        widest=widest,
+        regularisation=regularisation,
+    )
+    return centring, points, kernel, choice

@@ -16,13 +16,13 @@ from ..solvers.support_vectors.dual_problem import most_pair_steps, violated
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from . import leave_one_out_choice
 from .batches_in_order import InOrderThenShuffled
-from .kernel_points import place_points
-from .kernel_svm import FittedMachines, warn_of_work_left
+from .kernel_points import place_and_choose
 from .labels import single_column
 from .machine import Options
 from .rows import TrainingSet
 from .snapshot import prediction_budget
-from .two_classes import Machines
+from .support_vectors import FittedMachines, warn_of_work_left
+from .targets import Machines
 
 BATCH = 64
 """Examples whose kernel values are computed together."""
@@ -113,26 +113,15 @@ def begin_machines(
     """Choose the kernel and the shift of the points by the first rows; the machines have no examples yet."""
     arrays.memory_budget(options.memory)  # refused if it is no size
     dtype, cpu = options.precision(len(y)), arrays.Device("cpu")
-    centring, points = place_points(X, np.arange(len(y)), kernel, None, cpu, dtype)
-    made, choice = leave_one_out_choice.choose_kernel_on(
-        points,
-        None,
-        kernel,
-        bandwidth,
-        kernel_params,
-        targets.ridge_codes(y),
-        weights,
-        seed,
-        all_equal=centring.all_equal,
-        regularises=False,
-        widest=np.inf,
-        regularisation=1.0 / C,
-    )
+    centring, _, kernel, choice = place_and_choose(
+        X, None, kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed, cpu, dtype,
+        widest=np.inf, regularisation=1.0 / C,
+    )  # fmt: skip
     # Rows that come later may differ in a feature that is constant in these.
     centring = replace(centring, varies=np.ones(X.shape[1], dtype=bool))
     none = centring.training_points(X, np.arange(0), cpu, dtype)
     states = [LASVMState.empty(none) for _ in range(targets.n_problems)]
-    return OnlineMachines(targets, made, centring, dtype, states, seed, leave_one_out_choice.report(choice))
+    return OnlineMachines(targets, kernel, centring, dtype, states, seed, leave_one_out_choice.report(choice))
 
 
 def show(

@@ -24,7 +24,7 @@ from .machine import Options
 from .phases import Phases
 from .rows import TrainingSet
 from .snapshot import FunctionSnapshot
-from .two_classes import Machines
+from .targets import Machines
 
 
 @dataclass(frozen=True)

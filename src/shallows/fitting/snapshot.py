@@ -169,7 +169,7 @@ class TwoViewSnapshot(ComponentSnapshot):
     Attributes
     ----------
     coding
-        How the second view becomes numbers, see `shallows.fitting.second_view`.
+        How the second view becomes numbers, see `shallows.fitting.components`.
     """
 
     def __init__(self, model: Any, coding: Any, state: Any, epoch: int, device: arrays.Device):

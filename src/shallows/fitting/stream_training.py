@@ -1,11 +1,11 @@
-"""Training on a stream: a model begins as a fit to the first rows, and goes on by steps with the rows that follow.
+"""Training on a stream: a model begins as a fit to the first rows, and continues by steps with the rows that follow.
 
-While there are fewer than `FIRST_ROWS` rows all of them are kept, and the model is the one of a fit to as many as
-there were when it was begun anew last, see `waiting_rows.GROWTH`. Then rows are kept until they are enough for a step.
-What is kept goes into files, so that a stream goes on from one as if it had not been saved.
+All of the first `FIRST_ROWS` rows are kept. Until then the model is a fit to the rows so far, repeated each time that
+their number has grown by the factor `GROWTH`. After that, rows are kept until there are enough for a step. Kept rows
+are saved with the model, so that a stream continues from a file in the same way.
 
-Nothing is changed in place: a call returns a new `Stream`, and one that fails leaves the old one as it was. Where the
-rows are an iterable of batches, it returns what the batches before the failure made, with the error.
+Nothing is changed in place: a call returns a new `Stream`, and if it fails, the old one is unchanged. If the rows are
+an iterable of batches, it returns the result of the batches before the failure, with the error.
 """
 
 from __future__ import annotations
@@ -18,33 +18,83 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+import scipy.sparse
+
 from .. import arrays, training
 from ..arrays import Device
 from ..errors import ShallowsError
 from ..training import states
-from .checks import is_positive, is_whole, warn_user
+from . import checks
+from .checks import warn_user
 from .machine import Options
-from .waiting_rows import Batch, joined, n_rows, next_beginning, owned
+
+Batch = tuple[Any, ...]
+"""Parts with the same number of rows, such as (X, y, sample_weight); parts that are not given are None."""
+
+Check = Callable[[Batch, Any], tuple[Batch, Any]]
+"""Checks a batch and what is known of the targets (None for the first rows); returns both."""
+
+Begin = Callable[[Batch, int], tuple[Any, training.Run | None]]
+"""Fits a model to rows; the number is that of the rows of the previous model. Returns the model and its training.
+
+If there are too few rows, it returns the previous model, or None, and no training."""
 
 FIRST_ROWS = 2560
-"""Rows up to which a model is fitted anew; it then has seen enough of each parameter's choice to go on by steps."""
+"""Rows up to which a model is fitted again; they are enough to choose every parameter."""
+
+GROWTH = 1.25
+"""A model is fitted again to all rows if their number has grown by this factor. A stream that begins with one row has
+about thirty fits, which cost five times as much as the last of them."""
+
+
+def next_beginning(n_begun: int, enough: int) -> int:
+    """The number of rows, at most ``enough``, for the next fit after a fit to ``n_begun`` rows."""
+    return min(enough, max(n_begun + 1, math.ceil(GROWTH * n_begun)))
+
+
+def n_rows(batches: Sequence[Batch]) -> int:
+    """The number of rows of several batches."""
+    return sum(batch[0].shape[0] for batch in batches)
+
+
+def owned(batch: Batch) -> Batch:
+    """A copy of a batch, since the user may fill the arrays with the next rows."""
+    return tuple(None if part is None else part.copy() for part in batch)
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Several batches as one; a part that only some of them have, such as weights, is filled with ones."""
+    if len(batches) == 1:
+        return batches[0]
+    return tuple(_join_parts(parts, batches) for parts in zip(*batches, strict=True))
+
+
+def _join_parts(parts: Sequence[Any], batches: Sequence[Batch]) -> Any:
+    if all(part is None for part in parts):
+        return None
+    if any(scipy.sparse.issparse(part) for part in parts):
+        return scipy.sparse.vstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
+    return np.concatenate(
+        [np.ones(batch[0].shape[0]) if part is None else part for part, batch in zip(parts, batches, strict=True)]
+    )
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Where the training on a stream stands.
+    """The state of a training on a stream.
 
     Attributes
     ----------
     model
-        What the rows so far have made, with its ``state``, its plan (``plan.stepper``, ``plan.problem``) and
-        ``rows_of_step``, the rows that a step has at least.
+        Fitted to the rows so far: with ``state``, ``plan`` (``plan.stepper``, ``plan.problem``) and ``rows_of_step``,
+        the least number of rows of a step.
     waiting : tuple of tuples
-        Batches that are kept: all so far while the model is begun anew with them, else those too few for a step.
+        Batches that are kept: all of them while the model is fitted again, later those that are too few for a step.
     n_begun, n_batches : int
-        Rows that the model was begun with last, and batches that have come.
+        Rows of the last fit, and batches so far.
     begins : bool
-        Whether the model is still begun anew when more rows come.
+        Whether the model is still fitted again when more rows come.
     """
 
     model: Any
@@ -55,7 +105,7 @@ class Stream:
 
     @property
     def n_waiting(self) -> int:
-        """Rows that are not in the model yet."""
+        """Rows that the model does not include yet."""
         return n_rows(self.waiting) - (self.n_begun if self.begins else 0)
 
     def on(self, device: Device) -> Self:
@@ -63,13 +113,13 @@ class Stream:
         return replace(self, model=self.model.on(device))
 
     def kept(self) -> Self:
-        """The same with the model on the host, as a file holds it."""
+        """The same with the model on the host, for a file."""
         return replace(self, model=self.model.kept())
 
 
 @dataclass(frozen=True)
 class Continued:
-    """What a call on a stream has made.
+    """The result of a call on a stream.
 
     Attributes
     ----------
@@ -77,24 +127,15 @@ class Continued:
     run : Run or None
         The training, if there was one.
     preparation : float
-        Seconds beside the training.
+        Seconds without the training.
     failure : BaseException or None
-        What ended it; the stream is then that of the batches before.
+        The error that ended the call; the stream then includes the batches before it.
     """
 
     stream: Stream
     run: training.Run | None
     preparation: float
     failure: BaseException | None
-
-
-Check = Callable[[Batch, Any], tuple[Batch, Any]]
-"""Checks a batch, with what is known of the targets (None for the first rows); returns both."""
-
-Begin = Callable[[Batch, int], tuple[Any, training.Run | None]]
-"""Fits a model to rows, where the last one was begun with so many; returns it and its training.
-
-Where the rows are too few for any, it returns the model before, or None, and no training."""
 
 
 def continue_stream(
@@ -111,56 +152,50 @@ def continue_stream(
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
 ) -> Continued:
-    """Take in the batches of a call.
+    """Train on the batches of a call.
 
-    Parameters
-    ----------
-    is_whole : bool
-        Whether the call keeps all of its batches or none: they are slices of an array, of which the user cannot know
-        which are in the model.
-
-    Raises
-    ------
-    ShallowsError
-        For limits that are no numbers, and a stream that ends before its first batch.
+    ``is_whole``: the call uses all of its batches or none. They are slices of an array, so that the user could not know
+    which of them the model includes.
     """
     started = time.perf_counter()
-    check_limits(n_iter, max_seconds)
+    if not (n_iter is None or checks.is_whole(n_iter)):
+        raise ShallowsError(f"n_iter must be a whole number of at least 1 or None, got {n_iter!r}.")
+    if not (max_seconds is None or checks.is_positive(max_seconds)):
+        raise ShallowsError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")
     before = Stream(None) if stream is None else stream
     reader = Reader(itertools.islice(source, n_iter), before, check, is_whole)
     now, run, failure = before, None, None
     if before.begins:
-        now, run, failure = begin_anew(before, reader, begin)
+        now, run, failure = fit_first_rows(before, reader, begin)
     if not now.begins and failure is None:
-        now, later, failure = go_on(now, reader, max_seconds, options, may_shrink, observers, checkpoint)
+        now, later, failure = take_steps(now, reader, max_seconds, options, may_shrink, observers, checkpoint)
         run = run if later is None else later
-    taken = now.n_batches - before.n_batches
+    n_taken = now.n_batches - before.n_batches
     if failure is not None:
-        if is_whole or not taken:
+        if is_whole or not n_taken:
             raise failure
         return Continued(now, run, 0.0, failure)
-    if not taken:
+    if not n_taken:
         raise ShallowsError("The stream ended before its first batch.")
     timed_out = run is not None and run.stopped_by == "max_seconds"
-    if n_iter is not None and taken < n_iter and not timed_out:
-        warn_user(
-            f"The stream ended after {taken} of the {n_iter} batches that were asked for; the model is what those "
-            "made.",
-        )
+    ended_early = n_iter is not None and n_taken < n_iter
+    if ended_early and not timed_out:
+        warn_user(f"The stream ended after {n_taken} of the {n_iter} batches of n_iter; the model includes these.")
     if run is not None and not timed_out:
-        run.stopped_by = "end of the stream" if n_iter is None or taken < n_iter else "n_iter"
+        run.stopped_by = "end of the stream" if n_iter is None or ended_early else "n_iter"
     seconds = 0.0 if run is None else run.seconds
     return Continued(now, run, max(0.0, time.perf_counter() - started - seconds), None)
 
 
 class Reader:
-    """Reads and checks batches, and keeps them until they are taken.
+    """Reads and checks batches, and keeps them until they are used.
 
     Attributes
     ----------
     waiting : tuple of tuples
+        Batches that are not used yet.
     n_batches : int
-        That have come, in this call and before.
+        Batches of this call and of earlier calls.
     """
 
     def __init__(self, source: Iterator[Batch], stream: Stream, check: Check, is_whole: bool):
@@ -169,7 +204,7 @@ class Reader:
         self.waiting, self.n_batches = stream.waiting, stream.n_batches
 
     def read(self, model: Any) -> bool:
-        """Check the next batch and keep it; False at the end. A batch that waits for a step of a model fits to it."""
+        """Check the next batch and keep it; False at the end. A batch that waits for a step must fit to the model."""
         batch = next(self._source, None)
         if batch is None:
             return False
@@ -181,15 +216,15 @@ class Reader:
                     f"y has the shape {batch[1].shape} where earlier batches had {self.waiting[0][1].shape}."
                 )
             if model is not None and batch[0].shape[0] < model.rows_of_step:
-                model.examples(batch, Device("cpu"))  # It will wait; what is wrong with it is told now.
+                model.examples(batch, Device("cpu"))  # It will wait, but errors are reported now.
         self.waiting, self.n_batches = (*self.waiting, owned(batch)), number
         return True
 
 
-def begin_anew(
+def fit_first_rows(
     stream: Stream, reader: Reader, begin: Begin
 ) -> tuple[Stream, training.Run | None, BaseException | None]:
-    """Keep the first rows, and fit a model to them if they are enough more than when it was begun last."""
+    """Keep the first rows, and fit a model to them if there are enough more than at the last fit."""
     n_begun, n_parts, failure = stream.n_begun, 0, None
     try:
         while (n := n_rows(reader.waiting)) < FIRST_ROWS and reader.read(None):
@@ -197,7 +232,7 @@ def begin_anew(
             if n >= next_beginning(n_begun, FIRST_ROWS):
                 n_begun, n_parts = n, len(reader.waiting)
     except BaseException as error:
-        failure = error  # The batches before it count, unless the call is a whole.
+        failure = error  # The batches before it count, unless the call uses all or none.
         if reader.is_whole:
             raise
     now = replace(stream, waiting=reader.waiting, n_batches=reader.n_batches)
@@ -210,7 +245,7 @@ def begin_anew(
     return now, run, failure
 
 
-def go_on(
+def take_steps(
     stream: Stream,
     reader: Reader,
     max_seconds: float | None,
@@ -219,7 +254,7 @@ def go_on(
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
 ) -> tuple[Stream, training.Run | None, BaseException | None]:
-    """Take a step whenever the rows that wait are enough."""
+    """Train the model by a step whenever enough rows wait."""
     device = arrays.resolve_device(options.device)
     model = stream.model.on(device)
     steps, failure, run = Steps(reader, model, device), None, None
@@ -232,12 +267,12 @@ def go_on(
                     model.plan.problem,
                     training.Stream(itertools.chain([first], steps)),
                     training.Stopping(1, None, max_seconds, tolerance=-math.inf),
-                    # What keeps the state comes before what may fail.
+                    # `steps` keeps the state. It comes before observers that may fail.
                     observers=[steps, *observers],
                     checkpoint=checkpoint,
                     snapshot=lambda state, epoch: model.snapshot(state, epoch, options, device),
                     may_shrink=may_shrink,
-                    # A copy, which the steps change in place.
+                    # A copy, because the steps change it in place.
                     state=model.state.to(device),
                 )
     except BaseException as error:
@@ -254,7 +289,7 @@ def go_on(
 
 @dataclass(frozen=True)
 class Reached:
-    """Where a stream stands after whole batches and steps: the rows that wait, the batches, the model's sample."""
+    """The state of a stream after whole batches and steps: waiting rows, batches, and the model's sample and state."""
 
     waiting: tuple[Batch, ...]
     n_batches: int
@@ -263,11 +298,10 @@ class Reached:
 
 
 class Steps(training.Observer):
-    """The batches of steps, made of rows that waited; it knows what the last whole step has reached.
+    """The batches of the steps, made of waiting rows. It records what the last whole step has reached.
 
-    Of a call that may keep some of its steps the state is copied after every one, since the next changes it in place
-    and may be broken off in the middle. A copy reads each coefficient once; the step before read them once for every
-    example.
+    If a failed call keeps some of its steps, the state is copied after each of them, because the next step changes it
+    in place and may be interrupted. A copy reads each coefficient once; a step reads it once for every example.
     """
 
     def __init__(self, reader: Reader, model: Any, device: Device):
@@ -293,22 +327,18 @@ class Steps(training.Observer):
         raise StopIteration
 
     def on_start(self, run: training.Run) -> None:
-        """Keep the state that the training starts from."""
+        """Keep the first state."""
         self._run = run
-        self._keep(run, 0)
+        self.reached = replace(self.reached, kept=self._copied_state())
 
     def on_batch(self, run: training.Run) -> None:
-        """Keep the state that a step has made."""
-        self._keep(run, 1)
+        """Keep the state after a step."""
+        kept = self._copied_state()
+        # One statement, so that Ctrl-C cannot separate its parts.
+        self.reached, self._n_steps = Reached((), self._reader.n_batches, self._sample, kept), self._n_steps + 1
 
-    def _keep(self, run: training.Run, n: int) -> None:
-        reader = self._reader
-        kept = None if reader.is_whole else states.keep(run.state)
-        if n:
-            # In one statement, between whose parts Ctrl-C cannot come.
-            self.reached, self._n_steps = Reached((), reader.n_batches, self._sample, kept), self._n_steps + n
-        else:
-            self.reached = replace(self.reached, kept=kept)
+    def _copied_state(self) -> states.Kept | None:
+        return None if self._reader.is_whole else states.keep(self._run.state)
 
     def run_until_failure(self) -> training.Run | None:
         """The training with the state after the last whole step, if there was one."""
@@ -320,7 +350,7 @@ class Steps(training.Observer):
 
 @contextlib.contextmanager
 def numbered(number: int, is_whole: bool) -> Iterator[None]:
-    """Name the batch that an error is about, unless it is the first, and say which model there is now."""
+    """Add to an error the number of its batch, unless it is the first, and which model there is now."""
     try:
         yield
     except (ValueError, ShallowsError) as error:
@@ -328,11 +358,3 @@ def numbered(number: int, is_whole: bool) -> Iterator[None]:
             raise
         now = "as it was before this call" if is_whole else f"still that of the {number - 1} before"
         raise type(error)(f"Batch {number} cannot be used, and the model is {now}: {error}") from error
-
-
-def check_limits(n_iter: Any, max_seconds: Any) -> None:
-    """Refuse limits of a call that are no numbers."""
-    if not (n_iter is None or is_whole(n_iter)):
-        raise ShallowsError(f"n_iter must be a whole number of at least 1 or None, got {n_iter!r}.")
-    if not (max_seconds is None or is_positive(max_seconds)):
-        raise ShallowsError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")

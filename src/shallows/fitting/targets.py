@@ -1,31 +1,56 @@
-"""Targets as a loss takes them, and labels or values from the outputs of a fitted function."""
+"""Targets as a loss needs them, and labels or values from the outputs of a fitted function."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.multiclass import _ovr_decision_function
 
-from ..losses import Loss
+from ..losses import Logistic, Loss
 from ..losses.margins import Hinge
+from ..utils.lazy_tables import LazyTable
 from .labels import are_several, check_class_weight, check_takes_several, check_two_classes, signs, single_column
+
+AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
+"""The default loss for more than two classes. A table, so that runs with another loss do not depend on its module."""
+
+
+def learn_classes(y: np.ndarray, named: Any, loss: Loss | None, class_weight: Any) -> tuple[Loss, np.ndarray, bool]:
+    """The loss (None: chosen by the number of classes), the classes, and whether each example has several labels.
+
+    The classes are those in ``y``, or those that the user ``named`` for a stream.
+    """
+    several = are_several(y)
+    if several:
+        classes = np.arange(np.shape(y)[1])
+        check_same_classes(classes, named)
+    else:
+        classes = np.unique(np.asarray(single_column(y) if named is None else named))
+    if loss is None:
+        loss = Logistic() if several or len(classes) == 2 else AUTOMATIC["auto"]()
+    if several:
+        check_takes_several(loss)
+    else:
+        check_two_classes(classes)
+        check_class_weight(class_weight, classes)
+    return loss, classes, several
+
+
+def check_same_classes(known: np.ndarray, named: Any) -> None:
+    """Refuse classes that differ from those of the first call to ``partial_fit``."""
+    if named is not None and not np.array_equal(np.unique(np.asarray(named)), known):
+        raise ValueError(
+            f"classes={list(np.unique(np.asarray(named)))!r} differ from those of the first call to partial_fit, "
+            f"{known.tolist()!r}."
+        )
 
 
 @dataclass(frozen=True)
 class ClassTargets:
-    """Classes in the coding of a loss.
-
-    Attributes
-    ----------
-    loss : Loss
-    classes : ndarray, shape (k,)
-        The labels; the numbers of the columns of several labels.
-    several : bool
-        Whether each example has several labels.
-    intercept : ndarray, shape (c,)
-        The constant score that functions are learned about.
-    """
+    """Classes in the coding of a loss; the function is learned about the constant score ``intercept``, shape (c,)."""
 
     loss: Loss
     classes: np.ndarray
@@ -36,46 +61,30 @@ class ClassTargets:
     def of(
         cls, y: np.ndarray, weights: np.ndarray | None, loss: Loss, *, fit_intercept: bool, class_weight: Any
     ) -> ClassTargets:
-        """Learn the classes and the intercept of training labels.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only.
-        ShallowsError
-            If the loss takes no several labels, or ``class_weight`` names an unknown class.
-        """
-        several = are_several(y)
-        if several:
-            check_takes_several(loss)
-            classes = np.arange(y.shape[1])
-        else:
-            classes = np.unique(single_column(y))
-            check_two_classes(classes)
-            check_class_weight(class_weight, classes)
-        targets = cls(loss, classes, several, np.zeros(0))
+        """Learn the classes and the intercept of training labels."""
+        targets = cls(*learn_classes(y, None, loss, class_weight), np.zeros(0))
         codes = targets.encode(y)
         intercept = loss.constant(codes, weights) if fit_intercept else np.zeros(codes.shape[1])
-        return cls(loss, classes, several, intercept)
+        return cls(loss, targets.classes, targets.several, intercept)
 
     def encode(self, y: np.ndarray) -> np.ndarray:
-        """Labels as the loss takes them, float64, shape (n, c)."""
+        """Labels in the coding of the loss, float64, shape (n, c)."""
         if self.several:
             return signs(y, len(self.classes))
         return self.loss.encode(np.searchsorted(self.classes, single_column(y)), len(self.classes))
 
     aims = encode
-    """What the outputs of a function are compared with."""
+    """The values that outputs of a function are compared with."""
 
     def ridge_codes(self, y: np.ndarray) -> np.ndarray:
-        """Labels −1 and +1 for ridge regression, by which bandwidth and λ are chosen, shape (n, c)."""
+        """Labels −1 and +1, shape (n, c), for the ridge regression that chooses bandwidth and λ."""
         if self.several:
             return self.encode(y)
         return Hinge().encode(np.searchsorted(self.classes, single_column(y)), len(self.classes))
 
     @property
     def scaled_loss(self) -> tuple[Loss, float]:
-        """The loss in the units of the coded targets, and what λ is multiplied with in them."""
+        """The loss in the units of the coded targets, and the factor of λ in them."""
         return self.loss, 1.0
 
     def unscale(self, scores: np.ndarray) -> np.ndarray:
@@ -95,7 +104,7 @@ class ClassTargets:
         return scores[:, 1] - scores[:, 0] if len(self.classes) == 2 else scores
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Probabilities of the classes, or of each label, from scores, for a loss that has them."""
+        """Probabilities of the classes, or of each label, if the loss has them."""
         scores = scores.astype(np.float64)
         if self.several:
             return np.hstack([self.loss.probabilities(column[:, None])[:, 1:] for column in scores.T])
@@ -103,8 +112,49 @@ class ClassTargets:
 
 
 @dataclass(frozen=True)
+class StreamedClasses(ClassTargets):
+    """Classes of a stream. If ``has_intercept``, the state of the solver has one and counts the classes for it."""
+
+    has_intercept: bool
+
+    @classmethod
+    def of_stream(
+        cls, y: np.ndarray, classes: Any, loss: Loss | None, *, fit_intercept: bool, class_weight: Any
+    ) -> Self:
+        """Learn the classes of training labels, or use the named ones."""
+        return cls(*learn_classes(y, classes, loss, class_weight), np.zeros(0), fit_intercept)
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Labels in the coding of the loss, float64, shape (n, c); raises a ValueError for unknown labels."""
+        self._check_known(y)
+        return super().encode(y)
+
+    def aims(self, y: np.ndarray) -> np.ndarray:
+        """The values that outputs of a function are compared with."""
+        self._check_known(y)
+        return self.ridge_codes(y)
+
+    def _check_known(self, y: np.ndarray) -> None:
+        if self.several:
+            return
+        y = single_column(y)
+        places = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        unknown = self.classes[places] != y
+        if np.any(unknown):
+            shown = np.unique(y[unknown])[:5].tolist()
+            raise ValueError(
+                f"Labels {shown!r} are not among the classes {self.classes.tolist()[:20]!r}; all labels that will "
+                "ever come must be given to the first partial_fit as classes."
+            )
+
+    def unscale(self, scores: np.ndarray) -> np.ndarray:
+        """The scores, which include the intercept."""
+        return scores
+
+
+@dataclass(frozen=True)
 class ValueTargets:
-    """Values about the constant of the least loss, in one unit for all outputs, so that no square over- or underflows.
+    """Values about the constant of the least loss, divided by a scale so that no square over- or underflows.
 
     Attributes
     ----------
@@ -114,34 +164,38 @@ class ValueTargets:
         Whether the targets were a vector.
     intercept : ndarray, shape (c,)
     scale : float
+        Common to all outputs; of `StreamedValues` an array of shape (c,).
     """
 
     loss: Loss
     one_column: bool
     intercept: np.ndarray
-    scale: float
+    scale: Any
 
     @classmethod
-    def of(cls, y: np.ndarray, weights: np.ndarray | None, loss: Loss) -> ValueTargets:
+    def of(cls, y: np.ndarray, weights: np.ndarray | None, loss: Loss) -> Self:
         """Learn the intercept and the unit of training values."""
         one_column, y = y.ndim == 1, y.astype(np.float64).reshape(len(y), -1)
         intercept = loss.constant(y, weights)
         spread = float(np.abs(y - intercept).max())
         return cls(loss, one_column, intercept, spread if spread > 0 else 1.0)
 
+    def aims(self, y: np.ndarray) -> np.ndarray:
+        """The values that outputs of a function are compared with, float64, shape (n, c)."""
+        return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+
     def encode(self, y: np.ndarray) -> np.ndarray:
-        """Values as they are learned, float64, shape (n, c)."""
-        return (y.astype(np.float64).reshape(len(y), -1) - self.intercept) / self.scale
+        """Values in the units of the function, float64, shape (n, c); raises a ValueError for more or fewer columns."""
+        y = self.aims(y)
+        if y.shape[1] != len(self.intercept):
+            raise ValueError(f"y has {y.shape[1]} columns, and the model was begun with {len(self.intercept)}.")
+        return (y - self.intercept) / self.scale
 
     ridge_codes = encode
 
-    def aims(self, y: np.ndarray) -> np.ndarray:
-        """Values that the outputs of a function are compared with, float64, shape (n, c)."""
-        return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-
     @property
     def scaled_loss(self) -> tuple[Loss, float]:
-        """The loss in the units of the coded targets, and what λ is multiplied with in them.
+        """The loss in the units of the coded targets, and the factor of λ in them.
 
         With f = s g and targets in units of s, a loss of slopes is s times itself and one of squares s² times;
         dividing by s² leaves λ/2 ‖g‖² with a loss of squares, and s λ with one of slopes.
@@ -155,3 +209,130 @@ class ValueTargets:
     def decode(self, scores: np.ndarray) -> np.ndarray:
         """Values in the shape of the training targets."""
         return scores[:, 0] if self.one_column else scores
+
+
+@dataclass(frozen=True)
+class StreamedValues(ValueTargets):
+    """Values about the constant of the least loss, each output in its own unit; ``loss`` is in these units."""
+
+    @classmethod
+    def of(cls, y: np.ndarray, weights: np.ndarray | None, loss: Loss) -> Self:
+        """Learn the intercept and the units of training values."""
+        one_column, y = np.ndim(y) == 1, np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        intercept = loss.constant(y, weights)
+        # First divided by the largest value, so that no square over- or underflows.
+        away = y - intercept
+        largest = np.abs(away).max(axis=0)
+        largest = np.where(largest > 0, largest, 1.0)
+        spread = largest * np.sqrt(np.average((away / largest) ** 2, axis=0, weights=weights))
+        spread = np.where(spread > 0, spread, 1.0)
+        # ε and δ of a loss are one number for all outputs, so these outputs need one unit.
+        scale = np.full_like(spread, spread.max()) if loss.lengths else spread
+        return cls(loss.in_units(float(scale[0])), one_column, intercept, scale)
+
+
+@dataclass(frozen=True)
+class NoveltyTargets:
+    """No targets: a point is novel if its score is below the offset."""
+
+    loss: Loss
+    offset: float = 0.0
+
+    def encode(self, y: Any) -> None:
+        """None."""
+
+    def aims(self, y: np.ndarray) -> np.ndarray:
+        """The values that scores are compared with, shape (n, 1)."""
+        return np.asarray(y, dtype=np.float64).reshape(-1, 1)
+
+    def unscale(self, scores: np.ndarray) -> np.ndarray:
+        """The scores themselves."""
+        return scores
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        """−1 for novel points and 1 for the others."""
+        return np.where(scores[:, 0] >= self.offset, 1, -1)
+
+
+ExpansionTargets = StreamedClasses | StreamedValues | NoveltyTargets
+
+# --------------------------------------------------------------------------------- machines of two classes each
+
+
+@dataclass(frozen=True)
+class TwoClassProblem:
+    """The rows of two classes, shape (m,), their signs (1 for the later class), and the factor of C for each row."""
+
+    rows: np.ndarray
+    signs: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class Machines:
+    """The classes of a model, shape (k,), and which classes each of its machines separates.
+
+    ``multiclass`` is "one_vs_one" or "one_vs_rest".
+    """
+
+    classes: np.ndarray
+    multiclass: str
+
+    @classmethod
+    def of(cls, y: np.ndarray, multiclass: str, class_weight: Any) -> Machines:
+        """Learn the classes of training labels."""
+        classes = np.unique(single_column(y))
+        check_two_classes(classes)
+        check_class_weight(class_weight, classes)
+        return cls(classes, multiclass)
+
+    @property
+    def vote(self) -> bool:
+        """Whether there is a machine for each pair of more than two classes."""
+        return len(self.classes) > 2 and self.multiclass == "one_vs_one"
+
+    @property
+    def n_problems(self) -> int:
+        """How many machines there are."""
+        k = len(self.classes)
+        return 1 if k == 2 else k * (k - 1) // 2 if self.vote else k
+
+    def numbers(self, y: np.ndarray) -> np.ndarray:
+        """The class numbers of labels, from 0."""
+        return np.searchsorted(self.classes, single_column(y))
+
+    def ridge_codes(self, y: np.ndarray) -> np.ndarray:
+        """Labels −1 and +1, shape (n, c), for the ridge regression that chooses the bandwidth."""
+        return Hinge().encode(self.numbers(y), len(self.classes))
+
+    def problems(self, y: np.ndarray, weights: np.ndarray | None) -> Iterator[TwoClassProblem]:
+        """The problem of each machine: classes (0, 1), (0, 2), ..., (1, 2), ..., or each class against the rest."""
+        numbers, k = self.numbers(y), len(self.classes)
+        weights = np.ones(len(numbers)) if weights is None else weights
+        if k > 2 and not self.vote:
+            everything = np.arange(len(numbers))
+            for c in range(k):
+                yield TwoClassProblem(everything, np.where(numbers == c, 1.0, -1.0), weights)
+            return
+        for first in range(k):
+            for second in range(first + 1, k):
+                rows = np.flatnonzero((numbers == first) | (numbers == second))
+                yield TwoClassProblem(rows, np.where(numbers[rows] == second, 1.0, -1.0), weights[rows])
+
+    def decisions(self, outputs: np.ndarray) -> np.ndarray:
+        """Scores of the classes from the machines' outputs: one column for two classes, else one for each class.
+
+        For pairs of classes they are votes, plus less than half a vote for the sizes of the outputs.
+        """
+        return _ovr_decision_function(outputs > 0, outputs, len(self.classes)) if self.vote else outputs
+
+    aims = ridge_codes
+    """The values that outputs of machines for each class against the rest are compared with."""
+
+    def unscale(self, scores: np.ndarray) -> np.ndarray:
+        """The scores themselves."""
+        return scores
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        """Labels from scores."""
+        return self.classes[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]

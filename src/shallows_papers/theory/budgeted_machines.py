@@ -24,9 +24,8 @@ from shallows.errors import UnknownNameError
 from shallows.estimators.budgeted.adaptive_multi_hyperplane import AMMClassifier
 from shallows.estimators.budgeted.budgeted_svm import BudgetedSVMClassifier
 from shallows.estimators.budgeted.low_rank_svm import LowRankLinearizedSVMClassifier
-from shallows.fitting.budgeted_svm import FittedBudgetedSVM
-from shallows.fitting.multi_hyperplane import FittedHyperplanes, hyperplanes_of
-from shallows.fitting.two_classes import Machines
+from shallows.fitting.budgeted import FittedBudgeted, hyperplanes_of
+from shallows.fitting.targets import Machines
 from shallows.models.host_functions import GaussianSum
 from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGDStepper
 from shallows.solvers.budgeted.multi_hyperplane import MultiHyperplaneStepper
@@ -133,7 +132,7 @@ def _hyperplanes(size: Size, train: SparseRows, per_class: int) -> tuple[Any, An
 
     def made(state: Any) -> tuple[Any, int]:
         machine = hyperplanes_of(state, solver.constant, size.classes, np.zeros(size.d))
-        found, model = FittedHyperplanes(machine, solver.regularisation, 1, 1, {}, {}), AMMClassifier()
+        found, model = FittedBudgeted(machine, solver.regularisation, 1, 1, {}, {}), AMMClassifier()
         model.n_features_in_ = size.d
         model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))
         return model.predict, model.coef_.size + model.intercept_.size
@@ -152,7 +151,7 @@ def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
 
     def made(state: Any) -> tuple[Any, int]:
         machine = GaussianSum(state.centres.copy(), state.coefficients.copy(), kernel.bandwidth, np.zeros(size.d))
-        found = FittedBudgetedSVM(machine, size.budget, solver.regularisation, 1, 1, {}, {}, {})
+        found = FittedBudgeted(machine, solver.regularisation, 1, 1, {}, {})
         model = BudgetedSVMClassifier()
         model.n_features_in_ = size.d
         model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))

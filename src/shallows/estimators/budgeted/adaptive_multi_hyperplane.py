@@ -8,11 +8,10 @@ import numpy as np
 
 from ... import training
 from ...errors import UnknownNameError
+from ...fitting.budgeted import FittedBudgeted, fit_multi_hyperplane, outputs
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.labels import single_column
-from ...fitting.multi_hyperplane import FittedHyperplanes, fit_multi_hyperplane
-from ...fitting.row_by_row import outputs
-from ...fitting.two_classes import Machines
+from ...fitting.targets import Machines
 from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
 from ...solvers.settings import settings_of
 from ..base import Estimator
@@ -192,7 +191,7 @@ class AMMClassifier(LabelPredictions, Estimator):
         targets: Machines,
         *,
         streamed: bool = False,
-        before: FittedHyperplanes | None = None,
+        before: FittedBudgeted | None = None,
     ) -> None:
         found = fit_multi_hyperplane(
             X,
@@ -209,7 +208,7 @@ class AMMClassifier(LabelPredictions, Estimator):
         )
         self._store(found, targets)
 
-    def _store(self, found: FittedHyperplanes, targets: Machines) -> None:
+    def _store(self, found: FittedBudgeted, targets: Machines) -> None:
         """Set the fitted attributes."""
         self._fitted, self.classes_, self.regularisation_ = found, targets.classes, found.ridge
         self.coef_, self.intercept_ = found.model.coef, found.model.intercept

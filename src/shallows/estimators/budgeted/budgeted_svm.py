@@ -9,11 +9,10 @@ import numpy as np
 from ... import training
 from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
-from ...fitting.budgeted_svm import FittedBudgetedSVM, fit_budgeted_svm
+from ...fitting.budgeted import FittedBudgeted, fit_budgeted_svm, outputs
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.labels import single_column
-from ...fitting.row_by_row import outputs
-from ...fitting.two_classes import Machines
+from ...fitting.targets import Machines
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
 from ...solvers.settings import settings_of
 from ..base import Estimator
@@ -187,7 +186,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         targets: Machines,
         *,
         streamed: bool = False,
-        before: FittedBudgetedSVM | None = None,
+        before: FittedBudgeted | None = None,
     ) -> None:
         found = fit_budgeted_svm(
             X,
@@ -205,7 +204,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         )
         self._store(found, targets)
 
-    def _store(self, found: FittedBudgetedSVM, targets: Machines) -> None:
+    def _store(self, found: FittedBudgeted, targets: Machines) -> None:
         """Set the fitted attributes."""
         self._fitted, self.classes_, self.regularisation_ = found, targets.classes, found.ridge
         self.support_vectors_, self.dual_coef_ = found.model.support_vectors, found.model.coefficients

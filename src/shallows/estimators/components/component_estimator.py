@@ -13,9 +13,8 @@ from ... import arrays, kernels, training
 from ...errors import TooFewDirectionsError
 from ...fitting import stream_training
 from ...fitting.checks import check_median_bandwidth, check_positive, check_whole, width
-from ...fitting.second_view import NotCoded
-from ...fitting.stream_training import Stream
-from ...fitting.waiting_rows import Batch
+from ...fitting.components import NotCoded
+from ...fitting.stream_training import Batch, Stream
 from ...models.centring import check_scores
 from ...training.failed_fits import keeps_model_on_failure
 from ...utils.plain_numbers import plain_numbers

@@ -14,7 +14,7 @@ from ...errors import UnknownNameError
 from ...fitting.checks import check_choice
 from ...fitting.feature_components import PrincipalFeatures, fit_feature_components
 from ...fitting.phases import Phases
-from ...fitting.waiting_rows import Batch
+from ...fitting.stream_training import Batch
 from ...solvers import settings
 from ...solvers.feature_components import SOLVERS
 from ...solvers.feature_components.problem import FeaturePCASettings, FeaturePCAState

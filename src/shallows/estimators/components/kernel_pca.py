@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from ... import training
 from ...fitting.checks import check_choice
 from ...fitting.kernel_components import KernelComponents, fit_kernel_components
-from ...fitting.waiting_rows import Batch
+from ...fitting.stream_training import Batch
 from ...solvers.components.component_state import ComponentState
 from ...solvers.components.oja import DoublyStochasticOja
 from ..inputs import read_points

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from ...fitting import second_view
 from ...fitting.checks import check_median_bandwidth, width
+from ...fitting.components import Labels, NotCoded, Values
 from ...fitting.labels import refuse_missing_labels
 from ...fitting.two_views import ComponentPairs
 from ...fitting.units import unit_of_targets
@@ -138,30 +138,30 @@ class KernelSlicedInverseRegression(CanonicalEstimator):
         )
         return X, np.asarray(y)
 
-    def _coding_of(self, Y: np.ndarray) -> second_view.Labels | second_view.Values:
+    def _coding_of(self, Y: np.ndarray) -> Labels | Values:
         """Labels where y holds words or whole numbers, else values."""
         if Y.dtype.kind != "f":
             if Y.ndim > 1 and Y.shape[1] > 1:
                 raise ValueError("Labels have one column; several columns of targets are values, of a float type.")
-            return second_view.Labels(np.unique(Y.ravel()))
+            return Labels(np.unique(Y.ravel()))
         Y = Y.reshape(len(Y), -1).astype(np.float64)
         unit = unit_of_targets(Y)
         scale = (Y / unit).std(axis=0) * unit
-        return second_view.Values(np.where(scale > 0, scale, 1.0))
+        return Values(np.where(scale > 0, scale, 1.0))
 
-    def _first_coding(self, Y: np.ndarray) -> second_view.NotCoded:
+    def _first_coding(self, Y: np.ndarray) -> NotCoded:
         # Labels that are not among the first rows may come until a model is begun.
-        return second_view.NotCoded()
+        return NotCoded()
 
     def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
-        if not isinstance(coding, second_view.Values):
+        if not isinstance(coding, Values):
             return np.asarray(Y)
         return check_array(read_points(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
 
     def _describe(self, model: ComponentPairs, state: TwoViewState) -> None:
         super()._describe(model, state)
         vars(self).pop("classes_", None)
-        if isinstance(model.plan.targets, second_view.Labels):
+        if isinstance(model.plan.targets, Labels):
             self.classes_ = model.plan.targets.classes
 
     def __sklearn_tags__(self) -> Any:

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays, training
-from ...fitting import second_view
 from ...fitting.checks import width
+from ...fitting.components import Columns
+from ...fitting.stream_training import Batch
 from ...fitting.two_views import ComponentPairs, fit_two_views
-from ...fitting.waiting_rows import Batch
 from ...models.centring import check_scores
 from ...solvers.components.two_view_state import TwoViewSettings
 from ...utils.plain_numbers import numeric_targets
@@ -40,8 +40,8 @@ class TwoViewEstimator(ComponentEstimator):
     # ------------------------------------------------------------------- what a subclass may define anew
 
     def _coding_of(self, Y: np.ndarray) -> Any:
-        """How a second view is coded, learned from checked training rows; see `shallows.fitting.second_view`."""
-        return second_view.Columns(Y.shape[1])
+        """How a second view is coded, learned from checked training rows; see `shallows.fitting.components`."""
+        return Columns(Y.shape[1])
 
     def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
         """The second view as an array of floats with a row for each example."""

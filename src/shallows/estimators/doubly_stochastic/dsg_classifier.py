@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, losses, training
 from ...errors import ShallowsError
-from ...fitting.expansion_targets import StreamedClasses
 from ...fitting.labels import refuse_balanced, refuse_missing_labels
 from ...fitting.stream_training import Stream
+from ...fitting.targets import StreamedClasses
 from ..inputs import follows_input
 from ..parameters import with_parameters
 from ..predictions import LabelPredictions, has_probabilities

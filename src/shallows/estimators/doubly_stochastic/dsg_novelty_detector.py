@@ -9,7 +9,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import losses
-from ...fitting.expansion_targets import Novelty
+from ...fitting.targets import NoveltyTargets
 from ..inputs import follows_input, to_host
 from ..parameters import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
@@ -123,8 +123,8 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         super()._check_parameters()
         losses.make(self.loss)
 
-    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> Novelty:
-        return Novelty(self.loss)
+    def _learn_targets(self, y: Any, weights: Any, classes: Any) -> NoveltyTargets:
+        return NoveltyTargets(self.loss)
 
     @follows_input
     def score_samples(self, X: Any) -> np.ndarray:

@@ -6,8 +6,8 @@ from typing import Any
 
 from ... import losses, training
 from ...errors import ShallowsError
-from ...fitting.expansion_targets import StreamedValues
 from ...fitting.stream_training import Stream
+from ...fitting.targets import StreamedValues
 from ..predictions import ValuePredictions
 from .random_feature_expansion import RandomFeatureExpansion
 

@@ -21,10 +21,9 @@ from ...fitting.checks import (
     warn_user,
 )
 from ...fitting.expansion import TrainedExpansion, fit_expansion
-from ...fitting.expansion_targets import ExpansionTargets, check_same_classes
 from ...fitting.rows import TrainingSet
-from ...fitting.stream_training import Stream
-from ...fitting.waiting_rows import Batch
+from ...fitting.stream_training import Batch, Stream
+from ...fitting.targets import ExpansionTargets, check_same_classes
 from ...kernels import precomputed
 from ...models.centring import check_scores
 from ...ranks import ALONE, Alone

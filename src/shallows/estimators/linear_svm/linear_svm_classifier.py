@@ -12,7 +12,7 @@ from ... import training
 from ...errors import ShallowsError, UnknownNameError
 from ...fitting.checks import check_choice, check_positive, check_whole
 from ...fitting.linear_svm import fit_linear_svm, go_on
-from ...fitting.two_classes import Machines
+from ...fitting.targets import Machines
 from ...models.host_functions import LinearFunctions
 from ...solvers.linear_svm import SOLVERS
 from ...solvers.linear_svm.problem import LinearSettings

@@ -9,8 +9,8 @@ import numpy as np
 from ... import arrays, kernels, training
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_choice, check_positive, check_whole
-from ...fitting.kernel_svm import FittedMachines, fit_kernel_svm
 from ...fitting.snapshot import prediction_budget
+from ...fitting.support_vectors import FittedMachines, fit_kernel_svm
 from ...solvers.support_vectors.dual_problem import TwoClassSettings
 from ..base import Estimator
 from ..parameters import stores_parameters

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from ... import training
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
-from ...fitting.core_vector_regression import fit_core_vector_regression
+from ...fitting.support_vectors import fit_core_vector_regression
 from ...solvers.support_vectors.core_vectors import CoreVectorMachine
 from ..base import Estimator
 from ..inputs import follows_input

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, show
-from ...fitting.two_classes import Machines
+from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...solvers.support_vectors.lasvm import LASVM
 from ..parameters import with_parameters

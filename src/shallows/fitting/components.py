@@ -1,0 +1,349 @@
+"""What the fits of components share: views and their features, the size of steps, and the model that a stream needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .. import arrays, kernels, streams, training
+from ..arrays import Array, Device
+from ..errors import DivergenceError
+from ..features.fourier import FourierFeatures
+from ..models.centring import Centring, check_precision, check_scale
+from ..solvers.examples import Examples
+from .machine import Options
+from .snapshot import ComponentSnapshot
+from .stream_training import Batch
+
+SAMPLE = 2000
+"""Points that the start is computed from. The bandwidth is computed from 1,000 of them."""
+
+LEAST_MEMORY = 2**26
+"""Bytes that the smallest fit needs."""
+
+MOMENT_ROWS = 20_000
+"""Training points for the moments of the fitted functions, which are computed after the last step."""
+
+START_WIDTH = 2048
+"""The largest number of columns of the features for the start; half of it for each of two views."""
+
+MOST_FREQUENCIES = 16384
+"""The default limit of random frequencies."""
+
+# ------------------------------------------------------------------------------------ codings of the second view
+
+
+@dataclass(frozen=True)
+class NotCoded:
+    """There is no second view, or its coding is not known yet."""
+
+    def encode(self, Y: Any) -> None:
+        """None."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A second view of points with ``n_features`` columns, used as they are."""
+
+    n_features: int
+
+    def encode(self, Y: Any) -> np.ndarray:
+        """The view with a row for each example."""
+        Y = np.asarray(Y)
+        Y = Y.reshape(len(Y), -1)
+        if Y.shape[1] != self.n_features:
+            raise ValueError(
+                f"The second view has {Y.shape[1]} features, and the model was begun with {self.n_features}."
+            )
+        return Y
+
+
+@dataclass(frozen=True)
+class Values:
+    """Numeric targets, each column divided by its deviation ``scale``, shape (c,)."""
+
+    scale: np.ndarray
+
+    def encode(self, Y: Any) -> np.ndarray:
+        """Scaled targets, shape (n, c)."""
+        Y = np.asarray(Y)
+        Y = Y.reshape(len(Y), -1)
+        if Y.shape[1] != len(self.scale):
+            raise ValueError(f"y has {Y.shape[1]} columns, and the model was begun with {len(self.scale)}.")
+        return Y / self.scale
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of some classes as ones and zeros."""
+
+    classes: np.ndarray
+
+    def encode(self, Y: Any) -> np.ndarray:
+        """A column for each class, shape (n, k)."""
+        y = np.asarray(Y).ravel()
+        unknown = np.setdiff1d(y, self.classes)
+        if len(unknown):
+            raise ValueError(f"y holds the label {str(unknown[0])!r}, which is none of {self.classes.tolist()}.")
+        return (y[:, None] == self.classes).astype(np.float64)
+
+
+# ----------------------------------------------------------------------------------------------- plan and model
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of the examples: its centring, its features, and the sample that chose them.
+
+    The sample has centred points in float64, shape (m, d); it is None in a fitted model.
+    """
+
+    centring: Centring
+    features: Any
+    sample: np.ndarray | None
+
+    def points(self, X: Any, rows: np.ndarray, device: Device, dtype: Any) -> Array:
+        """Points in the form that the features need, shape (len(rows), d)."""
+        found = self.centring.training_points(X, rows, device, dtype)[:, :-2]
+        return found if device.kind == "cpu" else arrays.contiguous(found)
+
+
+@dataclass(frozen=True)
+class ComponentPlan:
+    """What is chosen before a training of components.
+
+    Attributes
+    ----------
+    views : tuple of View
+    targets : NotCoded, Columns, Values or Labels
+        The coding of the second view.
+    stepper, problem
+        What is trained; the problem has no training points after the fit.
+    batch_size : int
+    dtype : dtype
+    seed : int
+    report : dict
+        Entries of ``effective_params_``.
+    """
+
+    views: tuple[View, ...]
+    targets: Any
+    stepper: Any
+    problem: Any
+    batch_size: int
+    dtype: np.dtype
+    seed: int
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TrainedComponents:
+    """Base of components with what a stream needs to continue: their plan, and the state of the stepper."""
+
+    plan: ComponentPlan
+    state: Any
+    sample: ClassVar[None] = None
+
+    def functions_at(self, state: Any) -> Any:
+        """The functions at a state of the stepper; they refer to its arrays."""
+        raise NotImplementedError
+
+    def snapshot(self, state: Any, epoch: int, options: Options, device: Device) -> ComponentSnapshot:
+        """The functions at a state, for observers."""
+        return ComponentSnapshot(self.functions_at(state), state, epoch, device)
+
+    @property
+    def functions(self) -> Any:
+        """The functions of the model, see `shallows.models.component_functions`."""
+        return self.functions_at(self.state)
+
+    @property
+    def rows_of_step(self) -> int:
+        """The least number of rows of a step on a stream."""
+        return self.plan.batch_size
+
+    def on(self, device: Device) -> Self:
+        """The same with its coefficients on a device."""
+        return self if self.state.device == device else replace(self, state=self.state.to(device))
+
+    def kept(self) -> Self:
+        """The same on the host, for a file."""
+        state = self.state.to(Device("cpu"))
+        return replace(self, state=state.trimmed() if hasattr(state, "trimmed") else state)
+
+    def examples(self, rows: Batch, device: Device) -> Examples:
+        """Checked rows of a stream in the form that the stepper needs."""
+        plan, numbers = self.plan, np.arange(rows[0].shape[0])
+        parts = (rows[0], plan.targets.encode(rows[1]))
+        points = [view.points(part, numbers, device, plan.dtype) for view, part in zip(plan.views, parts, strict=False)]
+        return Examples(points[0], second_view=points[1] if len(points) > 1 else None)
+
+    def sampled(self, sample: None, batch: Examples, number: int) -> None:
+        """None: components need no sample of the batches."""
+
+    def settled(self, state: Any, sample: None) -> Self:
+        """The model at the end of a call on a stream."""
+        return replace(self, state=state)
+
+    def report(self, run: training.Run) -> dict[str, Any]:
+        """Entries of ``effective_params_``."""
+        n_blocks, size = getattr(run.state, "n_blocks", None), {}
+        if n_blocks is not None:
+            block_size = self.plan.views[0].features.block_size
+            size = {"n_blocks": n_blocks, "n_random_features": n_blocks * block_size}
+        return self.plan.report | size | {"n_steps": run.state.n_steps, "stopped_by": run.stopped_by}
+
+
+# ------------------------------------------------------------------------------------------- choices before a fit
+
+
+def look_at(
+    arrays_of_views: tuple[Any, ...],
+    kernels_of_views: tuple[tuple[Any, float | None, Any], ...],
+    *,
+    block_size: int | None,
+    max_features: int | None,
+    orthogonal: bool | None,
+    seed: int,
+    dtype: np.dtype,
+    budget: int,
+) -> tuple[View, ...]:
+    """Choose kernel and features of each view, and check that a block of features fits into the memory.
+
+    ``kernels_of_views`` has kernel, bandwidth and further parameters for each view.
+    """
+    n, n_views, views = arrays_of_views[0].shape[0], len(arrays_of_views), []
+    for place, (X, (kernel, bandwidth, parameters)) in enumerate(zip(arrays_of_views, kernels_of_views, strict=True)):
+        d, place_seed = X.shape[1], seed + place  # The views have different random numbers.
+        centring = Centring.of(X, without_constants=False)
+        rows = streams.permutation(place_seed, "first look", 0, n)[:SAMPLE]
+        sample = centring.training_points(X[rows], np.arange(len(rows)), Device("cpu"), np.dtype("float64"))
+        all_equal = bool((sample == sample[0]).all())
+        check_scale(sample, sample.dtype, may_vanish=all_equal)
+        sample = np.ascontiguousarray(sample[:, :-2])
+        kind = kernels.kind(kernel)
+        if not isinstance(kind, kernels.Kernel):
+            if bandwidth is None and kind.takes_bandwidth:
+                equal = all_equal or centring.all_equal
+                bandwidth = 1.0 if equal else kernels.median_bandwidth(sample, place_seed)
+            kind = kernels.make(kernel, bandwidth, **(parameters or {}))
+        # In one dimension there are no orthogonal directions.
+        right_angles = d > 1 and getattr(kind, "of_distance", False) if orthogonal is None else orthogonal
+        F = block_size or min(default_block_size(n, d, right_angles), max_features or MOST_FREQUENCIES)
+        cache_bytes = working_room(arrays_of_views, dtype, budget) // (2 * n_views)
+        features = FourierFeatures(kind, d, F, place_seed, orthogonal=right_angles, cache_bytes=cache_bytes)
+        views.append(View(centring, features, sample))
+    for view in views:
+        check_precision(view.sample, dtype)
+        width, n_rows = view.features.width, len(view.sample)
+        arrays.check_room(
+            f"A block of {view.features.block_size:,} frequencies takes",
+            # The start needs the features of the sample, and for two views their covariances.
+            8 * width * (n_rows + view.sample.shape[1] + (6 * width if n_views > 1 else 0)),
+            budget,
+            "Take a smaller block_size, or give more memory.",
+        )
+    return tuple(views)
+
+
+def default_block_size(n: int, d: int, orthogonal: bool) -> int:
+    """F: 512, or less for few points; a multiple of d for sets of d orthogonal frequencies if that is close."""
+    F = min(512, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 8)))))
+    return d * max(1, F // d) if orthogonal and d <= 2 * F else F
+
+
+def precision(options: Options) -> np.dtype:
+    """The dtype of a fit; sines and cosines of float32 are many times faster."""
+    return np.dtype("float32" if options.dtype == "auto" else options.dtype)
+
+
+def working_room(arrays_of_views: tuple[Any, ...], dtype: np.dtype, budget: int) -> int:
+    """Bytes of the budget for features and frequencies, after the points."""
+    held = arrays_of_views[0].shape[0] * sum(X.shape[1] for X in arrays_of_views) * dtype.itemsize
+    return max(2**24, (budget - held) // 2)
+
+
+def bytes_of_a_step(arrays_of_views: tuple[Any, ...], dtype: np.dtype, budget: int, device: Device) -> int:
+    """Bytes for features and frequencies during a step."""
+    return min(working_room(arrays_of_views, dtype, budget) // 4, 2**28 if device.kind == "cpu" else 2**32)
+
+
+def most_blocks(max_features: int | None, n: int, block_size: int) -> int:
+    """The limit of blocks; by default four times as many frequencies as points, with bounds."""
+    return max(1, (max_features or min(MOST_FREQUENCIES, max(512, 4 * n))) // block_size)
+
+
+def even_batch_size(n: int, given: int | None, default: int) -> int:
+    """The rows of a step on n rows.
+
+    The default is a little larger where the last batch would have less than a tenth of it: a step with so few rows is
+    noise, and that of a regression in a block's features would undo the others.
+    """
+    size = min(n, given or default)
+    return math.ceil(n / (n // size)) if not given and 0 < n % size < size / 10 else size
+
+
+def stopping(n: int, size: int, settings: Any, max_seconds: float | None) -> training.Stopping:
+    """When a training on n rows ends: at the user's limits, else after some passes and at least 200 steps."""
+    n_batches, n_iter, max_epochs = math.ceil(n / size), settings.n_iter, settings.max_epochs
+    if n_iter is None and max_epochs is None:
+        n_iter = max(200, settings.n_passes * n_batches)
+    # No tolerance: the monitored number may grow or be negative.
+    return training.Stopping(max_epochs or math.ceil(n_iter / n_batches), n_iter, max_seconds, tolerance=-math.inf)
+
+
+def train_components(
+    untrained: TrainedComponents,
+    settings: Any,
+    options: Options,
+    max_seconds: float | None,
+    observers: Sequence[training.Observer],
+    checkpoint: training.Checkpoint | None,
+) -> training.Run:
+    """Train components on the points of their problem."""
+    plan = untrained.plan
+    n = plan.problem.points.shape[0]
+    return training.train(
+        plan.stepper,
+        plan.problem,
+        training.Batches(n, plan.batch_size, plan.seed),
+        stopping(n, plan.batch_size, settings, max_seconds or options.max_seconds),
+        observers=observers,
+        checkpoint=checkpoint,
+        snapshot=lambda state, epoch: untrained.snapshot(state, epoch, options, state.device),
+        may_shrink=settings.step_size is None,
+    )
+
+
+def report_choices(
+    view: View, stepper: Any, batch_size: int, budget: int, dtype: np.dtype, device: Device, seed: int
+) -> dict[str, Any]:
+    """The entries of ``effective_params_`` about the first view, the steps and the machine."""
+    features = view.features
+    return {
+        "kernel": features.kernel.name,
+        "bandwidth": features.kernel.bandwidth,
+        "block_size": features.block_size,
+        "batch_size": batch_size,
+        "orthogonal": features.orthogonal,
+        "step_size": stepper.step_size,
+        "decrease": stepper.decrease,
+        "max_blocks": stepper.max_blocks,
+        "memory_budget": budget,
+        "precision": dtype.name,
+        "device": str(device),
+        "seed": seed,
+    }
+
+
+def check_finite(state: Any, step_size: float | None) -> None:
+    """Raise a DivergenceError if the functions of a state are not finite."""
+    if not state.is_finite():
+        said = "" if step_size is None else f" with step_size={step_size:.3g}"
+        raise DivergenceError(
+            f"Training diverged{said}. Take a smaller step_size, or leave it to the program (step_size=None)."
+        )

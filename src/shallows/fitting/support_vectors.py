@@ -1,0 +1,256 @@
+"""The fits of a function of support vectors: machines of two classes, and regression with a tube.
+
+Machines minimize ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)). Core vector regression minimizes
+λ/2 (‖f‖² + b²) + ε̄ + (1/(2μn)) Σ wᵢ max(0, |yᵢ − f(xᵢ) − b| − ε̄)².
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from .. import arrays, training
+from ..models.functions import KernelMachines
+from ..solvers.support_vectors.dual_problem import TwoClassSettings
+from ..spectrum.leave_one_out import RidgeChoice
+from . import leave_one_out_choice
+from .checks import warn_user
+from .kernel_points import place_and_choose
+from .labels import single_column
+from .machine import LEAST_MEMORY, Options
+from .phases import Phases
+from .rows import TrainingSet
+from .targets import Machines
+from .units import unit_of_targets
+
+LEAST_REGULARISATION = 1e-3
+"""The least λ of regression that "auto" chooses. With smaller ones fits of noise-free values may need minutes."""
+
+MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
+"""The mean absolute value of a standard normal variable."""
+
+
+@dataclass(frozen=True)
+class FittedMachines:
+    """The result of a fit of support vector machines.
+
+    Attributes
+    ----------
+    model : KernelMachines
+    targets : Machines
+    support : ndarray of int, shape (n_support,)
+        Numbers of the user's rows that some machine uses.
+    coefficients : ndarray, shape (n_support, n_problems)
+        Of the model, in float64.
+    objectives : ndarray, shape (n_problems,)
+        Of the dual problems.
+    n_steps, n_evaluations : int
+        Steps, and kernel values that were computed.
+    report : dict
+        Entries of ``effective_params_``.
+    seconds : dict
+        Of each phase.
+    """
+
+    model: KernelMachines
+    targets: Machines
+    support: np.ndarray
+    coefficients: np.ndarray
+    objectives: np.ndarray
+    n_steps: int
+    n_evaluations: int
+    report: dict[str, Any]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class FittedTube:
+    """The result of core vector regression, as `FittedMachines`; ``tube`` is half its width, in the units of y."""
+
+    model: KernelMachines
+    support: np.ndarray
+    coefficients: np.ndarray
+    tube: float
+    n_steps: int
+    n_evaluations: int
+    report: dict[str, Any]
+    seconds: dict[str, float]
+
+
+def fit_kernel_svm(
+    rows: TrainingSet,
+    *,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Any,
+    C: float,
+    squared: bool,
+    solver: TwoClassSettings,
+    multiclass: str,
+    class_weight: Any,
+    seed: int,
+    options: Options,
+    name: str,
+) -> FittedMachines:
+    """Train on checked rows, in the user's order."""
+    phases, device = Phases(), options.fit_device()
+    y = single_column(rows.y)
+    targets = Machines.of(y, multiclass, class_weight)
+    n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
+    options.warn_of_too_little_memory(device)
+    weights = np.ones(n) if rows.weights is None else rows.weights
+    with device.active():
+        centring, points, kernel, choice = place_and_choose(
+            rows.X, rows.matrix, kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed, device, dtype,
+            widest=solver.widest_bandwidth, regularisation=1.0 / C if solver.compares_at_C else None,
+        )  # fmt: skip
+        budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
+        phases.end("preparation")
+
+        coefficients, solutions = np.zeros((n, targets.n_problems)), []
+        for column, two in enumerate(targets.problems(y, weights)):
+            own = points if len(two.rows) == n else arrays.take_rows(points, two.rows)
+            problem = solver.build_problem(kernel, own, two.signs, C * two.weights, squared, budget, seed)
+            most = solver.most_steps(len(two.rows))
+            state = train_to_the_end(solver, problem, most, seed, options.verbose, name)
+            solutions.append(solver.solution(problem, state))
+            coefficients[two.rows, column] = solutions[-1].coefficients
+            warn_of_work_left(solver.left_undone(state, solutions[-1], most))
+        phases.end("training")
+        intercepts = np.array([solution.intercept for solution in solutions])
+        model, support = KernelMachines.of(kernel, centring, points, coefficients, intercepts)
+        arrays.synchronise(points[:1, :])
+    n_steps = sum(solution.n_steps for solution in solutions)
+    report = {
+        "kernel": kernel.name,
+        "bandwidth": kernel.bandwidth,
+        "n_support": len(support),
+        "n_problems": len(solutions),
+        "n_steps": n_steps,
+        "converged": all(solution.converged for solution in solutions),
+        "memory_budget": budget,
+        "precision": dtype.name,
+        "device": str(device),
+        "seed": seed,
+        **leave_one_out_choice.report(choice),
+    }
+    return FittedMachines(
+        model,
+        targets,
+        rows.rows[support],
+        coefficients[support],
+        np.array([solution.objective for solution in solutions]),
+        n_steps,
+        sum(solution.n_evaluations for solution in solutions),
+        report,
+        phases.seconds,
+    )
+
+
+def fit_core_vector_regression(
+    rows: TrainingSet,
+    *,
+    kernel: Any,
+    bandwidth: float | str | None,
+    kernel_params: Any,
+    regularisation: float | str,
+    mu: float,
+    solver: Any,
+    seed: int,
+    options: Options,
+    name: str,
+) -> FittedTube:
+    """Train on checked rows, in the user's order, with targets in units of their deviation about their mean.
+
+    ``solver`` is a `CoreVectorMachine`.
+    """
+    phases, device = Phases(), options.fit_device()
+    n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
+    weights = np.ones(n) if rows.weights is None else rows.weights / rows.weights.mean()
+    targets, mean, unit = standardised(rows.y, weights)
+    options.warn_of_too_little_memory(device)
+    with device.active():
+        automatic = leave_one_out_choice.is_automatic(regularisation)
+        centring, points, kernel, choice = place_and_choose(
+            rows.X, rows.matrix, kernel, bandwidth, kernel_params, targets[:, None], weights, seed, device, dtype,
+            widest=solver.widest_bandwidth, regularises=automatic,
+        )  # fmt: skip
+        budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
+        phases.end("preparation")
+
+        ridge = ridge_of_tube(choice, n, mu) if automatic else float(regularisation)
+        # Each point twice: above the tube and below it.
+        signs, above = np.repeat([1.0, -1.0], n), targets * ridge
+        own_ridge = np.tile(mu * n * ridge / weights, 2)
+        problem = solver.build_ball(kernel, points, signs, np.concatenate([above, -above]), own_ridge, budget, seed)
+        state = train_to_the_end(solver, problem, solver.most_steps(n), seed, options.verbose, name)
+        warn_of_work_left(solver.uncertain(state, ridge))
+        phases.end("training")
+
+        coefficients, unit = np.zeros(n), unit / ridge
+        np.add.at(coefficients, state.core % n, unit * signs[state.core] * state.coefficients)
+        intercepts = np.array([mean + coefficients.sum()])
+        model, support = KernelMachines.of(kernel, centring, points, coefficients[:, None], intercepts)
+        arrays.synchronise(points[:1, :])
+    report = {
+        "kernel": kernel.name,
+        "bandwidth": kernel.bandwidth,
+        "n_support": len(support),
+        "n_core": len(state.core),
+        "converged": state.enclosed,
+        "memory_budget": budget,
+        "precision": dtype.name,
+        "device": str(device),
+        "seed": seed,
+        **leave_one_out_choice.report(choice),
+        "regularisation": ridge,
+    }
+    # At the points whose coefficients are not zero the gradient is λ ε̄.
+    tube = max(0.0, unit * float(state.coefficients @ state.gradient))
+    held = coefficients[support][:, None]
+    return FittedTube(model, rows.rows[support], held, tube, state.n_steps, state.n_evaluations, report, phases.seconds)
+
+
+def train_to_the_end(solver: TwoClassSettings, problem: Any, most: int, seed: int, verbose: int, name: str) -> Any:
+    """The state of a solver at its end, or after the largest number of steps that is allowed."""
+    n_steps = min(solver.steps_of_a_call, most)
+    return training.train(
+        solver.build(seed),
+        problem,
+        training.OwnRows(n_steps, solver.calls_of_an_epoch),
+        training.Stopping(-(-most // n_steps)),
+        observers=[training.Progress(name)] if verbose else [],
+    ).state
+
+
+def warn_of_work_left(found: tuple[str, str] | None) -> None:
+    """Warn if a training ended too early; ``found`` says why, and what the user can do."""
+    if found is not None:
+        left, remedy = found
+        warn_user(f"{left}. Scale the features, for instance with sklearn.preprocessing.StandardScaler, or {remedy}.")
+
+
+def standardised(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Targets in units of their weighted deviation about their mean, shape (n,), with the mean and the unit."""
+    y = column_or_1d(y, warn=True).astype(np.float64)
+    [power] = unit_of_targets(y[:, None])
+    y = y / power
+    mean = float(np.average(y, weights=weights))
+    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights))) or 1.0
+    return (y - mean) / spread, float(mean * power), float(spread * power)
+
+
+def ridge_of_tube(choice: RidgeChoice | None, n: int, mu: float) -> float:
+    """λ of the tube's problem from that of kernel ridge regression, for targets of deviation one.
+
+    The coefficients of ridge regression are its residuals divided by its λ. Here the sum of their sizes is 1/λ if
+    there is a tube, and less if the mean size of the residuals is below μ.
+    """
+    if choice is None:
+        return LEAST_REGULARISATION
+    size = max(float(mu), MEAN_OF_NORMAL * math.sqrt(choice.error))
+    return max(LEAST_REGULARISATION, choice.regularisation / (n * size))
