@@ -281,7 +281,14 @@ def test_with_the_linear_kernel_both_forms_make_the_same_predictions(n_subsample
     K = p.X @ p.X.T
     values, vectors = top_of(K[:n_subsample, :n_subsample], rank + 1)
     kernel_form = spectrum.Preconditioner(
-        np.arange(n_subsample), values / n_subsample, vectors[:, :rank], damping, 1.0, 1.0, None, power=power
+        indices=np.arange(n_subsample),
+        eigenvalues=values / n_subsample,
+        vectors=vectors[:, :rank],
+        damping=damping,
+        top_eigenvalue=1.0,
+        largest_diagonal=1.0,
+        kernel=None,
+        power=power,
     )
     held = KernelProblem(DenseGram(K), p.y, None, kernel_form)
     both = zip(

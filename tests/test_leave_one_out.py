@@ -21,7 +21,7 @@ from shallows import (
     kernels,
 )
 from shallows.errors import ShallowsError
-from shallows.spectrum.copies import join_copies
+from shallows.spectrum.kernel_ridge_choice import join_copies
 from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, START, RidgePath, choose_ridge
 
 REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelRidgeRegressor]

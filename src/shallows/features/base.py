@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
+import scipy.sparse
+
+from .. import arrays
 from ..arrays import Array, Device
 from ..errors import ShallowsError
 
@@ -101,3 +104,21 @@ def check_is_polynomial(kernel: Any, what: str) -> None:
     name = getattr(kernel, "name", kernel)
     if name != "polynomial":
         raise ShallowsError(f"A {what} is one of the kernel 'polynomial'; {name!r} has none. 'nystrom' takes it.")
+
+
+def inner_products(block: Any, other: Any) -> Array:
+    """``block @ other.T`` of features, which may be sparse, as an array, shape (m, n)."""
+    products = block @ other.T
+    return products.toarray() if scipy.sparse.issparse(products) else products
+
+
+def scaled(block: Any, factors: Array) -> Any:
+    """Each row of features, which may be sparse, times its factor; ``factors`` of shape (m, 1)."""
+    return block.multiply(factors).tocsr() if scipy.sparse.issparse(block) else block * factors
+
+
+def sum_of_squares(block: Any) -> float:
+    """The sum of the squares of features, which may be sparse."""
+    if scipy.sparse.issparse(block):
+        return float((block.data**2).sum())
+    return float(arrays.namespace(block).sum(block**2))

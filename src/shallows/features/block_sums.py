@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import scipy.sparse
+
 from .. import arrays
 from ..arrays import Array
-from .base import FeatureStream, FourierStream, Projector
+from .base import FeatureStream, FourierStream, Projector, inner_products, scaled
 from .fourier import joined, waves
-from .sparse_features import inner_products, is_sparse, scaled
 
 STRIP_BYTES = 2**20
 """Angles of a strip of points and one block, so that they are still in the cache for the product that follows."""
@@ -144,5 +145,5 @@ def correlate(
         if gram is not None:
             if weights is not None:
                 values = scaled(values, xp.sqrt(weights[strip, :]))
-            gram += inner_products(values.T, values.T) if is_sparse(values) else values.T @ values
+            gram += inner_products(values.T, values.T) if scipy.sparse.issparse(values) else values.T @ values
     return product, gram

@@ -12,7 +12,6 @@ from ..arrays import Array, Device
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, SparseFeatureMap
-from .sparse_features import is_sparse
 
 ROW_BYTES = 2**25
 """Features that are made at a time where many rows are gone through."""
@@ -75,7 +74,7 @@ class Blocks:
                 f"The feature map gave an array of shape {tuple(made.shape)} where "
                 f"{(x.shape[0], self.n_features)} was expected."
             )
-        if is_sparse(made) != self.is_sparse:
+        if scipy.sparse.issparse(made) != self.is_sparse:
             raise ShallowsError(
                 "A feature map with sparse rows has a number n_nonzeros, the most values of a row that are not "
                 "zero; one with dense rows has none."

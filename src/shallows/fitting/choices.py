@@ -15,8 +15,7 @@ import numpy as np
 from .. import arrays, kernels
 from ..errors import ShallowsError
 from ..kernels import Kernel
-from ..spectrum.copies import Joined, join_copies
-from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, MOST_ROWS, number_of_rows
+from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, MOST_ROWS, Joined, join_copies, number_of_rows
 from ..spectrum.leave_one_out import REGULARISATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
 from .checks import is_number, is_positive
 from .narrower_bandwidth import narrower, scores_of_centres

@@ -22,7 +22,7 @@ from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, counts_of
 from ..solvers.expansions.expansion_settings import ExpansionSettings
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
-from ..spectrum.copies import join_copies
+from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import choose_ridge
 from .checks import is_positive, warn_user
 from .rows import TrainingSet

@@ -13,8 +13,7 @@ import scipy.sparse
 from .. import arrays, kernels, streams
 from ..models.centring import stay_sparse
 from ..solvers.least_squares.normal_equations import solve_by_features
-from ..spectrum.copies import join_copies
-from ..spectrum.kernel_ridge_choice import with_enough_rows
+from ..spectrum.kernel_ridge_choice import join_copies, with_enough_rows
 from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
 from .narrower_bandwidth import narrower, scores_of_centres
 

@@ -18,7 +18,7 @@ from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
 from ..solvers.least_squares import nystrom_conjugate_gradients
 from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
-from ..spectrum.copies import join_copies
+from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import RidgeChoice
 from .calibration import MOST_CLASSES, calibrate
 

@@ -1,4 +1,4 @@
-"""Top eigensystems from a subsample; preconditioners made of them.
+"""Top eigensystems from a subsample, and preconditioners made of them.
 
 The preconditioner of EigenPro (Ma and Belkin 2017, section 3) flattens the top of the spectrum of the operator
 H = E k_x ⊗ k_x:

@@ -1,4 +1,4 @@
-"""Certificates: what step sizes need to know of a preconditioned operator, measured on points."""
+"""Certificates: what step sizes need to know about a preconditioned operator, measured on points."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .. import arrays, streams
 from ..arrays import Array
 
 UPPER_SHARE = 0.02
-"""Share of the points, those with the largest diagonals, whose mean diagonal stands for that of a usual batch."""
+"""Share of the points, those with the largest diagonals, whose mean diagonal is used for usual batches."""
 
 N_RITZ = 8
-"""Eigenvectors of the preconditioned operator that are sought for the certificate."""
+"""Number of eigenvectors of the preconditioned operator that are computed for the certificate."""
 
 N_FRESH = 4000
 """Points outside the subsample, at most, on which the step size is certified; three times the subsample is enough."""
@@ -22,7 +22,7 @@ N_FRESH = 4000
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is measured of a preconditioned operator on points, for the size of steps.
+    """Measurements of a preconditioned operator on points, for the size of steps.
 
     Attributes
     ----------
@@ -31,18 +31,16 @@ class Certificate:
     largest_diagonal : float
         β: the largest value of the preconditioned kernel's diagonal.
     upper_diagonal : float
-        The mean of its largest fiftieth: β but for a few outliers. β itself where all points are in the subsample, on
-        which the flattened functions are at their best.
+        The mean of its largest fiftieth, which excludes a few outliers. It is β if all points are in the subsample.
     mean_diagonal : float
         μ: the mean of that diagonal, which is the sum of the operator's eigenvalues.
     bound : float
         κ: the largest value of the kernel's own diagonal.
     dimension : float
-        tr V / ‖V‖, with the variance V of one point's part in the preconditioned operator: the intrinsic dimension
-        in the bound of Theorem 4 of Ma and Belkin (2017). ‖V‖ is estimated from below, so that the bound is from
-        above.
+        tr V / ‖V‖ with the variance V of one point's part in the operator: the intrinsic dimension in Theorem 4 of
+        Ma and Belkin (2017). ‖V‖ is estimated from below, so this is an upper bound.
     remainder : float
-        The share of μ that the largest eight eigenvalues do not make up.
+        The share of μ outside of the largest eight eigenvalues.
     """
 
     top_eigenvalue: float = math.nan
@@ -55,10 +53,7 @@ class Certificate:
 
 
 def subsample_and_fresh(n: int, m: int) -> tuple[slice, slice]:
-    """Which of n points in random order are the subsample and which certify the step.
-
-    The two are disjoint where there are points left; where the subsample is everything, so is the other.
-    """
+    """The subsample of n points in random order, and the points that certify the step: others, if enough are left."""
     n_fresh = min(N_FRESH, max(1000, 3 * m))
     sample, fresh = slice(0, m), slice(m, min(n, m + n_fresh))
     if fresh.stop - fresh.start < max(1, min(n, n_fresh) // 2):
@@ -73,7 +68,7 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
     """
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
-    # One number a point goes to the host at once: on a GPU each operation on it would be compiled and waited for.
+    # The diagonal goes to the host as a whole: a GPU would compile and wait for each operation on it.
     own = xp.asarray(arrays.diagonal(matrix), copy=True)  # The matrix is overwritten below.
     bound = float(np.max(arrays.to_numpy(own if weights is None else own * weights)))
     reduced = functions * xp.sqrt(xp.clip(shrink, 0.0, None))[None, :]
@@ -107,7 +102,7 @@ def certify(matrix: Array, functions: Array, shrink: Array, weights: Array | Non
 
 
 def different(points: Array) -> int:
-    """How many points differ from each other: by a projection onto a random direction, to fourteen digits."""
+    """The number of distinct points, by a projection onto a random direction, to fourteen digits."""
     xp = arrays.namespace(points)
     n, d = points.shape
     direction = streams.normal(0, "direction", 0, (d, 1), like=points, dtype=xp.float64)

@@ -16,8 +16,9 @@ from .kernel_preconditioner import Preconditioner
 class EigenProKernel(Kernel):
     """k_EP(x, z) = k(x, z) − Σᵢ (1 − τ (λ_{q+1}/λᵢ)^a) ψᵢ(x) ψᵢ(z), with the ψᵢ of `shallows.spectrum`.
 
-    Any estimator takes it whose functions are those of a kernel; it has no law of frequencies. Its largest eigenvalue
-    is about λ_{q+1} in place of λ₁. Ma and Belkin (2017, section 3) define it by all eigenpairs.
+    Any estimator whose functions are combinations of a kernel accepts it. Random features need frequencies, which it
+    does not have. Its largest eigenvalue is about λ_{q+1} instead of λ₁. Ma and Belkin (2017, section 3) define it by
+    all eigenpairs.
 
     Parameters
     ----------

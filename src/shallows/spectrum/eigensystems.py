@@ -13,6 +13,10 @@ from ..arrays import Array
 from ..utils import progress
 from ..utils.plain_numbers import takes_numpy_integers
 
+FULL_BELOW, FULL_BELOW_EXACT = 1500, 4000
+"""Up to this size a full decomposition is as fast as the truncated one (measured for ranks of a tenth and more). The
+second number applies with a tolerance, which takes more products."""
+
 
 @takes_numpy_integers
 def top_eigensystem(
@@ -28,30 +32,27 @@ def top_eigensystem(
 ) -> tuple[Array, Array]:
     """The k largest eigenvalues of a symmetric positive semi-definite matrix, with their eigenvectors.
 
-    Block subspace iteration with a Rayleigh-Ritz step at the end (Halko, Martinsson and Tropp 2011), which needs
-    nothing of the matrix but products with it.
+    Block subspace iteration with a Rayleigh-Ritz step at the end (Halko, Martinsson and Tropp 2011), which needs only
+    products with the matrix.
 
     Parameters
     ----------
     multiply : callable
         The matrix times an (n, b) array.
-    n : int
-        Rows of the matrix.
-    k : int
-        How many pairs; with ``k`` near ``n`` a full decomposition is cheaper, see `eigensystem`.
+    n, k : int
+        Rows of the matrix, and number of pairs. If ``k`` is near ``n``, `eigensystem` is cheaper.
     like : array
-        Tells library, device and precision.
+        An array of the library, device and precision of the computation.
     seed : int
-        Of the start.
+        Seed of the start.
     tolerance : float
-        Relative accuracy of the eigenvalues: iterate until none changes by a twentieth of it in one product (they
-        approach their limit geometrically, so the change is smaller than what is left); 0 makes ``n_iterations`` and
-        stops.
+        Relative accuracy of the eigenvalues: the iteration ends when none changes by a twentieth of it. They converge
+        geometrically, so the change is smaller than the error. 0 means ``n_iterations``.
     n_iterations : int
-        Products before the first Rayleigh-Ritz step, one at least.
+        Products before the first Rayleigh-Ritz step, at least one.
     oversampling : float, optional
-        Width of the block beyond ``k``, as a share of ``k``: a tenth, or as wide again where a tolerance is asked for,
-        since the last of the k pairs converges with the square of λ_{width}/λ_k.
+        Additional width of the block as a share of ``k``. The default is a tenth, or 1 with a tolerance: the last of
+        the k pairs converges with the square of λ_{width}/λ_k.
 
     Returns
     -------
@@ -62,15 +63,15 @@ def top_eigensystem(
     share = (1.0 if tolerance else 0.1) if oversampling is None else oversampling
     width = min(n, k + max(10, math.ceil(share * k)))
     basis = streams.normal(seed, "subspace iteration", 0, (n, width), like=like, dtype=like.dtype)
-    # How many products an accuracy takes is not known beforehand.
-    told = progress.Part(f"eigensystem of {n:,} points", None if tolerance else max(1, n_iterations) + 1)
+    # With a tolerance, the number of products is not known in advance.
+    part = progress.Part(f"eigensystem of {n:,} points", None if tolerance else max(1, n_iterations) + 1)
     for _ in range(max(1, n_iterations)):
         basis = orthonormal(multiply(basis))
-        told.advance()
+        part.advance()
     previous = None
     for _ in range(100):
         image = multiply(basis)
-        told.advance()
+        part.advance()
         small = basis.T @ image
         values, rotation = xp.linalg.eigh((small + small.T) / 2)
         values, rotation = xp.flip(values)[:k], xp.flip(rotation, axis=1)[:, :k]
@@ -86,7 +87,7 @@ def top_eigensystem(
 
 
 def orthonormal(y: Array) -> Array:
-    """An orthonormal basis of the columns: Cholesky factors of the small Gram matrix, twice; QR where that breaks."""
+    """An orthonormal basis of the columns, by two Cholesky factors of the Gram matrix, or by QR if these fail."""
     xp = arrays.namespace(y)
     q = y
     try:
@@ -101,18 +102,10 @@ def orthonormal(y: Array) -> Array:
         return xp.linalg.qr(y)[0]
 
 
-FULL_BELOW = 1500
-"""Up to this size a full decomposition costs no more than the truncated one (measured for ranks of a tenth and up)."""
-
-
-FULL_BELOW_EXACT = 4000
-"""The same where the eigenvalues are wanted to an accuracy, which takes more products."""
-
-
 def eigensystem(matrix: Array, k: int, *, seed: int = 0, tolerance: float = 0.0) -> tuple[Array, Array]:
-    """The k largest eigenpairs of a symmetric positive semi-definite matrix, by whichever way is faster.
+    """The k largest eigenpairs of a symmetric positive semi-definite matrix, shape (n, n), in the fastest way.
 
-    Parameters are those of `top_eigensystem`, with the matrix itself, shape (n, n).
+    The parameters are those of `top_eigensystem`.
     """
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]

@@ -34,45 +34,38 @@ def fit_preconditioner(
     device: str = "auto",
     dtype: str = "float32",
 ) -> Preconditioner:
-    """The preconditioner of training data, to be saved or handed to an estimator.
+    """The preconditioner of training data, for saving it or passing it to an estimator.
 
     Parameters
     ----------
     X : array, shape (n, d)
-        Training points; may be a memory map, of which only the rows that are needed are read.
+        Training points; may be a memory map, of which only the necessary rows are read.
     kernel, bandwidth
-        As for `kernels.make`; ``bandwidth=None`` takes the median rule on the rows that are read.
+        See `kernels.make`. With ``bandwidth=None`` the median rule is applied to the rows that are read.
     kernel_params : mapping, optional
         Further parameters of the kernel, such as ``nu`` or ``degree``.
     rank, n_subsample, damping, power
-        q, M, τ and a (a number, ``"full"`` for 1 or ``"sqrt"`` for 1/2), see `make_preconditioner`; the defaults are
-        those of the paper for its large data sets.
+        q, M, τ and a (a number, ``"full"`` for 1 or ``"sqrt"`` for 1/2), see `make_preconditioner`. The defaults are
+        the paper's values for large data sets.
     random_state : int
-        Which subsample.
+        Seed of the subsample.
     device, dtype
-        Where and in which precision it is computed.
+        Device and precision of the computation.
     """
     device = arrays.resolve_device(device)
     n = X.shape[0]
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
     points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
-    made_kernel = kernels.choose(kernel, bandwidth, kernel_params, points, random_state)
+    chosen = kernels.choose(kernel, bandwidth, kernel_params, points, random_state)
+    given = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": power_of(power)}
     with device.active():
-        made = make_preconditioner(
-            made_kernel,
-            points,
-            rank=rank,
-            n_subsample=n_subsample,
-            seed=random_state,
-            damping=damping,
-            power=power_of(power),
-        )
-    return replace(made, indices=order[made.indices])
+        found = make_preconditioner(chosen, points, seed=random_state, **given)
+    return replace(found, indices=order[found.indices])
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues, and what was decided on the way to them.
+    """Eigenvalues, and the settings with which they were computed.
 
     Attributes
     ----------
@@ -92,7 +85,7 @@ class Spectrum:
 
     @property
     def curve(self) -> dict[str, np.ndarray]:
-        """``eigenvalue`` λᵢ and ``eigenvalue_ratio`` λ₁/λᵢ (the largest number where λᵢ is 0), one for each index."""
+        """``eigenvalue`` λᵢ and ``eigenvalue_ratio`` λ₁/λᵢ (the largest number if λᵢ is 0), one for each index."""
         info = np.finfo(np.float64)
         least = max(info.tiny, 2.0 * self.values[0] / info.max)
         return {"eigenvalue": self.values, "eigenvalue_ratio": self.values[0] / np.maximum(self.values, least)}
@@ -119,19 +112,19 @@ def eigenspectrum(
     ----------
     X : array, shape (n, d)
     kernel, bandwidth
-        As for `kernels.make`; ``bandwidth=None`` takes the median rule.
+        See `kernels.make`. ``bandwidth=None`` means the median rule.
     kernel_params : mapping, optional
         Further parameters of the kernel.
     n_subsample : int
         N, at most n.
     n_eigenvalues : int
-        How many.
+        Number of eigenvalues.
     random_state : int
-        Which subsample; a larger one contains a smaller one of the same seed.
+        Seed of the subsample. A larger subsample of the same seed contains the smaller one.
     device, dtype
-        Where and in which precision.
+        Device and precision of the computation.
     memory : int or str, optional
-        Bytes. Where the matrix does not fit, the part that does is kept and the rest made again for every product.
+        Bytes. Parts of the matrix that do not fit are computed again for every product.
     tolerance : float
         Relative accuracy of the eigenvalues.
     """
@@ -165,13 +158,13 @@ def eigenspectrum(
 
 
 def _points(X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any, *, centred: bool = True) -> Array:
-    """Chosen rows, centred where the kernel allows it, and augmented, on the device."""
+    """Chosen rows, centered if the kernel allows it, and augmented, on the device."""
     # Sorted, so that a memory map is read from front to back.
     ascending = np.argsort(rows, kind="stable")
     block = np.empty((len(rows), X.shape[1]), dtype=np.float64)
     block[ascending] = X[rows[ascending]]
     if not np.isfinite(block).all():
-        raise ShallowsError("X holds NaN or infinity.")
+        raise ShallowsError("X contains NaN or infinity.")
     if centred:
         block -= block.mean(axis=0)
     with device.active():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,66 +17,34 @@ from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..utils import atomic
 from ..utils.plain_numbers import takes_numpy_integers
-from .certificates import different, subsample_and_fresh
+from .certificates import Certificate, different, subsample_and_fresh
 from .eigensystems import eigensystem
 from .spectral_preconditioner import SpectralPreconditioner, choose_rank, flatten
 
+EIGENSYSTEMS = ("subsample", "rsvd")
+"""How the eigenvectors are computed: by `make_preconditioner` or `make_rsvd_preconditioner`."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Preconditioner(SpectralPreconditioner):
     """The EigenPro preconditioner of a kernel on a subsample, with the certificate of the step size.
+
+    The eigenvalues belong to the kernel matrix of the subsample divided by M, weighted if there are sample weights. The
+    vectors have shape (M, q) and are scaled by the square roots of the sample weights. The other attributes are
+    described in `SpectralPreconditioner` and `Certificate`.
 
     Attributes
     ----------
     indices : array of int, shape (M,)
-        Which training points the subsample is.
-    eigenvalues : array, shape (q + 1,)
-        Of the kernel matrix of the subsample divided by M (weighted where there are sample weights), descending. The
-        last is the level that the others are brought down to: λ_{q+1}, or what was asked for as the smallest that
-        matters where the spectrum falls below it.
-    vectors : array, shape (M, q)
-        Eigenvectors, scaled by the square roots of the sample weights.
-    damping, power : float
-        τ and a: the top q eigenvalues become τ λ_{q+1}^a λᵢ^(1−a).
-    top_eigenvalue : float
-        λ: the largest eigenvalue of the preconditioned operator, estimated on points outside the subsample.
-    largest_diagonal : float
-        β: the largest value of the preconditioned kernel's diagonal on such points.
+        Row numbers of the subsample.
     kernel : Kernel
-    upper_diagonal : float
-        The mean of the largest fiftieth of it, see `Certificate`.
-    mean_diagonal : float
-        μ: the mean of that diagonal.
-    bound : float
-        κ: the largest value of the kernel's diagonal.
-    dimension : float
-        Intrinsic dimension of the operator's variance, see `Certificate`.
-    remainder : float
-        What the spectrum has beyond its first directions, see `Certificate`.
     n_places : float
-        How many training points are different, if at most half of them are; else infinite.
-    subsample_diagonal : float
-        κ less the smallest leverage Σᵢ eᵢⱼ² of a point of the subsample.
-    seconds : float
-        How long it took to compute.
+        The number of distinct training points, if it is at most half of their number, else infinite.
     """
 
     indices: np.ndarray
-    eigenvalues: Array
-    vectors: Array
-    damping: float
-    top_eigenvalue: float
-    largest_diagonal: float
     kernel: Kernel
-    power: float = 1.0
-    upper_diagonal: float = math.nan
-    mean_diagonal: float = math.nan
-    bound: float = math.nan
-    dimension: float = math.nan
-    remainder: float = math.nan
     n_places: float = math.inf
-    subsample_diagonal: float = math.nan
-    seconds: float = field(default=0.0, compare=False)
     tail_constant: ClassVar[float] = 8.0
 
     @property
@@ -85,13 +53,8 @@ class Preconditioner(SpectralPreconditioner):
         return len(self.indices)
 
     @property
-    def n_functions(self) -> float:
-        """As many as there are points, see `SpectralPreconditioner`, unless most of them are copies of others."""
-        return min(self.n_places, super().n_functions)
-
-    @property
     def usual_diagonal(self) -> float:
-        """β without its outliers: a batch that holds one has a step of its own, see `shallows.solvers.EigenPro`."""
+        """β without its outliers: batches with an outlier have a smaller step, see `shallows.solvers.EigenPro`."""
         return self.upper_diagonal
 
     @cached_property
@@ -100,18 +63,9 @@ class Preconditioner(SpectralPreconditioner):
         return self.shrink / (self.n_subsample * self.eigenvalues[: self.rank])
 
     def correction(self, columns: gram.Columns | Array, gradient: Array) -> Array:
-        """What the coefficients of the subsample gain for each unit of step.
+        """``V diag(scale) Vᵀ columnsᵀ gradient``, shape (M, c): the change of the subsample's coefficients per step.
 
-        Parameters
-        ----------
-        columns : Columns or array, shape (m, M)
-            Kernel values of the batch with the subsample.
-        gradient : array, shape (m, c)
-
-        Returns
-        -------
-        array, shape (M, c)
-            ``V diag(scale) Vᵀ columnsᵀ gradient``.
+        ``columns``: kernel values of the batch with the subsample, shape (m, M). ``gradient``: shape (m, c).
         """
         return self.expand(self.project(columns, gradient))
 
@@ -132,7 +86,7 @@ class Preconditioner(SpectralPreconditioner):
         return arrays.sum_in_order(arrays.in_threads(work, n_workers))
 
     def expand(self, projected: Array) -> Array:
-        """``V diag(scale)`` times what `project` gave, shape (M, c)."""
+        """``V diag(scale)`` times the result of `project`, shape (M, c)."""
         m, c = self.n_subsample, projected.shape[1]
         scaled = self.scale[:, None] * projected
         if not arrays.is_numpy(projected):
@@ -149,7 +103,7 @@ class Preconditioner(SpectralPreconditioner):
         return out
 
     def energy(self, projected: Array) -> Array:
-        """What P takes off ``gᵀ K_SS g`` of each column, shape (1, c), from what `project` gave for g."""
+        """What P removes from ``gᵀ K_SS g`` for each column, shape (1, c), from the result of `project` for g."""
         return arrays.namespace(projected).sum(self.scale[:, None] * projected**2, axis=0)[None, :]
 
     def _workers(self, like: Array, width: int, n_parts: int) -> int:
@@ -158,11 +112,11 @@ class Preconditioner(SpectralPreconditioner):
 
     def to(self, device: arrays.Device, dtype: Any) -> Preconditioner:
         """The same on another device."""
-        move = lambda x: arrays.to_device(x, device, dtype)  # noqa: E731
-        return replace(self, eigenvalues=move(self.eigenvalues), vectors=move(self.vectors))
+        values, vectors = (arrays.to_device(part, device, dtype) for part in (self.eigenvalues, self.vectors))
+        return replace(self, eigenvalues=values, vectors=vectors)
 
     def save(self, path: str | Path) -> None:
-        """Write to an ``.npz`` file, which bears its name only when it is whole."""
+        """Write to an ``.npz`` file, completely or not at all."""
         with atomic.replacing(Path(path)) as partial, open(partial, "wb") as file:
             np.savez(
                 file,
@@ -176,29 +130,15 @@ class Preconditioner(SpectralPreconditioner):
 
 
 _NUMBERS = (
-    "damping",
-    "power",
-    "top_eigenvalue",
-    "largest_diagonal",
-    "upper_diagonal",
-    "mean_diagonal",
-    "bound",
-    "dimension",
-    "remainder",
-    "n_places",
-    "subsample_diagonal",
-    "seconds",
+    *("damping", "power"),
+    *(field.name for field in fields(Certificate)),
+    *("n_places", "subsample_diagonal", "seconds"),
 )
+"""Numbers of a preconditioner in the order of its file."""
 
 
 def load_preconditioner(path: str | Path) -> Preconditioner:
-    """Read what `Preconditioner.save` wrote.
-
-    Raises
-    ------
-    ShallowsError
-        If the file is not a preconditioner.
-    """
+    """Read a file that `Preconditioner.save` wrote; a `ShallowsError` if it is not a preconditioner."""
     try:
         with np.load(path, allow_pickle=False) as file:
             return Preconditioner(
@@ -231,45 +171,36 @@ def make_preconditioner(
     known: tuple[Array, Array] | None = None,
     resolves_more: bool = False,
 ) -> Preconditioner:
-    """The preconditioner of a kernel on points that are on a device already, in random order.
+    """The preconditioner of a kernel on augmented points, shape (n, d + 2), in random order.
 
-    The first M points are the subsample; the step is certified on those that follow.
+    The first M points are the subsample. The step is certified on the points that follow, if there are enough.
 
     Parameters
     ----------
     kernel : Kernel
     points : array, shape (n, d + 2)
-        Augmented training points, shuffled.
     rank : int
-        q at most; directions whose eigenvalue drowns in rounding, or that turn out to be the subsample's own, are left
-        out, so it may come out smaller.
+        The largest q. It is smaller if eigenvalues are rounding errors, or directions belong to the subsample only.
     n_subsample : int
         M, at most n.
     seed : int
-        Of the start of iterations.
+        Seed of the start of iterations.
     damping : float
         τ in (0, 1].
     power : float
-        a in (0, 1]: 1 brings the top eigenvalues down to the level of the next one; ½, the form of the authors' first
-        release, to the geometric mean of the two.
+        a in (0, 1]. 1 lowers the top eigenvalues to the level of the next one; ½, as in the authors' first release, to
+        the geometric mean of the two.
     weights : array, shape (n,), optional
         Sample weights of the loss.
     tolerance : float
-        Of the eigenvalues, see `top_eigensystem`.
-    smallest : float
-        Directions with a smaller eigenvalue (of the matrix over M) are left as they are.
-    smallest_share : float
-        So are those below this share of the largest eigenvalue.
+        Tolerance of the eigenvalues, see `top_eigensystem`.
+    smallest, smallest_share : float
+        Directions with a smaller eigenvalue (of the matrix over M), or a smaller share of the largest, are not changed.
     known : tuple of arrays, optional
-        The whole eigensystem of the subsample's matrix, K or W^½ K W^½, in descending order, if it is known already.
+        The whole eigensystem of the subsample's matrix, K or W^½ K W^½, in descending order, if it is known.
     resolves_more : bool
-        Rounding of the entries is taken for the random matrix that it is, whose norm is some √M ε, and not for M ε, the
-        most that it can be: a wide kernel's eigenvalues behind the first lie between the two.
-
-    Notes
-    -----
-    The points on which the step is certified are disjoint from the subsample where there are any left. Where the
-    subsample is the whole training set, its own eigenvalues are the operator's and no more is needed.
+        Whether rounding errors are treated as a random matrix, whose norm is some √M ε, instead of the upper bound M ε.
+        The second eigenvalue of a wide kernel lies between the two.
     """
     started = time.perf_counter()
     xp = arrays.namespace(points)

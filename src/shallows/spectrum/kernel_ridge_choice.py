@@ -3,39 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .. import arrays, kernels, streams
 from ..kernels import Kernel
-from .copies import join_copies
 from .leave_one_out import RidgeChoice, choose_ridge
 
 AUTO, MEDIAN = "auto", "median"
 
 LEAST_ROWS, MOST_ROWS = 400, 1000
-"""Rows to choose with, where there are so many: a tenth of the data between these. A search among bandwidths with 400
-takes about a tenth of a second. Where these do not show that there is anything to be learnt, the most are taken."""
+"""Rows of a choice: a tenth of the data between these. A search among bandwidths with 400 rows takes about 0.1 seconds.
+If these rows show no relation, the largest number is used."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Distinct points of some rows, with the sum of the weights and the mean of the targets of equal rows.
+
+    A copy of a point that is left out would reveal its target, and a row that occurs twice has to count as one row of
+    twice the weight. A sum of squares over the rows differs from the sum over the points by a constant.
+    """
+
+    first: np.ndarray  # (k,): the row of each point; in the order of the rows if all are distinct
+    targets: np.ndarray  # (k, c)
+    weights: np.ndarray | None  # (k,)
+    group: np.ndarray  # (m,): the number of the point of each row
+    all_distinct: bool
+
+
+def join_copies(points: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> Joined:
+    """Join the rows with equal points; weights are positive."""
+    m = len(points)
+    if arrays.is_sparse(points):
+        _, first, group = np.unique(points.groups(), return_index=True, return_inverse=True)
+    else:
+        _, first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    if len(first) == m:
+        return Joined(np.arange(m), targets, weights, np.arange(m), True)
+    group = group.reshape(-1)
+    weights = np.ones(m) if weights is None else weights
+    total = np.bincount(group, weights)
+    means = np.stack([np.bincount(group, weights * column) / total for column in targets.T], axis=1)
+    return Joined(first, means, total, group, False)
 
 
 def number_of_rows(n: int) -> int:
-    """How many of n rows a choice is made with."""
+    """How many of n rows a choice uses."""
     return min(n, max(LEAST_ROWS, min(MOST_ROWS, n // 10)))
 
 
-def with_enough_rows(n: int, chosen: Callable[[int], RidgeChoice | None]) -> RidgeChoice | None:
-    """What ``chosen(m)`` returns for `number_of_rows` of n rows; for the most where these show nothing to be learnt."""
+def with_enough_rows(n: int, choose: Callable[[int], RidgeChoice | None]) -> RidgeChoice | None:
+    """``choose(m)`` for the m = `number_of_rows` of n rows, and for `MOST_ROWS` if these rows show no relation."""
     m = number_of_rows(n)
-    choice = chosen(m)
+    choice = choose(m)
     if choice is not None and choice.is_uninformative and m < min(n, MOST_ROWS):
-        choice = chosen(min(n, MOST_ROWS))
+        choice = choose(min(n, MOST_ROWS))
     return choice
 
 
 def is_automatic(value: Any) -> bool:
-    """Whether a parameter is left to the training data."""
+    """Whether a parameter is chosen from the training data."""
     return isinstance(value, str) and value == AUTO
 
 
@@ -54,36 +84,30 @@ def choose_kernel_ridge(
 ) -> RidgeChoice | None:
     """The bandwidth and λ of kernel ridge regression with the smallest leave-one-out error on some training rows.
 
-    Kernel machines with other losses, or that stop early, take them for their own: of Σ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖², the
-    factor C of a sum of losses ½ (f − y)² with ½ ‖f‖² is 1/λ, and the λ of their mean with λ/2 ‖f‖² is λ/n.
+    Kernel machines with other losses, or that stop early, use the same values: compared with
+    Σ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖², the C of a sum of losses ½ (f − y)² with ½ ‖f‖² is 1/λ, and the λ of their mean with
+    λ/2 ‖f‖² is λ/n. The result is None if there is nothing to choose, if there are fewer than three distinct points, or
+    if all targets are equal. Its bandwidth is None if the bandwidth was given.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable
-    bandwidth : float or str, optional
-        Chosen if "auto", for a kernel that is named and has one.
-    kernel_params : mapping, optional
+    kernel, bandwidth, kernel_params
+        As the user gave them. The bandwidth of a named kernel is chosen if it is "auto".
     points_of : callable
         Returns the augmented points (`kernels.augmented`) of an array of row numbers.
     targets : ndarray, shape (n, c)
-        They are centred here.
+        They are centered here.
     weights : ndarray, shape (n,), optional
     seed : int
-        Of the rows to choose with, and of the median rule.
+        Seed of the rows and of the median rule.
     regularises : bool
-        Whether λ is wanted where the bandwidth is given.
+        Whether λ is needed if the bandwidth is given.
     widest : float
-        The widest bandwidth that may be chosen, as a multiple of the median distance. Methods that visit each row a few
-        times do not reach the solution for wide kernels, whose eigenvalues decay fast.
+        The largest bandwidth, as a multiple of the median distance. Methods that visit each row a few times do not
+        reach the solution for wide kernels, whose eigenvalues decay fast.
     regularisation : float, optional
-        λ at which bandwidths are compared. A machine whose C is given is as stiff as that: with the best λ of each
-        bandwidth, one may be chosen that is far too wide for it.
-
-    Returns
-    -------
-    RidgeChoice or None
-        Its bandwidth is None where it was given. None where there is nothing to choose, or nothing to choose by: fewer
-        than three distinct points, or equal targets.
+        λ at which bandwidths are compared, for a machine with a given C. The bandwidth with the best error over all λ
+        may be far too wide for it.
     """
     name, given, parameters = kernels.translated(
         kernel, None if isinstance(bandwidth, str) else bandwidth, kernel_params
@@ -96,31 +120,31 @@ def choose_kernel_ridge(
     n = len(targets)
     order = streams.permutation(seed, "rows to choose with", 0, n)
 
-    def chosen(m: int) -> RidgeChoice | None:
+    def choose(m: int) -> RidgeChoice | None:
         rows = order[:m]
         x = arrays.to_numpy(points_of(rows)).astype(np.float64)[:, :-2]
         of_rows = None if weights is None else weights[rows]
-        centred = targets[rows] - np.average(targets[rows], axis=0, weights=of_rows)
-        joined = join_copies(x, centred, of_rows)
-        if len(joined.first) < 3 or not centred.any():
+        centered = targets[rows] - np.average(targets[rows], axis=0, weights=of_rows)
+        joined = join_copies(x, centered, of_rows)
+        if len(joined.first) < 3 or not centered.any():
             return None
         with np.errstate(over="ignore"):
             points = kernels.augmented(x[joined.first])
         if not np.isfinite(points[:, -2]).all():
-            return None  # The fit reports it, in the precision that it computes in.
+            return None  # The fit reports it for its own precision.
         median = kernels.median_bandwidth(points[:, :-2], seed) if has_bandwidth and given is None else None
 
         def matrix_of(width: float | None) -> np.ndarray:
-            made = kind if isinstance(kind, Kernel) else kernels.make(name, width, **parameters)
-            return np.asarray(kernels.matrix(made, points), dtype=np.float64)
+            found = kind if isinstance(kind, Kernel) else kernels.make(name, width, **parameters)
+            return np.asarray(kernels.matrix(found, points), dtype=np.float64)
 
-        def found(width: float | None) -> RidgeChoice:
+        def choose_at(width: float | None) -> RidgeChoice:
             options = {"bandwidth": width, "regularisation": regularisation, "weights": joined.weights}
             return choose_ridge(matrix_of, joined.targets, median=median, **options)
 
-        choice = found(given if searches or median is None else median)
+        choice = choose_at(given if searches or median is None else median)
         if median is not None and choice.bandwidth > widest * median:
-            choice = found(widest * median)
+            choice = choose_at(widest * median)
         return choice if searches else replace(choice, bandwidth=None, bandwidths={})
 
-    return with_enough_rows(n, chosen)
+    return with_enough_rows(n, choose)

@@ -1,9 +1,9 @@
-"""Leave-one-out errors of kernel ridge regression in closed form, and the bandwidth and regularisation they choose."""
+"""Leave-one-out errors of kernel ridge regression in closed form, and the bandwidth and λ that they choose."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,30 +13,31 @@ from .. import arrays
 from ..errors import ShallowsError
 
 REGULARISATIONS = 10.0 ** np.arange(-3.0, 3.01, 0.5)
-"""Multiples of the kernel's mean diagonal that λ is chosen from. Smaller ones differ little in their errors, and
-EigenPro would take many epochs to reach their solutions; the largest leaves next to nothing but the targets' mean."""
+"""Multiples of the kernel's mean diagonal from which λ is chosen. Smaller λ have similar errors, and EigenPro needs
+many epochs for their solutions. With the largest λ, f is nearly the mean of the targets."""
 
 FACTORS = 2.0 ** np.arange(-5.0, 3.01)
-"""Multiples of the median distance that the bandwidth is chosen from."""
-
-UNEVEN, FAR = 10.0, 1e3
-"""The diagonal of a kernel has a long tail if its mean is so many times its median. The points lie far from the origin
-of the kernel's space if the mean is so many times their median squared distance from their centre there. With the
-bandwidths of `FACTORS` it is at most 200 times that distance."""
+"""Multiples of the median distance from which the bandwidth is chosen."""
 
 START = int(np.flatnonzero(FACTORS == 1.0)[0])
 
+UNEVEN, FAR = 10.0, 1e3
+"""The diagonal of a kernel matrix is misleading if its mean exceeds its median by the first factor.
+
+It is also misleading if its mean exceeds the median squared distance of the points from their center, in the kernel's
+space, by the second factor. With the bandwidths of `FACTORS` that ratio is at most 200."""
+
 MARGIN = 0.01
-"""A larger λ is preferred where its error is above the least by no more than this share: that much is chance."""
+"""A larger λ is preferred if its error is above the least by at most this share, which is chance."""
 
 MOST_THREADS = 3
-"""Bandwidths that are evaluated at the same time, of which the search may need only the first."""
+"""Bandwidths that are evaluated at the same time. The search may need only the first."""
 
 
 class RidgePath:
     """Kernel ridge regression on a few points for any λ, from one eigendecomposition.
 
-    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the coefficients α = (K + λW⁻¹)⁻¹ y. Fitted without the i-th
+    The minimizer of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the coefficients α = (K + λW⁻¹)⁻¹ y. Fitted without the i-th
     point, it misses the target there by αᵢ / [(K + λW⁻¹)⁻¹]ᵢᵢ (Rasmussen and Williams 2006, section 5.4.2; Wahba 1990).
 
     ``values, vectors``: the eigensystem of W^½ K W^½, from the largest eigenvalue to the smallest.
@@ -72,9 +73,8 @@ class RidgePath:
     def squares(self, regularisation: float, *, bounded: bool = False) -> np.ndarray:
         """The weighted squared residuals, summed over the outputs, shape (m,); their mean is the error.
 
-        ``bounded`` takes those of outputs that are clipped to the range of the targets. A class is decided by them as
-        by the outputs, and a few outputs that are far too large do not hide the others (Steinwart and Christmann 2008,
-        "Support vector machines", section 2.2).
+        ``bounded`` clips outputs to the range of the targets. This does not change the predicted class, and a few
+        outputs that are far too large do not hide the others (Steinwart and Christmann 2008, section 2.2).
         """
         weighted, residuals = self.root**2 / np.mean(self.root**2), self.residuals(regularisation)
         if bounded:
@@ -93,43 +93,40 @@ class RidgeChoice:
 
     bandwidth: float | None  # None for kernels without one
     regularisation: float  # λ
-    error: float  # The leave-one-out error of both, as a share of that of a constant
+    error: float  # Leave-one-out error relative to the error of a constant
     standard_error: float  # Of this error, from its spread over the points
     bandwidths: dict[float, float]
     regularisations: dict[float, float]
-    n_rows: int  # Points left out, one after the other
-    path: RidgePath  # Of the bandwidth that these points chose
+    n_rows: int  # Points that were left out, one at a time
+    path: RidgePath  # At the bandwidth that these points chose
     narrowing: dict[str, Any] | None = None  # How more rows chose a narrower bandwidth, if they did
 
     @property
     def is_uninformative(self) -> bool:
-        """Whether the error may be that of a constant; more points may then show what there is to be learnt."""
+        """Whether the error may equal the error of a constant; more points may then show a relation."""
         return self.error + 2.0 * self.standard_error >= 1.0
 
     def summary(self) -> dict[str, Any]:
         """What was chosen and how sure it is: the smallest and the largest value as good within a standard error.
 
-        Where only one of the values that were tried is as good, it stands alone; a value that was given has no entry.
+        The pair is a single value if no other one is as good. Values that were not searched have no entry.
         """
-
-        def indistinguishable(errors: dict[float, float]) -> list[float]:
-            near = [float(value) for value, error in errors.items() if error <= self.error + self.standard_error]
-            return sorted({min(near), max(near)}) if near else []
-
-        told = {
+        found = {
             "chosen_by": "leave-one-out",
             "rows": self.n_rows,
             "error": float(self.error),
             "standard_error": float(self.standard_error),
         }
         for name, errors in (("regularisations", self.regularisations), ("bandwidths", self.bandwidths)):
-            told |= {f"{name}_as_good": indistinguishable(errors)} if len(errors) > 1 else {}
-        return told | ({} if self.narrowing is None else {"narrowing": self.narrowing})
+            if len(errors) > 1:
+                near = [float(value) for value, error in errors.items() if error <= self.error + self.standard_error]
+                found[f"{name}_as_good"] = sorted({min(near), max(near)}) if near else []
+        return found if self.narrowing is None else found | {"narrowing": self.narrowing}
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A bandwidth that was tried, with its best λ: the error, that of each point, and those of the other λ."""
+    """A bandwidth that was tried, with its best λ: its error, the error of each point, and the errors of all λ."""
 
     error: float
     regularisation: float = math.nan
@@ -141,22 +138,17 @@ class Tried:
 def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """The λ that are tried for a kernel matrix: `REGULARISATIONS` times its mean diagonal and the mean weight.
 
-    Where the mean is decided by few points, or by their distance from the origin, much smaller ones are tried as well,
-    down to the rounding errors of the eigenvalues.
+    A few points, or the distance of all points from the origin, can dominate the mean, so that it says nothing about
+    the second eigenvalue. Then much smaller λ are tried too, down to the rounding errors of the eigenvalues.
     """
-    unit = float(np.mean(np.diagonal(matrix))) * (1.0 if weights is None else float(weights.mean()))
-    if not has_misleading_diagonal(matrix):
+    diagonal, means = np.diagonal(matrix), matrix.mean(axis=1)
+    from_center = float(np.median(diagonal - 2.0 * means + means.mean()))
+    mean = float(diagonal.mean())
+    unit = mean * (1.0 if weights is None else float(weights.mean()))
+    if not (mean > UNEVEN * float(np.median(diagonal)) or mean > FAR * max(from_center, 0.0)):
         return REGULARISATIONS * unit
     least = np.log10(len(matrix) ** 2 * float(np.finfo(np.float64).eps))
     return np.concatenate([10.0 ** np.arange(-3.5, least, -0.5)[::-1], REGULARISATIONS]) * unit
-
-
-def has_misleading_diagonal(matrix: np.ndarray) -> bool:
-    """Whether the mean diagonal of a kernel matrix says nothing of the size of the other eigenvalues than the first."""
-    diagonal, means = np.diagonal(matrix), matrix.mean(axis=1)
-    from_centre = float(np.median(diagonal - 2.0 * means + means.mean()))
-    mean = float(diagonal.mean())
-    return mean > UNEVEN * float(np.median(diagonal)) or mean > FAR * max(from_centre, 0.0)
 
 
 def choose_ridge(
@@ -169,83 +161,69 @@ def choose_ridge(
     weights: np.ndarray | None = None,
     of_classes: bool = False,
 ) -> RidgeChoice:
-    """The bandwidth and the λ of least leave-one-out error, or one of them where the other is given.
+    """The bandwidth and the λ of least leave-one-out error, or one of them if the other is given.
 
-    The search begins at the median distance and goes on in factors of two in the direction in which the error falls.
+    The search starts at the median distance and moves by factors of two in the direction in which the error falls.
 
-    ``matrix_of`` gives the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to choose.
-    ``targets`` (m, c) are without their mean, or codes of classes. Where the diagonal of the kernel misleads, those
-    ``of_classes`` are compared with bounded outputs (`RidgePath.squares`).
+    ``matrix_of`` returns the kernel matrix, shape (m, m), float64, of a bandwidth, or of None for kernels without one.
+    ``targets`` (m, c) are centered, or codes of classes. If the diagonal of the kernel is misleading, classes are
+    compared by bounded outputs (`RidgePath.squares`).
 
     References
     ----------
     G. Wahba (1990), "Spline models for observational data", SIAM, section 4.2.
     """
+    searches = median is not None and bandwidth is None
+    widths = [median * float(factor) for factor in FACTORS] if searches else [bandwidth]
     constant = np.average((targets**2).sum(axis=1), weights=weights)
     constant = constant if constant > 0 else 1.0
-    found: dict[float | None, Tried] = {}
-    ahead: dict[float | None, Tried] = {}  # Evaluated before the search asked for them
+    found: dict[int, Tried] = {}
+    ahead: dict[int, Tried] = {}  # Evaluated before the search asked for them
     n_threads = min(MOST_THREADS, arrays.n_threads())
 
-    def evaluate(width: float | None) -> Tried:
+    def evaluate(k: int) -> Tried:
         with np.errstate(over="ignore"), arrays.one_blas_thread():
-            matrix = matrix_of(width)
-            if not np.isfinite(matrix).all():  # Values of a kernel without a bound; a larger bandwidth may have some.
+            matrix = matrix_of(widths[k])
+            if not np.isfinite(matrix).all():  # An unbounded kernel overflows; larger bandwidths may not.
                 return Tried(math.inf)
             path = RidgePath(matrix, targets, weights)
             candidates = candidates_of(matrix, weights) if regularisation is None else np.array([regularisation])
             bounded = of_classes and len(candidates) > len(REGULARISATIONS)
             value, squares = path.best(candidates, bounded=bounded)
-        errors = {tried: float(s.mean()) / constant for tried, s in squares.items()}
+        errors = {ridge: float(s.mean()) / constant for ridge, s in squares.items()}
         return Tried(errors[value], value, squares[value] / constant, errors, path)
 
-    def error_of(width: float | None, likely: Sequence[float] = ()) -> float:
-        """The error of a bandwidth; further threads evaluate those that the search is likely to ask for next."""
-        if width not in found:
-            if width not in ahead:
-                asked = [width, *(other for other in likely if other not in ahead)][:n_threads]
-                ahead.update(zip(asked, arrays.in_threads(lambda k: evaluate(asked[k]), len(asked)), strict=True))
-            found[width] = ahead.pop(width)
-            # Only the path of the best is kept: each holds two matrices.
+    def error_of(k: int) -> float:
+        """The error of a bandwidth. Other threads evaluate the bandwidths that the search is likely to need next."""
+        if k not in found:
+            if k not in ahead:
+                best = min(sorted(found), key=lambda i: found[i].error, default=k)
+                others = [i for i in range(len(widths)) if i not in found and i not in ahead and i != k]
+                asked = [k, *sorted(others, key=lambda i: (abs(i - best), abs(i - k)))][:n_threads]
+                ahead.update(zip(asked, arrays.in_threads(lambda i: evaluate(asked[i]), len(asked)), strict=True))
+            found[k] = ahead.pop(k)
+            # Only the path of the best is kept, since each has two matrices.
             least = min(tried.error for tried in found.values())
-            found.update({other: replace(tried, path=None) for other, tried in found.items() if tried.error > least})
-        return found[width].error
+            found.update({i: replace(tried, path=None) for i, tried in found.items() if tried.error > least})
+        return round(found[k].error, 9)  # Errors that differ by rounding are equal, and then the search stops.
 
-    if median is None or bandwidth is not None:
-        best: float | None = bandwidth
-        error_of(best)
-    else:
-        widths = [median * float(factor) for factor in FACTORS]
-        k = START
-
-        def error_at(j: int) -> float:
-            least = min(
-                (i for i in range(len(widths)) if widths[i] in found), key=lambda i: found[widths[i]].error, default=j
-            )
-            unknown = [i for i in range(len(widths)) if widths[i] not in found and i != j]
-            nearest = sorted(unknown, key=lambda i: (abs(i - least), abs(i - j)))
-            # Errors that differ by rounding are equal, and then the search stays.
-            return round(error_of(widths[j], [widths[i] for i in nearest]), 9)
-
-        while True:
-            following = min((j for j in (k, k - 1, k + 1) if 0 <= j < len(widths)), key=error_at)
-            if following == k:
-                break
-            k = following
-        best = widths[k]
-    chosen = found[best]
+    k, following = -1, START if searches else 0
+    while following != k:
+        k = following
+        following = min((j for j in (k, k - 1, k + 1) if 0 <= j < len(widths)), key=error_of)
+    chosen = found[k]
     if chosen.error == math.inf:
         raise ShallowsError(
             "The kernel overflows on the training points. Bring X to a usual scale about the origin, or take other "
             "parameters of the kernel."
         )
     return RidgeChoice(
-        bandwidth=best,
+        bandwidth=widths[k],
         regularisation=chosen.regularisation,
         error=chosen.error,
         standard_error=float(chosen.squares.std() / np.sqrt(len(chosen.squares))),
-        bandwidths={width: tried.error for width, tried in sorted(found.items())} if best is not None else {},
+        bandwidths={widths[i]: found[i].error for i in sorted(found)} if widths[k] is not None else {},
         regularisations=chosen.errors,
         n_rows=len(targets),
-        path=chosen.path or evaluate(best).path,
+        path=chosen.path or evaluate(k).path,
     )

@@ -16,18 +16,18 @@ import scipy.optimize
 from .. import arrays
 
 FACTORS = 2.0 ** np.arange(-5.0, 5.01)
-"""Multiples of the median distance that the search of the bandwidth begins with; likelihoods have several maxima."""
+"""Multiples of the median distance at which the search starts; likelihoods have several maxima."""
 
 RATIOS = 10.0 ** np.arange(-8.0, 4.01, 0.25)
-"""Noise over signal variances that the search begins with; the largest leaves the mean of the targets."""
+"""Noise over signal variances at which the search starts. With the largest, f is nearly the mean of the targets."""
 
 CHANCE, FLAT = 1.0, 0.1
-"""A wider kernel, and more noise, are preferred where the logarithm of the likelihood is less by no more than this. A
-kernel so narrow that it tells all points apart explains noise as well as noise does."""
+"""A wider kernel, and more noise, are preferred if the log-likelihood is lower by at most these numbers. A kernel
+that is narrower than all distances explains noise as well as the noise variance does."""
 
 
 class MarginalChoice(NamedTuple):
-    """A bandwidth (None where there was none to choose) and ρ, with the logarithm of their likelihood."""
+    """A bandwidth (None if there was none to choose) and ρ, with the logarithm of their likelihood."""
 
     log_likelihood: float
     ratio: float
@@ -37,7 +37,7 @@ class MarginalChoice(NamedTuple):
 def signal_variances(
     squares: np.ndarray, n: int, ratio: float, signal: float | None = None, noise: float | None = None
 ) -> np.ndarray:
-    """The s of each column: as given, as ρ and the noise variance have it, or where the likelihood is largest."""
+    """The s of each column: as given, from ρ and the given noise variance, or with the largest likelihood."""
     if signal is not None:
         return np.full(len(squares), float(signal))
     if noise is not None:
@@ -61,9 +61,9 @@ def choose(
 ) -> MarginalChoice:
     """The bandwidth and ρ of the largest likelihood.
 
-    ``matrix_of`` gives the kernel matrix, shape (m, m), float64, of a bandwidth; of None where there is none to choose,
-    and no ``median`` distance. ``targets`` (m, c) are without their mean. ``signal`` and ``noise`` are s and ρs where
-    they are given. The noise variance of a row is divided by its weight.
+    ``matrix_of`` returns the kernel matrix, shape (m, m), float64, of a bandwidth; of None if there is none to choose,
+    and no ``median`` distance. ``targets`` (m, c) are centered. ``signal`` and ``noise`` are s and ρs if they are
+    given. The noise variance of a row is divided by its weight.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Inputs replaced by their leading principal components, whose number the data may choose."""
+"""Principal components that replace the inputs; the data may choose their number."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from sklearn.decomposition import PCA
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
 from ..kernels.radial import RadialKernel
-from .copies import join_copies
-from .kernel_ridge_choice import AUTO, LEAST_ROWS, choose_kernel_ridge
+from .kernel_ridge_choice import AUTO, LEAST_ROWS, choose_kernel_ridge, join_copies
 
 CANDIDATES = (200, 100, 50)
-"""Numbers of components that "auto" compares with all inputs, where they are at most `MOST_OF` of these."""
+"""Numbers of components that "auto" compares with all inputs, if they are at most the share `MOST_OF` of the inputs."""
 
 MOST_OF = 0.7
 
 CHANCE, EQUAL = 3.0, 0.01
-"""Components are taken where their loss is lower by more than so many standard errors, or no higher where so many are
-less than this share of it: components are cheaper then. Three numbers are tried, and directions that the row left out
-helped to make favour them, so that two standard errors would not do."""
+"""Components are used if their loss is lower by more than `CHANCE` standard errors. They are cheaper, so they are also
+used if their loss is no higher and this uncertainty is below the share `EQUAL` of it. Three standard errors, because
+three numbers are tried and the rows that are left out contributed to the directions."""
 
 ROWS, WIDE, ROWS_IF_WIDE = 5000, 2000, 1000
-"""Training rows that the components are made of; fewer with more inputs than `WIDE`."""
+"""Training rows from which the components are computed; the last number applies to more than `WIDE` inputs."""
 
 LARGEST = 1e100
-"""Larger numbers, whose squares may overflow, are left to the fit to report."""
+"""The squares of larger numbers may overflow, which the fit reports."""
 
 BLOCK_BYTES = 2**25
 
@@ -54,7 +53,7 @@ class Components:
         return out
 
     def first(self, k: int) -> Components:
-        """The leading ones."""
+        """The first k components."""
         return Components(self.mean, np.ascontiguousarray(self.directions[:, :k]))
 
 
@@ -68,20 +67,12 @@ def components_for(
     seed: int,
     budget: int,
 ) -> Components | None:
-    """The components that a fit takes in the place of its inputs, or None where it takes the inputs.
+    """The components that replace the inputs of a fit, or None if the fit uses the inputs.
 
-    Parameters
-    ----------
-    wanted : int, "auto" or None
-        "auto" compares numbers of components for the name of a kernel of Euclidean distances, on dense points.
-    kernel, kernel_params
-        As the estimator has them; None where its bandwidth is not chosen.
-    X : array or CSR matrix, shape (n, d)
-    targets : ndarray, shape (n, c)
-    weights : ndarray, shape (n,), optional
-    seed : int
-    budget : int
-        Bytes of the fit, of which components take a quarter at most.
+    ``wanted``: their number; "auto" compares numbers for dense points and a kernel of Euclidean distances that is given
+    by name. ``kernel`` and ``kernel_params`` are those of the estimator, or None if its bandwidth is not chosen. ``X``:
+    array or CSR matrix, shape (n, d). ``targets``: shape (n, c). ``budget``: bytes of the fit; components use at most a
+    quarter.
     """
     n, d = X.shape
     if wanted is None:
@@ -90,12 +81,12 @@ def components_for(
         if wanted > min(n, d):
             raise ShallowsError(f"n_components={wanted} is more than {n} rows of {d} inputs have.")
         return principal_components(X, wanted, seed) if wanted < d else None
-    known = candidates(X, budget)
-    if not known or not _is_radial(kernel, kernel_params):
+    numbers = candidates(X, budget)
+    if not numbers or not _is_radial(kernel, kernel_params):
         return None
     rows = streams.permutation(seed, "rows to choose with", 0, n)[:LEAST_ROWS]
     x = X[rows]
-    # Copies are made one here, so that losses stand in the same order for inputs and components.
+    # Copies are joined here, so that the losses of inputs and components have the same order.
     joined = join_copies(x, targets[rows], None if weights is None else weights[rows])
     x, of_rows = x[joined.first], (joined.targets, joined.weights)
 
@@ -105,12 +96,12 @@ def components_for(
         return None if choice is None else choice.path.squares(choice.regularisation)
 
     with arrays.one_blas_thread():
-        found = principal_components(X, known[0], seed)
+        found = principal_components(X, numbers[0], seed)
     if found is None:
         return None
     best, of_inputs = None, losses_of(lambda points: points)
     least = np.inf if of_inputs is None else of_inputs.mean()
-    for k in known if np.isfinite(least) else ():
+    for k in numbers if np.isfinite(least) else ():
         if k <= found.directions.shape[1]:
             tried = losses_of(found.first(k))
             if tried is not None and tried.mean() <= least and components_are_surely_no_worse(of_inputs, tried):
@@ -136,7 +127,7 @@ def components_are_surely_no_worse(of_inputs: np.ndarray, of_components: np.ndar
 
 
 def bandwidth_is_given(kernel: Any, bandwidth: Any, kernel_params: Mapping[str, Any] | None) -> bool:
-    """Whether a kernel of Euclidean distances has a bandwidth that is a number, under any of its names."""
+    """Whether a kernel of Euclidean distances has a number as its bandwidth, under any of its names."""
     if isinstance(kernel, RadialKernel):
         return kernel.takes_bandwidth
     given = None if isinstance(bandwidth, str) else bandwidth
@@ -145,7 +136,7 @@ def bandwidth_is_given(kernel: Any, bandwidth: Any, kernel_params: Mapping[str, 
 
 
 def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:
-    """Whether a kernel is the name of one of Euclidean distances, whose parameters leave the bandwidth open."""
+    """Whether a kernel is the name of a kernel of Euclidean distances, and its parameters do not set the bandwidth."""
     if not isinstance(kernel, str):
         return False
     name, bandwidth, _ = kernels.translated(kernel, None, kernel_params)
@@ -154,13 +145,13 @@ def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:
 
 
 def bytes_beside(n: int, d: int) -> int:
-    """What the components of n rows of d inputs take while they are made: these rows, two copies, the covariance."""
+    """Bytes that computing the components of n rows of d inputs takes: the rows, two copies, the covariance."""
     rows = min(n, ROWS if d <= WIDE else ROWS_IF_WIDE)
     return 8 * (3 * rows * d + 2 * min(rows, d) ** 2)
 
 
 def principal_components(X: Any, k: int, seed: int) -> Components | None:
-    """The k leading components of some training rows, or all there are; None where rows are equal or too large."""
+    """The first k components of some training rows, or all there are; None if rows are equal or too large."""
     n, d = X.shape
     rows = np.sort(streams.permutation(seed, "rows of the components", 0, n)[: ROWS if d <= WIDE else ROWS_IF_WIDE])
     some = _dense(X[rows]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The preconditioner of EigenPro as it was first released: eigenvectors of length n, from rows of the kernel matrix."""
+"""The preconditioner of EigenPro's first release: eigenvectors of length n, from rows of the kernel matrix."""
 
 from __future__ import annotations
 
@@ -8,31 +8,22 @@ import numpy as np
 
 from .. import arrays, kernels, streams
 from ..arrays import Array
-from ..errors import UnknownNameError
 from ..kernels import Kernel
 from ..utils.plain_numbers import takes_numpy_integers
 from .kernel_preconditioner import Preconditioner
 from .spectral_preconditioner import choose_rank, flattened_top
 
-EIGENSYSTEMS = ("subsample", "rsvd")
-
 BLOCK = 4096
-"""Columns of the kernel matrix that are made, and rows of the sketch that are drawn, at a time."""
-
-
-def check_eigensystem(name: str) -> None:
-    """Refuse a name that is no eigensystem of a kernel's preconditioner."""
-    UnknownNameError.check("eigensystem", name, EIGENSYSTEMS)
+"""Columns of the kernel matrix, and rows of the sketch, in a block."""
 
 
 def rsvd_of_rows(kernel: Kernel, points: Array, m: int, k: int, seed: int) -> tuple[Array, Array]:
-    """Estimates of the k largest eigenpairs of the kernel matrix of n points from its first M rows X.
+    """Estimates of the k largest eigenpairs of the kernel matrix of n augmented points from its first M rows X.
 
     RSVD of Ma and Belkin (2017, Appendix A) without power iterations: with a Gaussian matrix G of 2k columns and an
     orthonormal basis Q of X G, the singular values s of Qᵀ X and its right singular vectors. The eigenvalues of the
-    kernel matrix are about √(n/M) s. A sketch that small underestimates the later ones by a fifth.
-
-    Points are augmented. There are fewer pairs than k if M is smaller.
+    kernel matrix are about √(n/M) s. Such a small sketch underestimates the later ones by a fifth. There are fewer
+    pairs than k if M is smaller.
     """
     xp, n = arrays.namespace(points), points.shape[0]
     width = min(2 * k, m)
@@ -54,27 +45,14 @@ def make_rsvd_preconditioner(
 ) -> Preconditioner:
     """The preconditioner with the eigenvectors of `rsvd_of_rows`, which changes the coefficients of all points.
 
-    Its eigenvalues are estimates for a step size of its own (`step_rules.Release2017`); nothing certifies them.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented training points, shuffled.
-    rank : int
-        q at most.
-    n_rows : int
-        M, at most n.
-    seed : int
-        Of the sketch.
-    damping, power : float
-        τ and a, see `make_preconditioner`; the authors' first release has a = ½.
+    ``n_rows`` is M. The other parameters are described in `make_preconditioner`; the authors' first release has a = ½.
+    The eigenvalues are estimates for the step size of `step_rules.Release2017`. Nothing certifies them.
     """
     started = time.perf_counter()
     xp, n = arrays.namespace(points), points.shape[0]
     values, vectors = rsvd_of_rows(kernel, points, min(n_rows, n), rank + 1, seed)
     values = values / n
-    # Rounding of the entries is a random matrix, whose norm is some √n ε.
+    # Rounding errors of the entries are a random matrix, whose norm is some √n ε.
     q = choose_rank(values, rank=rank, level=0.0, rounding=4.0 * n**0.5 * float(xp.finfo(points.dtype).eps))
     values = values[: q + 1]
     bound = float(np.max(arrays.to_numpy(kernel.diagonal(points[:, :-2]))))

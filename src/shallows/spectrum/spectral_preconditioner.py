@@ -1,11 +1,11 @@
-"""What all preconditioners share, whatever space they work in: the top of the spectrum, flattened."""
+"""What preconditioners in any space share: the flattened top of the spectrum."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,18 +18,39 @@ POWERS = {"full": 1.0, "sqrt": 0.5}
 """Names of the exponents of λ_{q+1}/λᵢ in the preconditioner."""
 
 STALLED = 20.0
-"""A preconditioner is cut back where the operator keeps this many times the level that it was brought down to."""
+"""The rank of a preconditioner is lowered if the operator's largest eigenvalue exceeds its level by this factor."""
 
 RANKED = 1e-3
-"""Where so small a share of the operator's trace is left beyond those, it is treated as having no others."""
+"""If the remainder of the operator's trace is below this share, the other directions are ignored."""
 
 
-class SpectralPreconditioner:
-    """What follows from the eigenvalues and the certificate of a preconditioner, whatever space it works in.
+@dataclass(frozen=True, kw_only=True)
+class SpectralPreconditioner(Certificate):
+    """A preconditioner P = I − Σᵢ (1 − τ (λ_{q+1}/λᵢ)^a) ψᵢ ⊗ ψᵢ, with the certificate of its step size.
 
-    Those who inherit have ``eigenvalues`` (q + 1,), ``vectors`` (·, q), ``damping``, ``power``, ``n_subsample``, the
-    numbers of a `Certificate`, and ``tail_constant``, the factor of the dimension in the logarithm of their bound.
+    Subclasses have ``n_subsample`` (M), ``n_places`` (an upper bound of the number of functions) and ``tail_constant``
+    (the factor of the dimension in the logarithm of their bound).
+
+    Attributes
+    ----------
+    eigenvalues : array, shape (q + 1,)
+        Descending. The last one is the level to which the others are lowered: λ_{q+1}, or the smallest eigenvalue that
+        was requested as relevant if the spectrum falls below it.
+    vectors : array, shape (M or D, q)
+    damping, power : float
+        τ and a: the top q eigenvalues become τ λ_{q+1}^a λᵢ^(1−a).
+    subsample_diagonal : float
+        κ less the smallest leverage of a point of the subsample.
+    seconds : float
+        The time it took to compute.
     """
+
+    eigenvalues: Array
+    vectors: Array
+    damping: float
+    power: float = 1.0
+    subsample_diagonal: float = math.nan
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def rank(self) -> int:
@@ -38,36 +59,32 @@ class SpectralPreconditioner:
 
     @property
     def n_functions(self) -> float:
-        """How many functions the model is a combination of: a kernel has one for every point.
+        """The number of functions that the model combines: infinite, unless most points are copies or the rank is low.
 
-        Unless its matrix is as good as one of low rank: that of a very large bandwidth is a constant, and a linear
-        kernel has as many as there are inputs.
+        The kernel matrix has a low rank for a very large bandwidth, which makes it a constant, and for linear kernels.
         """
-        return self.rank + N_RITZ if self.remainder < RANKED else math.inf
+        return min(self.n_places, self.rank + N_RITZ if self.remainder < RANKED else math.inf)
 
     @property
     def shrink(self) -> Array:
-        """1 − τ (λ_{q+1}/λᵢ)^a, shape (q,): the share of each direction that is taken away."""
+        """1 − τ (λ_{q+1}/λᵢ)^a, shape (q,): the share of each direction that is removed."""
         return shrinkage(self.eigenvalues, self.damping, self.power)
 
     @property
     def flattened_top(self) -> float:
-        """The largest eigenvalue of the preconditioned operator, as the subsample has it.
-
-        Flattened directions have τ λ_{q+1}^a λᵢ^(1−a), the first of the others λ_{q+1}.
-        """
+        """The largest eigenvalue of the preconditioned operator on the subsample."""
         return flattened_top(self.eigenvalues, self.damping, self.power)
 
     @property
     def usual_diagonal(self) -> float:
-        """β as the steps of an epoch take it."""
+        """The β that the steps of an epoch use."""
         return self.largest_diagonal
 
     def step_size(self, batch_size: int) -> float:
         """The step for a sum over a batch of m gradients: 2 / (β + (m − 1) λ).
 
         The largest eigenvalue of the preconditioned kernel matrix of a batch is, in the mean, at most about
-        β + (m − 1) λ; both numbers are measured away from the subsample, where they are larger than on it.
+        β + (m − 1) λ. Both numbers are measured outside of the subsample, where they are larger.
         """
         return 2.0 / (self.largest_diagonal + (batch_size - 1) * self.top_eigenvalue)
 
@@ -91,15 +108,11 @@ def flattened_top(eigenvalues: Array, damping: float, power: float) -> float:
 def choose_rank(eigenvalues: Array, *, rank: int, level: float, rounding: float) -> int:
     """How many directions are flattened, ``rank`` at most: those above the level, and above rounding.
 
-    ``rounding`` is the share of the largest eigenvalue below which eigenvalues carry no direction.
+    ``rounding`` is the share of the largest eigenvalue below which eigenvalues are rounding errors.
     """
     values = arrays.to_numpy(eigenvalues)
-
-    def count_above(limit: float) -> int:
-        return int(np.sum(values > limit))
-
-    n_resolved = count_above(float(values[0]) * rounding)
-    return max(0, min(rank, eigenvalues.shape[0] - 1, n_resolved - 1, count_above(level)))
+    n_resolved, n_above = (int(np.sum(values > limit)) for limit in (float(values[0]) * rounding, level))
+    return max(0, min(rank, len(values) - 1, n_resolved - 1, n_above))
 
 
 def flatten(
@@ -115,11 +128,10 @@ def flatten(
     seed: int,
     whole: bool,
 ) -> tuple[Array, Certificate]:
-    """The eigenvalues λ₁ to λ_{q+1} that a preconditioner can be made with, and its certificate.
+    """The eigenvalues λ₁ to λ_{q+1} that a preconditioner can use, and its certificate.
 
-    ``functions`` (n, q): values ψᵢ(x) of the eigenfunctions, of norm one in the kernel's space, on the points of the
-    certificate. ``make_matrix`` gives the kernel matrix of these points, to be written into. ``whole``: the eigenvalues
-    are those of all training points.
+    ``functions`` (n, q): values ψᵢ(x) of the eigenfunctions, which have norm one, at the points of the certificate.
+    ``make_matrix`` returns a new kernel matrix of these points. ``whole``: the eigenvalues are those of all points.
     """
     while True:
         kept = arrays.contiguous(eigenvalues[: q + 1])
@@ -133,20 +145,14 @@ def flatten(
         level = found.top_eigenvalue
         if q == 0 or level <= STALLED * flattened_top(kept, damping, power):
             return kept, found
-        # Off the subsample much more is left than the level says: the last eigenvectors are the subsample's alone. What
-        # was flattened below that would hardly move any more.
+        # The operator has a much larger eigenvalue outside of the subsample, so the last eigenvectors belong to the
+        # subsample only. Directions that were flattened below that eigenvalue would hardly move.
         xp = arrays.namespace(eigenvalues)
         q = int(xp.sum(arrays.astype(eigenvalues[:q] > level, xp.int64)))
 
 
 def power_of(power: str | float) -> float:
-    """The exponent of a preconditioner by name or number.
-
-    Raises
-    ------
-    ShallowsError
-        If it is neither a known name nor a number in (0, 1].
-    """
+    """The exponent of a preconditioner by name or number; a `ShallowsError` for anything else."""
     named = POWERS.get(power) if isinstance(power, str) else power
     if not (isinstance(named, numbers.Real) and not isinstance(named, bool) and 0 < named <= 1):
         raise ShallowsError(f"power must be 'full', 'sqrt' or a number in (0, 1], got {power!r}.")
@@ -154,23 +160,14 @@ def power_of(power: str | float) -> float:
 
 
 _WORK_IN_THREADS = 2**25
-"""Multiplications above which threads of our own pay for their start; to read a number counts as eight."""
+"""Number of multiplications above which it is worth starting threads; reading a number counts as eight."""
 
 
 def filtered(vectors: Array, scale: Array, gradient: Array) -> Array:
-    """``V diag(scale) Vᵀ g``: what a preconditioner takes off a gradient.
+    """``V diag(scale) Vᵀ g``, which a preconditioner removes from a gradient.
 
-    The vectors are read twice, and that is what it costs: 160 MB for a thousand of 20,000 numbers of float32.
-
-    Parameters
-    ----------
-    vectors : array, shape (D, q)
-    scale : array, shape (q,)
-    gradient : array, shape (D, c)
-
-    Returns
-    -------
-    array, shape (D, c)
+    ``vectors`` (D, q), ``scale`` (q,), ``gradient`` and result (D, c). The vectors are read twice, which is most of the
+    cost: 160 MB for a thousand vectors of 20,000 numbers of float32.
     """
     n, q = vectors.shape
     large = n * q * max(8, gradient.shape[1]) > _WORK_IN_THREADS

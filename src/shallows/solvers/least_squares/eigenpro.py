@@ -16,7 +16,7 @@ from ...gram.split_products import split_kernel
 from ...gram.whole import WholeGram, whole_bytes
 from ...kernels import Kernel
 from ...spectrum import Preconditioner, power_of
-from ...spectrum.randomised_rows import check_eigensystem
+from ...spectrum.kernel_preconditioner import EIGENSYSTEMS
 from ..settings import SMALL, count, positive, setting, share
 from . import step_rules
 from .batch_steps import SMALL_FLOOR, StepPlan, plan_steps, report_steps, step_bytes, subsample_size
@@ -100,7 +100,7 @@ class EigenPro(KernelSolver):
         super().check()
         power_of(self.power)
         rule = step_rules.make(self.step_rule)
-        check_eigensystem(self.eigensystem)
+        UnknownNameError.check("eigensystem", self.eigensystem, EIGENSYSTEMS)
         if self.eigensystem != "rsvd":
             return
         if self.step_size is None and not isinstance(rule, step_rules.Release2017):

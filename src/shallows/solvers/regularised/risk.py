@@ -15,8 +15,8 @@ import numpy as np
 
 from ... import arrays, kernels
 from ...arrays import Array
+from ...features.base import inner_products
 from ...features.design import Design
-from ...features.sparse_features import inner_products
 from ...gram import LazyGram
 from ...losses import Loss
 from ...losses.margins import Hinge

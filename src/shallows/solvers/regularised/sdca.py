@@ -18,7 +18,7 @@ import numpy as np
 from ... import arrays, losses
 from ...arrays import Array
 from ...errors import ShallowsError
-from ...features.sparse_features import inner_products
+from ...features.base import inner_products
 from . import ascent
 from .risk import FeatureSpan, RiskProblem, RiskSettings, RiskState
 

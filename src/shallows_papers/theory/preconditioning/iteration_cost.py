@@ -15,8 +15,8 @@ from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
 from shallows.solvers.least_squares.step_rules import Cycle
-from shallows.spectrum.kernel_preconditioner import Preconditioner, make_preconditioner
-from shallows.spectrum.randomised_rows import check_eigensystem, make_rsvd_preconditioner
+from shallows.spectrum.kernel_preconditioner import EIGENSYSTEMS, Preconditioner, make_preconditioner
+from shallows.spectrum.randomised_rows import make_rsvd_preconditioner
 
 from ..eigenvalues import check_rank
 from ..results import AnalysisResult
@@ -57,7 +57,7 @@ def overhead(
     n, d = x.shape[0], x.shape[1] - 2
     m, size = min(n_subsample, n), min(batch_size, n)
     check_rank(max(ranks), m)
-    check_eigensystem(eigensystem)
+    UnknownNameError.check("eigensystem", eigensystem, EIGENSYSTEMS)
     if eigensystem == "rsvd":
         whole = make_rsvd_preconditioner(made, x, rank=max(ranks), n_rows=m, seed=random_state)
         cycle, m = None, n
