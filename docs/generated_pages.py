@@ -429,7 +429,9 @@ def _summary(value: Callable[..., Any]) -> str:
 
 def _class_page(module: str, name: str) -> str:
     value = getattr(importlib.import_module(module), name)
-    lines = [*heading(name, "="), f".. currentmodule:: {module}", "", f".. autoclass:: {module}.{name}", ""]
+    # The docstring of a constructor describes parameters that several classes share.
+    lines = [*heading(name, "="), f".. currentmodule:: {module}", "", f".. autoclass:: {module}.{name}"]
+    lines += ["   :class-doc-from: both", ""]
     for member in own_members(value):
         kind = "autoproperty" if isinstance(inspect.getattr_static(value, member), property) else "automethod"
         lines += [f"   .. {kind}:: {module}.{name}.{member}", ""]

@@ -194,9 +194,9 @@ def test_a_saved_model_has_the_same_variances_and_draws(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "error", "says"),
     [
-        ({"kernel": "polynomial"}, ShallowsError, r"'polynomial' is none\. Kernels that are: 'gaussian'"),
-        ({"kernel": "precomputed"}, ShallowsError, "'precomputed' is none"),
-        ({"kernel": lambda a, b: a @ b.T}, ShallowsError, "is none"),
+        ({"kernel": "polynomial"}, ShallowsError, r"got 'polynomial'\. Such kernels are 'gaussian'"),
+        ({"kernel": "precomputed"}, ShallowsError, "got 'precomputed'"),
+        ({"kernel": lambda a, b: a @ b.T}, ShallowsError, "function of the difference of two points, got"),
         ({"kernel": "gausian"}, UnknownNameError, "gaussian"),
         ({"features": "binning"}, UnknownNameError, "features 'binning'. Known: fourier, nystrom, quasi_monte_carlo"),
         ({"noise_variance": 0.0}, ShallowsError, "noise_variance must be a positive number or 'auto', got 0"),

@@ -182,7 +182,7 @@ def test_points_in_batches_have_the_same_features(transformer, monkeypatch):
 
 def test_what_cannot_be_is_told_with_what_can():
     X = sample(30, 3)
-    with pytest.raises(ShallowsError, match="NystroemFeatures takes every kernel"):
+    with pytest.raises(ShallowsError, match="Use NystroemFeatures, which takes every kernel"):
         FourierFeatures("polynomial").fit(X)
     with pytest.raises(UnknownNameError, match="Known: pair"):
         FourierFeatures(form="cosine", orthogonal=True).fit(X)

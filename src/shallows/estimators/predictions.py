@@ -39,7 +39,8 @@ class ValuePredictions(RegressorMixin, MultiOutputMixin):
         -------
         ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
         """
-        return self._targets.decode(self._raw_predict(self._validated(X)))
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.decode(scores)
 
 
 class LabelPredictions(ClassifierMixin):

@@ -186,7 +186,8 @@ class SquareLossLabels(ClassifierMixin):
         -------
         ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        scores = self._targets.decisions(self._raw_predict(self._validated(X)))
+        scores = self._raw_predict(self._validated(X))
+        scores = self._targets.decisions(scores)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     @follows_input
@@ -202,7 +203,8 @@ class SquareLossLabels(ClassifierMixin):
         ndarray, shape (n_samples,)
             (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
         """
-        return self._targets.decode(self._raw_predict(self._validated(X)))
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.decode(scores)
 
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -224,4 +226,5 @@ class SquareLossLabels(ClassifierMixin):
         -------
         ndarray, shape (n_samples, n_classes)
         """
-        return self._targets.probabilities(self._raw_predict(self._validated(X)))
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.probabilities(scores)

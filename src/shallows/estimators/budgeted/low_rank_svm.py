@@ -17,7 +17,7 @@ from ...kernels import precomputed
 from ...models.centring import Centring
 from ...spectrum.leave_one_out import RidgeChoice
 from ..base import Estimator
-from ..feature_maps.nystroem_features import LANDMARKS, NystroemFeatures
+from ..feature_maps.landmarks import LANDMARKS, NystroemFeatures
 from ..parameters import stores_parameters
 from ..predictions import LabelPredictions, learn_classes
 

@@ -18,41 +18,20 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     """A layer of a multilayer extreme learning machine: hidden units whose weights reconstruct the inputs.
 
     An extreme learning machine with orthogonal random weights, x ↦ h(x) = g(Ax + b), learns to return its inputs:
-    β = (HᵀH + I/C)⁻¹ HᵀX. The features are g(βx), or βx where there are as many units as inputs. Several of them in a
-    pipeline, and ridge regression on them or on hidden units (`FeatureRidgeClassifier`) at its end, are the multilayer
-    machine; no layer is trained further.
+    β = (HᵀH + I/C)⁻¹ HᵀX. The features are g(βx), or βx if there are as many units as inputs. The multilayer machine is
+    a pipeline of several of them, with ridge regression on them or on hidden units (`FeatureRidgeClassifier`) at the
+    end. No layer is trained further.
 
-    Parameters
-    ----------
-    activation : {"sigmoid", "tanh", "hard_limit", "cosine"}, default="sigmoid"
-        g.
-    n_units : int, default=1000
-        Units of the layer.
-    C : float, default=1.0
-        Weight of the squared errors: minimised is ½ ‖β‖² + (C/2) Σᵢ ‖xᵢ − βᵀh(xᵢ)‖².
-    penalty : {"l2", "l1"}, default="l2"
-        "l1" has Σ |βⱼₖ| in the place of ½ ‖β‖²: a unit then joins some of the inputs alone, the fewer the smaller C
-        is. There is no closed form; FISTA goes to the minimum in up to 1,000 steps, which with more units than rows may
-        end before it. On digits such layers erred neither more nor less than the others.
-    bandwidth : float, "median" or None, optional
-        σ, in the units of the inputs, of which x are the centred ones times √d/σ for d inputs. None and "median" take
-        the median distance between points of a subsample.
-    random_state : int, RandomState or None, default=None
-        Decides the random weights and the subsample. The same int gives the same features.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed; "auto" takes a GPU where CuPy finds one. They are returned as a NumPy array.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means that of the training points.
+    With ``penalty="l1"`` there is no closed form. FISTA takes up to 1,000 steps, and with more units than rows it may
+    stop before the minimum. On digits such layers were neither better nor worse than with "l2".
 
     Attributes
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.given_units.GivenUnits
-        The map, for centred points.
+        The map, for centered points.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the seed, the precision and the device.
+        Values that the library chose, with seed, precision and device.
 
     References
     ----------
@@ -72,7 +51,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     True
     """
 
-    # For the median rule and for centred points; units have no kernel.
+    # For the median rule and for centered points; units have no kernel.
     kernel, kernel_params = "gaussian", None
 
     @stores_parameters
@@ -88,11 +67,34 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        activation : {"sigmoid", "tanh", "hard_limit", "cosine"}, default="sigmoid"
+            g.
+        n_units : int, default=1000
+            Units of the layer.
+        C : float, default=1.0
+            Weight of the squared errors: minimized is ½ ‖β‖² + (C/2) Σᵢ ‖xᵢ − βᵀh(xᵢ)‖².
+        penalty : {"l2", "l1"}, default="l2"
+            "l1" has Σ |βⱼₖ| instead of ½ ‖β‖²: a unit then joins only some of the inputs, fewer for a smaller C.
+        bandwidth : float, "median" or None, optional
+            σ, in the units of X; x are the centered inputs times √d/σ. None and "median": the median distance.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same features every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        """
 
     @property
     def n_features(self) -> int:
-        """Checked as the number of units."""
+        """The parameter that is checked as the number of features."""
         return self.n_units
 
     def _check_parameters(self) -> None:

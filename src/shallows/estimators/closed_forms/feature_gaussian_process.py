@@ -1,4 +1,4 @@
-"""Gaussian process regression on features: Bayesian linear regression with the variance that these leave out."""
+"""Gaussian process regression on features: Bayesian linear regression, with the variance that the features miss."""
 
 from __future__ import annotations
 
@@ -14,58 +14,28 @@ from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_choice, check_whole, is_whole
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
 from ..base import Estimator
-from ..feature_maps.fourier_features import FourierFeatures
-from ..feature_maps.nystroem_features import NystroemFeatures
-from ..feature_maps.quasi_monte_carlo_features import QuasiMonteCarloFeatures
+from ..feature_maps.fourier import FourierFeatures, QuasiMonteCarloFeatures
+from ..feature_maps.landmarks import NystroemFeatures
 from ..inputs import follows_input
 from ..parameters import stores_parameters
 from ..predictions import ValuePredictions
 
 MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}
-"""The transformers by the names of their maps."""
+"""The transformer of each map."""
 
 
 class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
-    """Gaussian process regression on explicit features: means and variances, in closed form and one pass over the data.
+    """Gaussian process regression on explicit features: means and variances in closed form, by one pass over the data.
 
-    Targets are their mean plus f(x) plus noise. With features h(x), f(x) is βᵀh(x) with normal coefficients β, plus a
-    part that is independent from point to point and has the variance that the features leave of the kernel's,
-    k(x, x) − ‖h(x)‖². The posterior of β is that of Bayesian linear regression, in closed form, in time n D² for n rows
-    and D features. On Nyström features this is the approximation that is called FITC; with all training points as
-    landmarks it is the exact Gaussian process, and far from the landmarks the variance is that of the prior. Random
-    Fourier features leave nothing of the kernel's variance: on them, variances hold among the training points, and far
-    from these are too small.
+    Targets are their mean plus f(x) plus noise. With features h(x), f(x) is βᵀh(x) with normal coefficients β, plus an
+    independent part with the variance k(x, x) − ‖h(x)‖² that the features miss. The posterior of β is that of Bayesian
+    linear regression, in time n D² for n rows and D features. On Nyström features this approximation is called FITC.
+    With all training points as landmarks it is the exact Gaussian process, and far from the landmarks the variance is
+    that of the prior. Random Fourier features miss nothing: their variances are right among the training points, and
+    too small far from them.
 
-    Parameters
-    ----------
-    kernel : str or Kernel, default="gaussian"
-        A shift-invariant kernel of `shallows.kernels` with k(x, x) = 1: "gaussian", "laplace", "cauchy", "matern",
-        "laplace_product", "cauchy_product".
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the inputs. "auto" takes that of the largest marginal likelihood of the exact Gaussian
-        process on up to 1,000 rows; None and "median" take the median distance between these.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``.
-    signal_variance : float or "auto", default="auto"
-        s, the variance of f, in squared units of the targets: the covariance of f is s k(x, x').
-    noise_variance : float or "auto", default="auto"
-        The variance of the noise, for a row of weight 1. What is "auto" of the two variances has the largest marginal
-        likelihood on up to 1,000 rows, and then with the features on all rows: the size of both, and also their ratio
-        where the features leave next to nothing of the kernel's variance.
-    features : {"nystrom", "fourier", "quasi_monte_carlo"}, default="nystrom"
-        The map. "nystrom" has sampled training points as landmarks.
-    n_features : int, default=1000
-        D, the number of features; of landmarks at most one for each training point.
-    random_state : int, RandomState or None, default=None
-        Decides the features and the rows to choose with. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed; systems of equations are solved in double precision on the CPU.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the features; "auto" means that of the training points.
-    verbose : int, default=0
-        Without effect, since there is one system to solve; here so that all estimators take it.
+    Variances that are "auto" maximize the marginal likelihood: first on up to 1,000 rows, then their size on all rows.
+    If the features miss almost nothing of the kernel, their ratio is also chosen on all rows.
 
     Attributes
     ----------
@@ -76,14 +46,14 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         Posterior mean of β.
     signal_variance_, noise_variance_ : ndarray, shape (n_outputs,)
     log_marginal_likelihood_value_ : float
-        Of all rows, summed over the outputs.
+        Of all rows, summed over outputs.
     transformer_ : FeatureMapTransformer
         The fitted features.
     n_iter_ : int
         1.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with ``ridge``, the noise over the signal variance;
-        ``selection`` tells by how many rows bandwidth and variances were chosen, and their likelihood.
+        Values that the library chose, and ``ridge``, the noise over the signal variance. ``selection`` says on how many
+        rows bandwidth and variances were chosen, and gives their likelihood.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -120,7 +90,37 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        kernel : str or Kernel, default="gaussian"
+            "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product", or such an object.
+        bandwidth : float, "auto", "median" or None, default="auto"
+            σ, in the units of X. "auto": by the marginal likelihood of the exact process on up to 1,000 rows. "median",
+            None: the median distance between these rows.
+        kernel_params : dict, optional
+            Parameters of a named kernel, such as ``{"nu": 1.5}``.
+        signal_variance : float or "auto", default="auto"
+            s, the variance of f, in squared units of the targets: the covariance of f is s k(x, x').
+        noise_variance : float or "auto", default="auto"
+            Variance of the noise, for a row of weight 1.
+        features : {"nystrom", "fourier", "quasi_monte_carlo"}, default="nystrom"
+            The map. "nystrom" has sampled training points as landmarks.
+        n_features : int, default=1000
+            D, the number of features; at most one landmark for each training point.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where features are computed; equations are solved in float64 on a CPU. "auto" uses a GPU if available.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        verbose : int, default=0
+            Without effect.
+        """
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -132,8 +132,8 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         if not kernels.kind(self.kernel).defines("frequencies"):
             raise ShallowsError(
-                f"The variance of f is that of a kernel with k(x, x) = 1 of the difference of two points, and "
-                f"{self.kernel!r} is none. Kernels that are: {kernels.names_that_define('frequencies')}."
+                "The variance of f needs a kernel with k(x, x) = 1 that is a function of the difference of two points, "
+                f"got {self.kernel!r}. Such kernels are {kernels.names_that_define('frequencies')}."
             )
 
     @training.keeps_model_on_failure
@@ -161,7 +161,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         self._check_parameters()
         rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
         same = {name: getattr(self, name) for name in ("kernel_params", "n_features", "device", "memory", "dtype")}
-        given = (None if isinstance(one, str) else float(one) for one in (self.signal_variance, self.noise_variance))
+        variances = (None if isinstance(v, str) else float(v) for v in (self.signal_variance, self.noise_variance))
         transformer = MAPS[self.features](self.kernel, random_state=seed, **same)
         transformer._warns_of_units = False  # This estimator warns.
         try:
@@ -171,7 +171,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
                 kernel=self.kernel,
                 bandwidth=self.bandwidth,
                 kernel_params=self.kernel_params,
-                variances=Variances(*given),
+                variances=Variances(*variances),
                 seed=seed,
                 options=self._options(),
             )
@@ -193,25 +193,22 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         self.log_marginal_likelihood_value_, self.n_iter_ = found.log_likelihood, 1
         self.effective_params_, self.timings_ = found.report, found.seconds
 
-    # ---------------------------------------------------------------------------------- the posterior
-
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Means of new observations, and how sure they are.
+        """Means of new observations, and their deviations or covariances.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
         return_std : bool, default=False
-            Return the standard deviations as well; their squares less ``noise_variance_`` are the variances of f.
+            Also return the standard deviations. Their squares minus ``noise_variance_`` are the variances of f.
         return_cov : bool, default=False
-            Return the covariances as well.
+            Also return the covariances.
 
         Returns
         -------
         ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
-            The means. With ``return_std`` a tuple of these and the standard deviations of observations, of the same
-            shape; with ``return_cov`` and the covariances, shape (n_samples, n_samples) or (n_samples, n_samples,
-            n_outputs).
+            The means. With ``return_std``, a tuple of means and standard deviations of observations. With
+            ``return_cov``, of means and covariances, shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs).
         """
         if return_std and return_cov:
             raise ShallowsError("At most one of return_std and return_cov can be True.")
@@ -232,13 +229,13 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         return covariance[:, :, 0] if self._targets.one_column else covariance
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
-        """Draws of new observations from the posterior, joint over the points.
+        """Joint draws of new observations from the posterior.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples_X, n_features)
         n_samples : int, default=1
-            How many draws.
+            Number of draws.
         random_state : int, RandomState or None, default=0
 
         Returns
@@ -249,8 +246,8 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         if not is_whole(n_samples):
             raise ShallowsError(f"n_samples must be a whole number of at least 1, got {n_samples!r}.")
         seed = random_state if is_whole(random_state, 0, None) else check_random_state(random_state).randint(2**31 - 1)
-        made = self._model.draws(X, self.intercept_, n_samples, seed, self.device)
-        return made[:, 0] if self._targets.one_column else made
+        draws = self._model.draws(X, self.intercept_, n_samples, seed, self.device)
+        return draws[:, 0] if self._targets.one_column else draws
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Means in the units of the targets, float64, shape (m, c), for checked X."""

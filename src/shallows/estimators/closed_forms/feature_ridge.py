@@ -25,29 +25,29 @@ TRANSFORMERS = LazyTable(
     "feature map",
     "shallows.estimators.feature_maps",
     {
-        "fourier": ".fourier_features:FourierFeatures",
-        "fastfood": ".fastfood:Fastfood",
-        "quasi_monte_carlo": ".quasi_monte_carlo_features:QuasiMonteCarloFeatures",
+        "fourier": ".fourier:FourierFeatures",
+        "fastfood": ".fourier:Fastfood",
+        "quasi_monte_carlo": ".fourier:QuasiMonteCarloFeatures",
         "binning": ".random_binning:RandomBinning",
-        "nystrom": ".nystroem_features:NystroemFeatures",
-        "rbf": ".rbf_network:RBFNetwork",
-        "polynomial": ".polynomial_features:PolynomialFeatures",
-        "tensor_sketch": ".tensor_sketch:TensorSketch",
-        "hidden_units": ".hidden_units:HiddenUnits",
-        "semi_random": ".semi_random_features:SemiRandomFeatures",
+        "nystrom": ".landmarks:NystroemFeatures",
+        "rbf": ".landmarks:RBFNetwork",
+        "polynomial": ".polynomials:PolynomialFeatures",
+        "tensor_sketch": ".polynomials:TensorSketch",
+        "hidden_units": ".units:HiddenUnits",
+        "semi_random": ".units:SemiRandomFeatures",
     },
 )
-"""The transformers by the names of their maps."""
+"""The transformer of each map."""
 
 GROWING = ("fourier", "quasi_monte_carlo")
-"""Maps of which more rows are given more features, where their number is left open."""
+"""Maps that have more features for more rows, if their number is not given."""
 
 RANDOM = (*GROWING, "fastfood")
-"""Maps whose features are drawn and do not depend on the points."""
+"""Maps whose features are random and do not depend on the points."""
 
 
 class FeatureRidge(TransformedEstimator):
-    """Base of the two estimators: parameters and fit of ridge regression on features, for classes and for values."""
+    """Base of the classifier and the regressor: parameters and fit of ridge regression on features."""
 
     _sums_losses = True  # λ is next to the sum of the squared errors.
 
@@ -68,7 +68,45 @@ class FeatureRidge(TransformedEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        features : str or transformer, default="fourier"
+            "fourier", "fastfood", "quasi_monte_carlo", "binning" (sparse), "nystrom", "rbf", "polynomial",
+            "tensor_sketch", "hidden_units" or "semi_random"; or a transformer of the package, which is cloned.
+        features_params : dict, optional
+            Parameters of the named transformer, such as ``{"n_features": 500, "bandwidth": 2.0}``. Without "bandwidth",
+            or with "auto", it is chosen. Without "n_features", the Fourier maps have 20 √n, between 1,000 and 5,000.
+        n_components : int, "auto" or None, default="auto"
+            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
+            leave-one-out errors show that they are better or equally good. None uses the inputs.
+        regularisation : float or "auto", default="auto"
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖². "auto" chooses λ and the bandwidth by leave-one-out errors on
+            up to 1,000 rows, and from 2,000 rows also tries narrower bandwidths on half of them (at most 30,000).
+        solver : {"direct", "block_coordinate_descent"}, default="direct"
+            "direct" solves the smaller of two systems, with one unknown per feature or per row.
+            "block_coordinate_descent" solves for one block of features after the other.
+        solver_params : dict, optional
+            Of "direct": ``form``, "features", "rows" or "auto", the system that is solved. Of
+            "block_coordinate_descent": ``block_size``, the features of a block (None: 2,048).
+        tol : float, optional
+            Relative residual of conjugate gradients (None: 1e-6), or relative gradient of a pass over blocks (None:
+            1e-4).
+        max_iterations : int, optional
+            Most iterations of conjugate gradients (None: 1,000), or passes over all blocks (None: 100).
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where features are computed; equations are solved in float64 on a CPU. "auto" uses a GPU if available.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        verbose : int, default=0
+            1 shows a progress bar of the passes over blocks.
+        """
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, observers: Sequence[training.Observer] = ()) -> Self:
@@ -81,7 +119,7 @@ class FeatureRidge(TransformedEstimator):
         sample_weight : array-like, shape (n_samples,), optional
             Factors of the squared errors.
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every pass over the blocks of "block_coordinate_descent".
+            Called after every pass of "block_coordinate_descent", such as `Progress` or `Curve`.
 
         Returns
         -------
@@ -92,8 +130,8 @@ class FeatureRidge(TransformedEstimator):
         ValueError
             NaN or infinity, no table of numbers, or one class only.
         ShallowsError
-            A parameter out of its range; with "block_coordinate_descent" features whose rows are sparse, or that are
-            made all at once and for which there is no room.
+            A parameter out of its range. With "block_coordinate_descent": features with sparse rows, or features that
+            can only be computed all at once and do not fit into the memory.
         """
         self._check_parameters()
         rows, seed, given = self._validated_training_set(X, y, sample_weight), self._seed(), self.features_params or {}
@@ -172,66 +210,22 @@ class FeatureRidge(TransformedEstimator):
 
 
 class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
-    """Classification by least squares with a ridge, on explicit features and ±1 targets.
+    """Classification by ridge regression on explicit features and ±1 targets, solved exactly.
 
-    Ridge regression on explicit features, solved to the end. With random Fourier features or random binning it
-    approximates kernel ridge regression in time linear in the rows. With "hidden_units", random units that are not
-    trained, it is the extreme learning machine, whose C is 1/λ.
+    With random Fourier features or random binning it approximates kernel ridge regression in time linear in the rows.
+    With "hidden_units", which are random and not trained, it is the extreme learning machine with C = 1/λ.
+
+    "direct" uses conjugate gradients if the features are sparse and the rows many. "block_coordinate_descent" computes
+    features again in each pass if they do not fit into the memory; their rows must be dense. With fewer features than
+    rows it needs few passes.
 
     Parameters
     ----------
-    features : str or transformer, default="fourier"
-        "fourier", "fastfood", "quasi_monte_carlo", "binning" (sparse), "nystrom", "rbf", "polynomial", "tensor_sketch",
-        "hidden_units" or "semi_random"; or a transformer of the package, which is cloned.
-    features_params : dict, optional
-        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``. For a map that is
-        named and whose kernel or units have a bandwidth, "auto" chooses it from the training points, as does leaving it
-        out; "median" takes the median distance. "fourier" and "quasi_monte_carlo" have 20 √n features, from 1,000 to
-        5,000, where ``n_features`` is left out.
-    n_components : int, "auto" or None, default="auto"
-        Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
-        compares all inputs with 200, 100 and 50 components by leave-one-out errors of kernel ridge regression, where
-        the bandwidth is chosen, the points are dense and have enough inputs, and takes components that are better,
-        or surely as good. None takes the inputs.
-    regularisation : float or "auto", default="auto"
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
-        by the leave-one-out errors on up to 1,000 rows in closed form; with 2,000 rows and 560 features of
-        a kernel, or more, the bandwidth is narrower where half of the rows (at most 30,000) show it to be better.
-    solver : {"direct", "block_coordinate_descent"}, default="direct"
-        How the equations of the coefficients are solved.
-
-        - "direct": through the smaller of the two systems of equations, of as many unknowns as features or as rows, or
-          by conjugate gradients where the features are sparse and the rows many.
-        - "block_coordinate_descent": for the coefficients of a block of features with all others held, block after
-          block: D features need systems of b unknowns each in the place of one of D. Features that the memory has no
-          room for are made anew, block by block, in each pass; their rows must be dense. Fewer features than rows need
-          few passes.
-    solver_params : dict, optional
-        Parameters of the solver, by name. Of "direct" ``form``: for dense features Z, "features" computes
-        (ZᵀZ + λI)⁻¹ Zᵀy, "rows" the same as Zᵀ(ZZᵀ + λI)⁻¹ y, and "auto", the default, takes the smaller system. Of
-        "block_coordinate_descent" ``block_size``, the features b of a block (None: 2,048). Where features are made
-        anew, a block is at least one that the map makes at a time.
-    tol : float, optional
-        Conjugate gradients stop when the residual is this share of the right side (None: 1e-6); blocks after a pass in
-        which their gradients, each before its step, were this share of those of zero (None: 1e-4).
-    max_iterations : int, optional
-        The most iterations of conjugate gradients (None: 1,000) or passes over all blocks (None: 100).
     fit_intercept : bool, default=True
-        Learn f about the weighted mean of the targets −1 and +1, which is not regularised: where the inputs tell
-        nothing, probabilities are then the class frequencies. False learns f about 0, as the method was published.
+        The function is fitted around the weighted mean of the targets −1 and +1, which is not regularized. False fits
+        it around 0, as the method was published.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides what is drawn of the features, and the orders of the blocks. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed; systems of equations are solved in double precision on the CPU.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the features; "auto" means that of the training points.
-    verbose : int, default=0
-        1 shows a progress bar of the passes over blocks.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
@@ -244,9 +238,8 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
     n_iter_ : int
         1, or the iterations of conjugate gradients, or the passes over blocks.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the ridge and the form of the system solved, or the
-        number of blocks and the share of the gradient that the last pass left; ``selection`` tells by which errors
-        bandwidth and ridge were chosen, and what is as good.
+        Values that the library chose, and how the system was solved. ``selection`` has the errors by which bandwidth
+        and ridge were chosen, and which values are equally good.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -275,60 +268,9 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
 
 
 class FeatureRidgeRegressor(ValuePredictions, FeatureRidge):
-    """Regression by least squares with a ridge, on explicit features and about the mean of the targets.
+    """Regression by ridge regression on explicit features around the mean of the targets, solved exactly.
 
-    Ridge regression on explicit features, solved to the end. With random Fourier features or random binning it
-    approximates kernel ridge regression in time linear in the rows. With "hidden_units", random units that are not
-    trained, it is the extreme learning machine, whose C is 1/λ.
-
-    Parameters
-    ----------
-    features : str or transformer, default="fourier"
-        "fourier", "fastfood", "quasi_monte_carlo", "binning" (sparse), "nystrom", "rbf", "polynomial", "tensor_sketch",
-        "hidden_units" or "semi_random"; or a transformer of the package, which is cloned.
-    features_params : dict, optional
-        Parameters of the transformer of that name, such as ``{"n_features": 500, "bandwidth": 2.0}``. For a map that is
-        named and whose kernel or units have a bandwidth, "auto" chooses it from the training points, as does leaving it
-        out; "median" takes the median distance. "fourier" and "quasi_monte_carlo" have 20 √n features, from 1,000 to
-        5,000, where ``n_features`` is left out.
-    n_components : int, "auto" or None, default="auto"
-        Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
-        compares all inputs with 200, 100 and 50 components by leave-one-out errors of kernel ridge regression, where
-        the bandwidth is chosen, the points are dense and have enough inputs, and takes components that are better,
-        or surely as good. None takes the inputs.
-    regularisation : float or "auto", default="auto"
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖² for the sum over all points. "auto" chooses it, and the bandwidth,
-        by the leave-one-out errors on up to 1,000 rows in closed form; with 2,000 rows and 560 features of
-        a kernel, or more, the bandwidth is narrower where half of the rows (at most 30,000) show it to be better.
-    solver : {"direct", "block_coordinate_descent"}, default="direct"
-        How the equations of the coefficients are solved.
-
-        - "direct": through the smaller of the two systems of equations, of as many unknowns as features or as rows, or
-          by conjugate gradients where the features are sparse and the rows many.
-        - "block_coordinate_descent": for the coefficients of a block of features with all others held, block after
-          block: D features need systems of b unknowns each in the place of one of D. Features that the memory has no
-          room for are made anew, block by block, in each pass; their rows must be dense. Fewer features than rows need
-          few passes.
-    solver_params : dict, optional
-        Parameters of the solver, by name. Of "direct" ``form``: for dense features Z, "features" computes
-        (ZᵀZ + λI)⁻¹ Zᵀy, "rows" the same as Zᵀ(ZZᵀ + λI)⁻¹ y, and "auto", the default, takes the smaller system. Of
-        "block_coordinate_descent" ``block_size``, the features b of a block (None: 2,048). Where features are made
-        anew, a block is at least one that the map makes at a time.
-    tol : float, optional
-        Conjugate gradients stop when the residual is this share of the right side (None: 1e-6); blocks after a pass in
-        which their gradients, each before its step, were this share of those of zero (None: 1e-4).
-    max_iterations : int, optional
-        The most iterations of conjugate gradients (None: 1,000) or passes over all blocks (None: 100).
-    random_state : int, RandomState or None, default=None
-        Decides what is drawn of the features, and the orders of the blocks. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed; systems of equations are solved in double precision on the CPU.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the features; "auto" means that of the training points.
-    verbose : int, default=0
-        1 shows a progress bar of the passes over blocks.
+    See `FeatureRidgeClassifier` for the solvers.
 
     Attributes
     ----------
@@ -340,9 +282,8 @@ class FeatureRidgeRegressor(ValuePredictions, FeatureRidge):
     n_iter_ : int
         1, or the iterations of conjugate gradients, or the passes over blocks.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the ridge and the form of the system solved, or the
-        number of blocks and the share of the gradient that the last pass left; ``selection`` tells by which errors
-        bandwidth and ridge were chosen, and what is as good.
+        Values that the library chose, and how the system was solved. ``selection`` has the errors by which bandwidth
+        and ridge were chosen, and which values are equally good.
     timings_ : dict
         Seconds of each phase of the fit.
 

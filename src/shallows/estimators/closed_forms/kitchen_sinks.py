@@ -9,17 +9,17 @@ from ...errors import ShallowsError
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.choices import check_calibration
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
-from ..feature_maps.hidden_units import HiddenUnits, check_units
+from ..feature_maps.units import HiddenUnits, check_units
 from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import SquareLossLabels, TransformedEstimator
 
 UNBOUNDED = "multiquadric"
-"""The one activation whose units grow with the distance."""
+"""The only activation whose units grow with the distance."""
 
 
 class RandomKitchenSinks(TransformedEstimator):
-    """Base of the two estimators: parameters and fit of random kitchen sinks, for classes and for values."""
+    """Base of the classifier and the regressor: parameters and fit of random kitchen sinks."""
 
     @stores_parameters
     def __init__(
@@ -36,13 +36,40 @@ class RandomKitchenSinks(TransformedEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        activation : {"cosine", "sigmoid", "tanh", "gaussian", "hard_limit"}, default="cosine"
+            Of the units, bounded by 1: cos(wᵀx + b) and similar with weights w of deviation 1/σ, or exp(−b ‖x − w‖²).
+        n_units : int, default=1000
+            K.
+        C : float, default=100.0
+            The weight of a unit is at most C/K, for targets −1 and +1 or divided by their deviation.
+        bandwidth : float, "median" or None, optional
+            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        tol : float, default=1e-6
+            Stop when no component of the projected gradient of the mean squared error is larger.
+        max_iterations : int, default=1000
+            Most iterations of the optimization.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where units are computed; weights are found in float64 on a CPU. "auto" uses a GPU if available.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the units. "auto" uses that of the training points.
+        verbose : int, default=0
+            Without effect.
+        """
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_units(self.activation, self.n_units)
         if self.activation == UNBOUNDED:
-            raise ShallowsError("Random kitchen sinks need bounded units, and those of 'multiquadric' are not.")
+            raise ShallowsError("Random kitchen sinks need bounded units, and units of 'multiquadric' are not bounded.")
         if isinstance(self.n_units, (tuple, list)):
             raise ShallowsError("n_units must be a whole number: random kitchen sinks have one layer.")
         check_positive(self, "C")
@@ -93,43 +120,18 @@ class RandomKitchenSinks(TransformedEstimator):
 
 
 class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
-    """Classification by a weighted sum of random units whose weights are bounded, least squares on ±1 targets.
+    """Classification by a sum of random units with bounded weights: least squares on ±1 targets.
 
-    The units are drawn and stay as they are. Minimised is the mean of (Σₖ αₖ φ(x; wₖ) − y)² under |αₖ| ≤ C/K, which is
-    convex: the bound takes the place of a ridge, and with a C that no weight reaches the fit is that of least squares.
+    The units are drawn and not trained. Minimized is the mean of (Σₖ αₖ φ(x; wₖ) − y)² subject to |αₖ| ≤ C/K, which is
+    convex. The bound replaces a ridge; with a C that no weight reaches, the fit is least squares.
 
     Parameters
     ----------
-    activation : {"cosine", "sigmoid", "tanh", "gaussian", "hard_limit"}, default="cosine"
-        Of the units, which are bounded by 1: cos(wᵀx + b) and its like with weights w of deviation 1/σ, for "gaussian"
-        exp(−b ‖x − w‖²).
-    n_units : int, default=1000
-        K.
-    C : float, default=100.0
-        The weight of a unit is at most C/K in size, for targets of −1 and +1 or divided by their deviation.
     calibration : {"auto", None}, default="auto"
-        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, on the outputs of a further solution at a fifth of the rows (200 to 1,000),
-        which it goes without. None leaves the outputs as they are, as published.
-    bandwidth : float, "median" or None, optional
-        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
-    tol : float, default=1e-6
-        The search stops when no component of the projected gradient of the mean squared error is larger.
-    max_iterations : int, default=1000
-        The most iterations of the search.
+        "auto" learns probabilities from outputs of a second solution, without a fifth of the rows (200 to 1,000), on
+        these rows. None leaves the outputs as they are, as published.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides what is drawn of the units. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the units are computed; their weights are found in double precision on the CPU.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the units; "auto" means that of the training points.
-    verbose : int, default=0
-        Without effect; here so that all estimators take it.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
@@ -139,10 +141,9 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
     transformer_ : HiddenUnits
         The units.
     n_iter_ : int
-        Iterations of the search, of the slowest output.
+        Iterations of the optimization, of the slowest output.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with ``at_bound``, the share of the weights that lie at
-        the bound.
+        Values that the library chose, and ``at_bound``, the share of the weights that are at the bound.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -169,37 +170,9 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
 
 
 class RandomKitchenSinksRegressor(ValuePredictions, RandomKitchenSinks):
-    """Regression by a weighted sum of random units whose weights are bounded, about the mean of the targets.
+    """Regression by a sum of random units with bounded weights, as in `RandomKitchenSinksClassifier`.
 
-    The units are drawn and stay as they are. Minimised is the mean of (Σₖ αₖ φ(x; wₖ) − y)² under |αₖ| ≤ C/K, which is
-    convex: the bound takes the place of a ridge, and with a C that no weight reaches the fit is that of least squares.
-    Targets are centred and divided by their deviation for the fit.
-
-    Parameters
-    ----------
-    activation : {"cosine", "sigmoid", "tanh", "gaussian", "hard_limit"}, default="cosine"
-        Of the units, which are bounded by 1: cos(wᵀx + b) and its like with weights w of deviation 1/σ, for "gaussian"
-        exp(−b ‖x − w‖²).
-    n_units : int, default=1000
-        K.
-    C : float, default=100.0
-        The weight of a unit is at most C/K in size, for targets of −1 and +1 or divided by their deviation.
-    bandwidth : float, "median" or None, optional
-        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
-    tol : float, default=1e-6
-        The search stops when no component of the projected gradient of the mean squared error is larger.
-    max_iterations : int, default=1000
-        The most iterations of the search.
-    random_state : int, RandomState or None, default=None
-        Decides what is drawn of the units. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the units are computed; their weights are found in double precision on the CPU.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the units; "auto" means that of the training points.
-    verbose : int, default=0
-        Without effect; here so that all estimators take it.
+    The fit centers the targets and divides them by their deviation.
 
     Attributes
     ----------
@@ -210,10 +183,9 @@ class RandomKitchenSinksRegressor(ValuePredictions, RandomKitchenSinks):
     transformer_ : HiddenUnits
         The units.
     n_iter_ : int
-        Iterations of the search, of the slowest output.
+        Iterations of the optimization, of the slowest output.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with ``at_bound``, the share of the weights that lie at
-        the bound.
+        Values that the library chose, and ``at_bound``, the share of the weights that are at the bound.
     timings_ : dict
         Seconds of each phase of the fit.
 

@@ -27,7 +27,7 @@ from .component_estimator import ComponentEstimator
 MAPS = LazyTable(
     "feature map",
     "shallows.estimators.feature_maps",
-    {"fourier": ".fourier_features:FourierFeatures", "nystrom": ".nystroem_features:NystroemFeatures"},
+    {"fourier": ".fourier:FourierFeatures", "nystrom": ".landmarks:NystroemFeatures"},
 )
 """The transformers by the names of their maps."""
 

@@ -1,8 +1,6 @@
-"""Feature maps as scikit-learn transformers, to stand before a linear model in a pipeline.
+"""Feature maps as scikit-learn transformers, for pipelines with a linear model.
 
-A map is chosen by a kernel and regenerated from a seed, or from landmarks among the training points. The maps
-themselves are those of `shallows.features`; a transformer chooses the bandwidth, centres the points, and brings them to
-the device and back. A further one is a module here with a class that derives from `base.FeatureMapTransformer` and
-defines `_make_map`. Plain and sparse random projections, which preserve distances and need no kernel, are those of
-`sklearn.random_projection`.
+The maps are in `shallows.features`; a transformer chooses the bandwidth, centers the points, and uses the device. A new
+transformer is a class that derives from `base.FeatureMapTransformer` and defines `_make_map`. Random projections, which
+need no kernel, are in `sklearn.random_projection`.
 """

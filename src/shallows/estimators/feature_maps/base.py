@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams, training
-from ...errors import UnknownNameError
 from ...features import Blocks, FeatureMap
-from ...features.fourier import COLUMNS_OF_FREQUENCY, MOST_FREQUENCIES
 from ...fitting.checks import check_median_bandwidth, check_whole
 from ...kernels import Kernel, precomputed
 from ...models.centring import Centring, check_scale, check_scores
 from ..base import Estimator
 from ..inputs import follows_input
-from ..parameters import stores_parameters, with_parameters
+from ..parameters import stores_parameters
 
 SAMPLE = 1000
-"""Points from which the median rule takes the bandwidth, and on which the kernel is checked."""
+"""Points for the median rule and the check of the kernel."""
 
 STRIP_BYTES = 2**27
-"""Features that are made at a time in a product with one block; more is no faster."""
+"""Bytes of features that are computed at a time from one block. More is not faster."""
 
 
 class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Base of the transformers of points to explicit features of a kernel.
+    """Base of the transformers of points to explicit features of a kernel. A subclass defines `_make_map`.
 
-    A subclass defines `_make_map`. One that takes no kernel writes out its own constructor, and has ``kernel``,
-    ``kernel_params`` and ``n_features`` as attributes.
+    A subclass without a parameter for the kernel has its own constructor, and ``kernel``, ``kernel_params`` and
+    ``n_features`` as attributes.
     """
 
     _takes_targets = False
+    _of_landmarks = False
+    """Whether features are kernel values, so that sparse points stay sparse."""
 
     @stores_parameters
     def __init__(
@@ -47,16 +47,32 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ): ...
+    ):
+        """Choose the kernel and the size of the map.
 
-    # ------------------------------------------------------------------- what a subclass must or may define
+        Parameters
+        ----------
+        kernel : str, Kernel or callable, default="gaussian"
+            A name or object of `shallows.kernels`. Nyström features and networks also accept a function of two arrays.
+        bandwidth : float, "median" or None, optional
+            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        kernel_params : dict, optional
+            Parameters of a named kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+        n_features : int, default=1000
+            Number of features, the columns of the result.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same features every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        """
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
-        """The map of a kernel, from training points where it needs them; its arrays may lie on the device."""
+        """The map of a kernel, from training points if it needs them; its arrays may be on the device."""
         raise NotImplementedError
-
-    _of_landmarks = False
-    """Whether features are kernel values, so that sparse points stay sparse."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -65,18 +81,16 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
 
-    # --------------------------------------------------------------------------------------- the fit
-
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the kernel's bandwidth and what the map takes from the training points.
+        """Choose the kernel's bandwidth and make the map.
 
         Parameters
         ----------
         X : array-like or CSR matrix, shape (n_samples, n_features)
             Memory maps are read block by block.
         y : None
-            Not used; here so that the transformer stands in a pipeline.
+            Not used; for pipelines.
 
         Returns
         -------
@@ -115,8 +129,9 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             kernel = kernels.choose(
                 self.kernel, bandwidth, self.kernel_params, sample, seed, all_equal=self._centring.all_equal
             )
-            made = make_map(X, kernel, seed, device, budget)
-            self._blocks = Blocks(made, self._n_columns(made)).to(arrays.Device("cpu"))
+            feature_map = make_map(X, kernel, seed, device, budget)
+            n_columns = self.n_features if feature_map.streamed else None
+            self._blocks = Blocks(feature_map, n_columns).to(arrays.Device("cpu"))
         self.bandwidth_ = kernel.bandwidth
         self.effective_params_ = {
             "kernel": kernel.name,
@@ -129,12 +144,6 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         }
         return self
 
-    def _n_columns(self, made: FeatureMap) -> int | None:
-        """How many columns of the map are used; None is all of them."""
-        return self.n_features if made.streamed else None
-
-    # ---------------------------------------------------------------------------------- the features
-
     @follows_input
     def transform(self, X: Any) -> np.ndarray:
         """Features of points.
@@ -146,8 +155,8 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         Returns
         -------
         ndarray, shape (n_samples, n_features_out)
-            In the precision of the fit. For maps of a kernel the inner product of two rows approximates the kernel of
-            their points; random units and networks have no such kernel.
+            In the precision of the fit. For maps of a kernel, inner products of rows approximate the kernel of the
+            points; random units and networks have no such kernel.
         """
         X = self._validated(X)
         device = arrays.resolve_device(self.device)
@@ -170,7 +179,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     @property
     def feature_map_(self) -> FeatureMap:
-        """The map of `shallows.features`; it takes centred points."""
+        """The map of `shallows.features`; it takes centered points."""
         return self._blocks.features
 
     @property
@@ -179,47 +188,5 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = (
-            ["float64", "float32"] if self.dtype == "auto" else []  # else it is the one that was asked for
-        )
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"] if self.dtype == "auto" else []
         return tags
-
-
-class FourierTransformer(FeatureMapTransformer):
-    """Base of transformers whose features are blocks of cosines and sines, made by the class `_map`."""
-
-    __init__ = with_parameters(FeatureMapTransformer.__init__, form="pair")
-
-    _map: Any
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        UnknownNameError.check("form", self.form, ("pair", "cosine"))
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
-        # The map reads the number of inputs of the points, and no more.
-        block = -(-self.n_features // COLUMNS_OF_FREQUENCY[self.form])
-        size, cache = min(MOST_FREQUENCIES, block), max(2**20, budget // 8)
-        return self._map(kernel, X.shape[1], size, seed, form=self.form, cache_bytes=cache)
-
-
-class LandmarkTransformer(FeatureMapTransformer):
-    """Base of transformers whose features are kernel values with landmarks."""
-
-    __init__ = with_parameters(FeatureMapTransformer.__init__, landmarks="sample")
-
-    _of_landmarks = True
-    _ways: ClassVar[Mapping[str, Any]]
-    """What makes the map, by the way to choose landmarks."""
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        UnknownNameError.check("way to choose landmarks", self.landmarks, self._ways)
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
-        order = np.arange(X.shape[0])
-        if self.landmarks == "sample":
-            # Of the points, only those that may be landmarks are brought to the device.
-            order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
-        points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-        return self._ways[self.landmarks](kernel, points, self.n_features, seed, budget)

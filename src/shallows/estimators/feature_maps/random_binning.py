@@ -16,32 +16,17 @@ from .base import FeatureMapTransformer
 class RandomBinning(FeatureMapTransformer):
     """Random binning: sparse indicators of the cells of random grids, for the kernel exp(−‖x − z‖₁/σ).
 
-    A row has one value 1/√n_grids for each grid, in the column of the hashed cell that the point lies in, so that the
-    inner product of two rows is the share of the grids in which the points are in one cell. That is the kernel on
-    average. The result is a CSR matrix.
-
-    Parameters
-    ----------
-    bandwidth : float, "median" or None, optional
-        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
-    n_grids : int, default=100
-        P, the values of a row that are not zero. The error falls as 1/√P.
-    n_bins : int, default=4096
-        Columns of a grid, a power of two. Two cells of a grid share a column with probability 1/n_bins.
-    random_state : int, RandomState or None, default=None
-        Decides the grids and the subsample. The same int gives the same features.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means that of the training points.
+    A row has one value 1/√n_grids for each grid, in the hashed column of the cell that contains the point. The inner
+    product of two rows is the share of the grids in which the points are in one cell, which is the kernel on average.
+    The result is a CSR matrix.
 
     Attributes
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.RandomBinning
-        The map, for centred points.
+        The map, for centered points.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the seed, the precision and the device.
+        Values that the library chose, with seed and precision.
 
     References
     ----------
@@ -60,7 +45,7 @@ class RandomBinning(FeatureMapTransformer):
     True
     """
 
-    # The kernel that has grids; sparse rows are made on a CPU.
+    # The kernel that has grids. Sparse rows are made on a CPU.
     kernel, kernel_params, device = "laplace_product", None, "cpu"
 
     @stores_parameters
@@ -73,7 +58,24 @@ class RandomBinning(FeatureMapTransformer):
         random_state: Any = None,
         memory: int | str | None = None,
         dtype: str = "auto",
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        bandwidth : float, "median" or None, optional
+            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        n_grids : int, default=100
+            P, the nonzeros of a row. The error decreases as 1/√P.
+        n_bins : int, default=4096
+            Columns of a grid, a power of two. Two cells of a grid share a column with probability 1/n_bins.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same features every time.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        """
 
     @property
     def n_features(self) -> int:
@@ -97,7 +99,7 @@ class RandomBinning(FeatureMapTransformer):
         Returns
         -------
         ndarray, shape (n_samples, n_features_out)
-            As a CSR matrix, in the precision of the fit; SciPy's also for points of another library.
+            A SciPy CSR matrix in the precision of the fit, also for points of another library.
         """
         X = self._validated(X)
         points = self._centring.new_points(X, arrays.Device("cpu"), self._dtype)

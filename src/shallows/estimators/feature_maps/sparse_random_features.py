@@ -1,4 +1,4 @@
-"""Sparse random features: blocks of random cosines of which those with a weight are kept, as a transformer."""
+"""Sparse random features: random cosines that are kept if their weight is not zero, as a transformer."""
 
 from __future__ import annotations
 
@@ -26,52 +26,28 @@ from ..parameters import stores_parameters
 from .base import STRIP_BYTES, FeatureMapTransformer
 
 TOLERANCE, PASSES, LAST_PASSES = 1e-4, 50, 1000
-"""A minimum is found at this duality gap, as a share of the explained variance, or after so many passes of a step."""
+"""Duality gap of a minimum, as a share of the explained variance; most passes of a step, and of the last step."""
 
 
 class SparseRandomFeatures(FeatureMapTransformer):
     """Random Fourier features that the targets choose: fewer of them for the same error.
 
-    Each step adds a block of random cosines cos(ωᵀx + b) to those that are there, minimises ½ of the mean squared error
-    plus λ Σⱼ ‖wⱼ‖ over the weights w of all of them, and drops those whose weight is zero. With many steps this tends
-    to the minimum over all frequencies of the kernel. With one output the penalty is that of ℓ₁; with several a feature
-    is kept or dropped for all. Ridge regression on the kept features has the error of two to three times as many random
-    ones on Adult, of three to four times on digits (odd or even), of more on cpu_act; on digits of ten classes that of
-    fewer than twice as many, and there Nyström features are better.
+    Each step adds a block of random cosines cos(ωᵀx + b), minimizes half of the mean squared error plus λ Σⱼ ‖wⱼ‖ over
+    the weights w of all features, and drops features with weight zero. With many steps this approaches the minimum over
+    all frequencies of the kernel. With several outputs a feature is kept or dropped for all of them.
 
-    Parameters
-    ----------
-    kernel : str or Kernel, default="gaussian"
-        Shift-invariant: "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product".
-    regularisation : float, default=0.01
-        λ, for targets of variance one; of classes each has a column of targets, two have one. Larger values keep fewer
-        features.
-    bandwidth : float, "median" or None, optional
-        σ, in the units of the inputs. None and "median" take the median distance between points of a subsample.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``.
-    block_size : int, default=200
-        Features that a step adds.
-    n_iter : int, default=15
-        Steps.
-    random_state : int, RandomState or None, default=None
-        Decides the frequencies and the subsample. The same int gives the same features.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed; "auto" takes a GPU where CuPy finds one. They are returned as a NumPy array.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means that of the training points.
+    Ridge regression on the kept features has the error of two to four times as many random features on Adult and on
+    digits (odd or even). On digits of ten classes the factor is below two, and Nyström features are better.
 
     Attributes
     ----------
     bandwidth_ : float
     coef_ : ndarray, shape (n_outputs, n_features_out)
-        Weights of the features at the minimum, for targets of mean zero and variance one.
+        Weights of the features at the minimum, for targets of mean 0 and variance 1.
     feature_map_ : shallows.features.given_units.GivenUnits
-        The map, for centred points.
+        The map, for centered points.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the seed, the precision and the device.
+        Values that the library chose, with seed, precision and device.
 
     References
     ----------
@@ -104,11 +80,36 @@ class SparseRandomFeatures(FeatureMapTransformer):
         device: str = "auto",
         memory: int | str | None = None,
         dtype: str = "auto",
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        kernel : str or Kernel, default="gaussian"
+            "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product", or a shift-invariant object.
+        regularisation : float, default=0.01
+            λ, for targets of variance 1 (one column for each of several classes). Larger values keep fewer features.
+        bandwidth : float, "median" or None, optional
+            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        kernel_params : dict, optional
+            Parameters of a named kernel, such as ``{"nu": 1.5}``.
+        block_size : int, default=200
+            Features that a step adds.
+        n_iter : int, default=15
+            Steps.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same features every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        """
 
     @property
     def n_features(self) -> int:
-        """Checked as the size of a block."""
+        """The parameter that is checked as the number of features."""
         return self.block_size
 
     def _check_parameters(self) -> None:
@@ -188,12 +189,12 @@ def _coded(y: np.ndarray) -> np.ndarray:
 def sparse_weights(gram: np.ndarray, moments: np.ndarray, penalty: float, start: np.ndarray, passes: int) -> np.ndarray:
     """The W with the least ½ tr WᵀGW − tr MᵀW + λ Σⱼ ‖wⱼ‖, by coordinate descent over its rows; shape (p, c)."""
     values, U = np.linalg.eigh(gram)
-    used = values > 1e-7 * values[-1]  # the rounding of float32
+    used = values > 1e-7 * values[-1]  # Rounding of float32.
     root = np.sqrt(values[used])[:, None]
-    # With AᵀA = G and AᵀB = M it is the minimum of ½ ‖AW − B‖² + λ Σⱼ ‖wⱼ‖, of which scikit-learn takes the mean.
+    # With AᵀA = G and AᵀB = M it is the minimum of ½ ‖AW − B‖² + λ Σⱼ ‖wⱼ‖, and scikit-learn has the mean of squares.
     A, B = root * U[:, used].T, (U[:, used].T @ moments) / root
     lasso = MultiTaskLasso(penalty / len(A), fit_intercept=False, max_iter=passes, tol=TOLERANCE, warm_start=True)
     lasso.coef_ = np.asfortranarray(start.T)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the next step goes on
+        warnings.simplefilter("ignore", ConvergenceWarning)  # The next step continues.
         return lasso.fit(A, B).coef_.T

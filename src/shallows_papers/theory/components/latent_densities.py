@@ -11,8 +11,8 @@ import numpy as np
 from shallows import arrays, streams
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.components.kernel_svd import DoublyStochasticKernelSVD
-from shallows.estimators.feature_maps.fourier_features import FourierFeatures
-from shallows.estimators.feature_maps.nystroem_features import NystroemFeatures
+from shallows.estimators.feature_maps.fourier import FourierFeatures
+from shallows.estimators.feature_maps.landmarks import NystroemFeatures
 
 from ...datasets.synthetic.latent_views import LatentViews
 from ..results import AnalysisResult

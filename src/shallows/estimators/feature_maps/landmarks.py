@@ -1,0 +1,145 @@
+"""Kernel functions at landmarks, whitened or not, as transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import arrays, features, streams
+from ...errors import UnknownNameError
+from ...features.landmarks import (
+    nystrom_at_means,
+    nystrom_at_samples,
+    nystrom_by_leverage,
+    rbf_at_means,
+    rbf_at_samples,
+)
+from ...features.pivoted_cholesky import nystrom_at_pivots, nystrom_at_random_pivots
+from ...fitting.column_scales import shifted
+from ...kernels import Kernel
+from ..parameters import with_parameters
+from .base import FeatureMapTransformer
+
+LANDMARKS = {
+    "sample": nystrom_at_samples,
+    "kmeans": nystrom_at_means,
+    "leverage": nystrom_by_leverage,
+    "pivoted": nystrom_at_pivots,
+    "randomly_pivoted": nystrom_at_random_pivots,
+}
+"""The function that makes Nyström features, for each way to choose landmarks."""
+
+
+class LandmarkTransformer(FeatureMapTransformer):
+    """Base of transformers whose features are kernel values with landmarks."""
+
+    __init__ = with_parameters(FeatureMapTransformer.__init__, landmarks="sample")
+
+    _of_landmarks = True
+    _makers: ClassVar[Mapping[str, Any]]
+    """The function that makes the map, for each way to choose landmarks."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        UnknownNameError.check("way to choose landmarks", self.landmarks, self._makers)
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+        order = np.arange(X.shape[0])
+        if self.landmarks == "sample":
+            # Only points that may be landmarks are brought to the device.
+            order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
+        points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
+        return self._makers[self.landmarks](kernel, points, self.n_features, seed, budget)
+
+
+class NystroemFeatures(LandmarkTransformer):
+    """Nyström features of any kernel: z(x)ᵀz(y) equals k(x, y) if one of the points is a landmark.
+
+    z(x) = Σ^{−½} Uᵀ k(X_M, x) with k(X_M, X_M) = U Σ Uᵀ for M = ``n_features`` landmarks X_M, at most one for each
+    training point. Between landmarks the error depends on how well they cover the data. The result has one column for
+    each direction of the landmarks' kernel matrix above rounding, so it may have fewer columns than M.
+
+    Parameters
+    ----------
+    landmarks : {"sample", "kmeans", "leverage", "pivoted", "randomly_pivoted"}, default="sample"
+        Random training points; centers of K-means; a sample by ridge leverage scores, which includes rare kinds of
+        points; or greedy or random pivots of a Cholesky factor, which stops when it represents all points.
+
+    Attributes
+    ----------
+    bandwidth_ : float or None
+    landmarks_ : ndarray, shape (n_landmarks, n_features)
+        In the units of X.
+    feature_map_ : shallows.features.NystromFeatures
+        The map, for centered points.
+    effective_params_ : dict
+        Values that the library chose, with seed, precision and device.
+
+    References
+    ----------
+    C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13. Y. Chen, E. N.
+    Epperly, J. A. Tropp and R. J. Webber (2025), "Randomly pivoted Cholesky: practical approximation of a kernel matrix
+    with few entry evaluations", Communications on Pure and Applied Mathematics 78.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import NystroemFeatures
+    >>> X, y = load_digits(return_X_y=True)
+    >>> features = NystroemFeatures("polynomial", kernel_params={"scale": 1e-3}, n_features=300, random_state=0)
+    >>> model = make_pipeline(features, RidgeClassifier(alpha=0.1))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    _makers = LANDMARKS
+
+    @property
+    def landmarks_(self) -> np.ndarray:
+        """The landmarks in the units of X, shape (n_landmarks, n_features); a CSR array if X stays sparse."""
+        if arrays.is_sparse(self.feature_map_.landmarks):
+            return shifted(self.feature_map_.landmarks.rows, -self._centring.mean)
+        return self.feature_map_.landmarks + self._centring.mean.astype(self._dtype)
+
+
+class RBFNetwork(LandmarkTransformer):
+    """Kernel functions at centers: the features k(x, z₁), …, k(x, z_D) of a radial basis function network.
+
+    D = ``n_features``, at most one center for each training point. Inner products of the features do not approximate
+    the kernel, unlike those of `NystroemFeatures`; a linear model on them is a network of D units.
+
+    Parameters
+    ----------
+    landmarks : {"sample", "kmeans"}, default="sample"
+        Random training points, or the centers of K-means.
+
+    Attributes
+    ----------
+    bandwidth_ : float or None
+    feature_map_ : shallows.features.RBFNetwork
+        The map, for centered points.
+    effective_params_ : dict
+        Values that the library chose, with seed, precision and device.
+
+    References
+    ----------
+    D. Broomhead and D. Lowe (1988), "Multivariable functional interpolation and adaptive networks", Complex Systems 2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import RBFNetwork
+    >>> X, y = load_digits(return_X_y=True)
+    >>> features = RBFNetwork(bandwidth=20.0, n_features=300, random_state=0)
+    >>> model = make_pipeline(features, RidgeClassifier(alpha=0.1))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    _makers: ClassVar[Mapping[str, Any]] = {"sample": rbf_at_samples, "kmeans": rbf_at_means}

@@ -1,0 +1,188 @@
+"""Random units that are not trained, as transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import arrays, features, streams
+from ...errors import ShallowsError, UnknownNameError
+from ...features.hidden_units import ACTIVATIONS, stacked
+from ...fitting.checks import MOST, check_whole, is_whole
+from ...kernels import Kernel
+from ..parameters import stores_parameters
+from .base import FeatureMapTransformer
+
+MOST_ROWS = 10_000
+"""Training points from which the means and deviations of layers are computed."""
+
+
+def check_units(activation: Any, n_units: Any) -> None:
+    """Refuse an unknown activation, and numbers of units that are not positive whole numbers."""
+    UnknownNameError.check("activation", activation, ACTIVATIONS)
+    layers = n_units if isinstance(n_units, (tuple, list)) else (n_units,)
+    if not (layers and all(map(is_whole, layers))):
+        raise ShallowsError(
+            f"n_units must be a whole number of at least 1, or several of them, and at most {MOST:,}, got {n_units!r}."
+        )
+
+
+class HiddenUnits(FeatureMapTransformer):
+    """Hidden units with random weights that are not trained, in one or several layers.
+
+    A linear model on them is an extreme learning machine (see `FeatureRidgeClassifier`). With cosines they are random
+    Fourier features of the Gaussian kernel of bandwidth σ.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    feature_map_ : shallows.features.FeatureMap
+        The map, for centered points.
+    effective_params_ : dict
+        Values that the library chose, with seed, precision and device.
+
+    References
+    ----------
+    G.-B. Huang, Q.-Y. Zhu and C.-K. Siew (2006), "Extreme learning machine: theory and applications", Neurocomputing
+    70.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import HiddenUnits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(HiddenUnits(random_state=0), RidgeClassifier(alpha=0.1))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    # For the median rule and for centered points; units have no kernel.
+    kernel, kernel_params = "gaussian", None
+
+    @stores_parameters
+    def __init__(
+        self,
+        activation: str = "sigmoid",
+        *,
+        n_units: int | tuple[int, ...] = 1000,
+        bandwidth: float | str | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        activation : {"sigmoid", "tanh", "gaussian", "multiquadric", "hard_limit", "cosine"}, default="sigmoid"
+            Of aᵀx + b with weights a of deviation 1/σ. "gaussian" and "multiquadric": of ‖x − a‖ with centers a with
+            the training points' means and deviations.
+        n_units : int or tuple of int, default=1000
+            Units of the layer, or of each layer. A layer receives the standardized outputs of the layer before.
+        bandwidth : float, "median" or None, optional
+            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same features every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        """
+
+    @property
+    def n_features(self) -> Any:
+        """Units of the last layer."""
+        return self.n_units[-1] if isinstance(self.n_units, (tuple, list)) and self.n_units else self.n_units
+
+    def _check_parameters(self) -> None:
+        check_units(self.activation, self.n_units)
+        super()._check_parameters()
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+        rows = streams.permutation(seed, "points of layers", 0, X.shape[0])[:MOST_ROWS]
+        points = self._centring.training_points(X, rows, device, self._dtype)[:, :-2]
+        layers = self.n_units if isinstance(self.n_units, (tuple, list)) else (self.n_units,)
+        return stacked(self.activation, points, layers, kernel.bandwidth, seed)
+
+
+class SemiRandomFeatures(FeatureMapTransformer):
+    """Semi-random features: [x, 1] times the switch of each random unit. A linear model on them is the whole model.
+
+    f(x) = (σ_s([x, 1]ᵀR) ⊙ [x, 1]ᵀW₁) W₂ has random R and trained W₁ and W₂. It is linear in their products, so a
+    linear model on the n (d + 1) columns trains it, and the problem is convex.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    feature_map_ : shallows.features.SemiRandomFeatures
+        The map, for centered points.
+    effective_params_ : dict
+        Values that the library chose, with seed, precision and device.
+
+    References
+    ----------
+    K. Kawaguchi, B. Xie, V. Verma and L. Song (2018), "Deep semi-random features for nonlinear function approximation",
+    AAAI 32.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import SemiRandomFeatures
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(SemiRandomFeatures(n_units=20, random_state=0), RidgeClassifier(alpha=0.1))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    # For the median rule and for centered points; units have no kernel.
+    kernel, kernel_params = "gaussian", None
+
+    @stores_parameters
+    def __init__(
+        self,
+        *,
+        n_units: int = 50,
+        order: int = 0,
+        bandwidth: float | str | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        n_units : int, default=50
+            n.
+        order : {0, 1, 2}, default=0
+            s: the switch of a unit is z^s for z > 0, otherwise 0.
+        bandwidth : float, "median" or None, optional
+            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same features every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        """
+
+    @property
+    def n_features(self) -> int:
+        """The parameter that is checked as the number of features."""
+        return self.n_units
+
+    def _check_parameters(self) -> None:
+        check_whole(self, "n_units")
+        super()._check_parameters()
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+        return features.SemiRandomFeatures(X.shape[1], self.n_units, self.order, kernel.bandwidth, seed)
