@@ -81,7 +81,7 @@ def fit_kernel_components(
         )  # fmt: skip
         features = view.features
         max_blocks = most_blocks(max_features, n, features.block_size)
-        n_first = max(1, min(max_blocks // features.width))
+        n_first = max(1, min(max_blocks, components.START_WIDTH // features.width))
         start = random_feature_components(features, view.sample, k, n_blocks=n_first, centred=centred, seed=seed)
         values = start.eigenvalues
         size = even_batch_size(n, solver.batch_size, default_batch_size(n, values, start.variance, k))

@@ -97,7 +97,7 @@ def fit_two_views(
         )  # fmt: skip
         both, F = tuple(view.features for view in views), views[0].features.block_size
         max_blocks = most_blocks(max_features, n, F)
-        n_first = max(1, min(max_blocks // 2 // max(features.width for features in both)))
+        n_first = max(1, min(max_blocks, components.START_WIDTH // 2 // max(features.width for features in both)))
         samples = (view.sample for view in views)
         start = random_feature_pairs(both, *samples, k, n_blocks=n_first, centred=centred, ridge=solver.start_ridge)
         size = even_batch_size(n, solver.batch_size, solver.default_batch_size(k, F))
