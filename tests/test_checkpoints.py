@@ -29,7 +29,7 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_coefficients_to_the_bit(at, t
     checkpoint = Checkpoint(tmp_path, "k", every_seconds=1e9)
     whole = solve()
     if at < 24:
-        with pytest.raises(TrainingInterrupted, match=r"checkpoint\.npz holds where it was"):
+        with pytest.raises(TrainingInterrupted, match=r"checkpoint\.npz has its state"):
             solve(checkpoint, [Watch(at, checkpoint.request_stop)])
         resumed = solve(Checkpoint(tmp_path, "k"))
         assert resumed[0].n_resumes == 1

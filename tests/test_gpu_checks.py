@@ -158,7 +158,7 @@ def test_a_device_that_is_lost_leaves_the_checkpoint_from_which_the_same_model_c
     X = np.random.default_rng(0).normal(size=(300, 3))
     y, options = X[:, 0] + np.sin(X[:, 1]), {"random_state": 0, "batch_size": 50, "bandwidth": 2.0}
     undisturbed = Estimator(**options).fit(X, y)
-    with pytest.raises(DeviceError, match=r"GPU failed in epoch .*IllegalAddress.*goes on from .*checkpoint.npz"):
+    with pytest.raises(DeviceError, match=r"GPU failed in epoch .*IllegalAddress.*continues from .*checkpoint.npz"):
         Estimator(**options).fit(
             X, y, observers=[LosesTheDevice(5)], checkpoint=training.Checkpoint(tmp_path, "key", every_seconds=0)
         )
@@ -170,7 +170,7 @@ def test_a_device_that_is_lost_leaves_the_checkpoint_from_which_the_same_model_c
 
 def test_without_a_checkpoint_a_lost_device_says_that_there_could_be_one():
     X = np.random.default_rng(0).normal(size=(100, 3))
-    with pytest.raises(DeviceError, match="with a checkpoint"):
+    with pytest.raises(DeviceError, match="With a checkpoint"):
         EigenProRegressor(random_state=0).fit(X, X[:, 0], observers=[LosesTheDevice(1)])
 
 

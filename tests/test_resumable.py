@@ -13,10 +13,10 @@ from own_plan import own_configuration
 from running_example import job_spec, prepared_example
 from shallows.errors import CheckpointError, TrainingInterrupted
 from shallows.training import Checkpoint
-from shallows.training.resumable import ResumableLoop
 from shallows_papers.experiments.running import analysis_run, run
 from shallows_papers.theory.preconditioning import step_sizes
 from shallows_papers.theory.preconditioning.eigensystem_cost import compare_eigensystems
+from shallows_papers.theory.resumable import ResumableLoop
 
 METHODS = own_configuration().methods
 SMALL = {
@@ -61,7 +61,7 @@ def test_finished_pieces_are_found_again_and_keep_every_digit(tmp_path):
     items = [2, 5, 3, 7]
     expected = [{"root": math.sqrt(n), "beyond": math.inf, "parts": [0.1 + n, -0.0]} for n in items]
     kept = checkpoint(tmp_path, 3600)
-    with pytest.raises(TrainingInterrupted, match="holds what was finished"), ResumableLoop("", kept) as loop:
+    with pytest.raises(TrainingInterrupted, match="has the finished pieces"), ResumableLoop("", kept) as loop:
         loop.map("roots", piece, items)
     assert done == [2, 5, 3]
     again = checkpoint(tmp_path)

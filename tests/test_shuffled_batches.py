@@ -17,7 +17,7 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError
-from shallows.training.monitors import SquareLossMonitor
+from shallows.training.states import Monitor
 
 N, SIZE, SEED = 53, 16, 5
 
@@ -122,8 +122,9 @@ def test_a_batch_is_held_against_its_own_targets_and_its_share_of_all():
     problem = SimpleNamespace(targets=targets, weights=weights)
     for batch, usual in ((slice(0, 2), 5.6), (np.array([3, 9]), 17.6)):  # its own, and 2 of 10 rows of 28
         for loss, diverged in ((9.9 * usual, False), (10.1 * usual, True)):
-            monitor = SquareLossMonitor(problem, None)
-            assert monitor.diverged(SimpleNamespace(loss=loss), batch) == diverged
+            state = SimpleNamespace(loss=loss)
+            monitor = Monitor(problem, state)
+            assert monitor.diverged(state, batch) == diverged
             assert monitor.epoch_diverged() == (not diverged and loss > 56)
 
 

@@ -1,18 +1,15 @@
-"""The one loop: drives any solver through batches until a stopping rule.
+"""The one loop that drives any solver: batches, stopping rules, observers, checkpoints and the detection of divergence.
 
-It owns the order of the batches, the stopping rules, the places at which observers evaluate, checkpoints, and the watch
-for divergence. It does not know which solver it drives: `protocols` says what it asks of one, and of its state.
+`states` describes what the loop asks of a solver and of its state.
 """
 
 from ..errors import TrainingInterrupted
 from .batches import Batches, OwnRows, Stream
 from .checkpoints import Checkpoint
 from .failed_fits import keeps_model_on_failure, restore_attributes
-from .loop import MAX_ROLLBACKS, train
-from .monitors import EPOCH_GROWTH, GROWTH
+from .loop import MAX_ROLLBACKS, Run, Stopping, train
 from .observers import Curve, Observer, Progress
-from .run_state import Run
-from .stopping import Stopping
+from .states import EPOCH_GROWTH, GROWTH
 
 __all__ = [
     "EPOCH_GROWTH",

@@ -1,10 +1,10 @@
-"""The order of the batches: of a set, in epochs; of a stream, as it comes; of a solver that chooses its own rows."""
+"""The order of the batches: shuffled in every epoch, as a stream comes, or chosen by the solver."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,14 +13,27 @@ from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
 
 
+class BatchSource(Protocol):
+    """The source of the batches of a training."""
+
+    names_rows: bool
+    """Whether a batch names its rows. If the solver chooses them, the run ends once the solver is exhausted."""
+
+    def __len__(self) -> int:
+        """Batches of an epoch, 0 if unknown."""
+
+    def of_epoch(self, epoch: int) -> list[Any] | Passage:
+        """The batches of an epoch, in their order."""
+
+
 @takes_numpy_integers
 @dataclass(frozen=True)
 class Batches:
-    """Contiguous batches of rows that were shuffled once, in an order that is new every epoch.
+    """Contiguous batches of rows that were shuffled once, in a new order every epoch.
 
-    Without replacement: every row is seen once an epoch. The order is a function of the seed and the epoch, so that a
-    run can go on from any place. With ``shuffle`` the rows of each batch are drawn anew in every epoch, as the numbers
-    of the rows in ascending order, and the last batch of an epoch is the one that may be smaller.
+    Every row is seen once an epoch. The order is a function of the seed and the epoch, so that a run can continue from
+    any place. With ``shuffle`` the rows of each batch are drawn again in every epoch, as row numbers in ascending
+    order, and only the last batch of an epoch may be smaller.
     """
 
     n: int
@@ -43,16 +56,16 @@ class Batches:
 
 @dataclass(frozen=True)
 class OwnRows:
-    """For a solver that chooses its own rows, as SMO does: a batch is the number of steps that it should take.
+    """For a solver that chooses its own rows, like SMO: a batch is a number of steps.
 
     Training ends as soon as the state is ``exhausted``, also within an epoch.
 
     Parameters
     ----------
     n_steps : int
-        Steps of a batch: between two of them checkpoints are written and observers look.
+        Steps of a batch. Checkpoints are written and observers called between two batches.
     n_batches : int
-        Batches that are called an epoch.
+        Batches of an epoch.
     """
 
     n_steps: int
@@ -69,18 +82,17 @@ class OwnRows:
         return self.n_batches
 
     def of_epoch(self, epoch: int) -> list[int]:
-        """As many times the number of steps as there are batches."""
+        """The number of steps, once for every batch."""
         return [self.n_steps] * self.n_batches
 
 
 class Stream:
-    """Batches that are read once and in their order, from an iterable that need not end.
+    """Batches that are read once and in their order, from an iterable that may be endless.
 
     Parameters
     ----------
     source : iterable, or callable without arguments that returns one
-        Of batches as the solver takes them. A run that is resumed is handed the stream from its beginning, and passes
-        over what it has seen.
+        The batches. A resumed run reads the stream from its beginning and skips what it has seen.
     """
 
     names_rows = True
@@ -89,7 +101,7 @@ class Stream:
         self.source = source
 
     def __len__(self) -> int:
-        """0: how many batches there are is not known."""
+        """0: the number of batches is unknown."""
         return 0
 
     def of_epoch(self, epoch: int) -> Passage:
@@ -105,30 +117,15 @@ class Passage:
     def __init__(self, batches: Iterator[Any]):
         self._batches = batches
         self._next = 0
-        self._held: Any = None
-        self.ended = False
+        self._last: Any = None
 
     def at(self, position: int) -> Any:
-        """The batch of a position not before the last one asked for, or None after the end."""
+        """The batch of a position, which is at least that of the last call, or None after the end."""
         if position < self._next - 1:
             raise ShallowsError("A stream cannot be read backwards.")
-        while self._next <= position and not self.ended:
-            try:
-                self._held = next(self._batches)
-                self._next += 1
-            except StopIteration:
-                self.ended, self._held = True, None
-        return self._held
-
-
-class Listing:
-    """The batches of an epoch as a list, with the interface of a `Passage`."""
-
-    def __init__(self, batches: list[Any]):
-        self._batches = batches
-        self.ended = False
-
-    def at(self, position: int) -> Any:
-        """The batch of a position, or None after the last."""
-        self.ended = position >= len(self._batches)
-        return None if self.ended else self._batches[position]
+        while self._next <= position:
+            self._last = next(self._batches, None)
+            if self._last is None:
+                break
+            self._next += 1
+        return self._last

@@ -1,24 +1,168 @@
-"""The loop itself: it drives a solver through batches, rolls back, and writes checkpoints."""
+"""The loop: it drives any solver through batches until a stopping rule ends it, and goes back where it diverges.
+
+It decides where observers evaluate and when a checkpoint is written. It does not know which solver it drives.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from .. import arrays
 from ..errors import DeviceError, DivergenceError, ShallowsError, TrainingInterrupted
-from .batches import Listing, Stream
+from ..utils.plain_numbers import takes_numpy_integers
+from .batches import BatchSource, Passage, Stream
 from .checkpoints import Checkpoint
-from .monitors import monitor_of
 from .observers import Observer
-from .protocols import BatchSource, Order, Solver
-from .run_state import COUNTED, Run
-from .states import is_finite, keep, packed, put_back, unpacked
-from .stopping import BestState, Stopping
+from .states import Kept, Monitor, Solver, is_finite, keep, packed, put_back, unpacked
 
 MAX_ROLLBACKS = 20
+
+
+@dataclass
+class Run:
+    """The progress of one training, which the loop shows to observers and `train` returns.
+
+    Attributes
+    ----------
+    state
+        The solver's state.
+    epoch, position, iteration : int
+        Completed epochs, completed batches of the next epoch, completed batches in all.
+    n_batches : int
+        Batches of an epoch; 0 for a stream.
+    max_epochs : int
+    max_iterations : int or None
+    seconds : float
+        Seconds of training, without evaluation, over all resumes.
+    losses : list of float
+        The loss of each epoch, as a share of the loss of the zero function or of another reference of the state, see
+        `states.MonitoredState`. NaN if there is none.
+    n_rollbacks, n_resumes : int
+    stopped_by : str
+        The rule that ended the training.
+    """
+
+    state: Any
+    n_batches: int
+    max_epochs: int
+    epoch: int = 0
+    position: int = 0
+    iteration: int = 0
+    seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
+    n_rollbacks: int = 0
+    n_resumes: int = 0
+    last_rollback: int = -1
+    stopped_by: str = ""
+    validation_errors: list[float] = field(default_factory=list)
+    make_snapshot: Callable[[Any, int], Any] | None = None
+    max_iterations: int | None = None
+
+    def snapshot(self) -> Any:
+        """The current model, for evaluation."""
+        return self.make_snapshot(self.state, self.epoch) if self.make_snapshot else self.state
+
+
+COUNTED = (
+    "epoch",
+    "position",
+    "iteration",
+    "seconds",
+    "losses",
+    "n_rollbacks",
+    "last_rollback",
+    "stopped_by",
+    "validation_errors",
+)
+"""Fields of a `Run` that a checkpoint keeps, in addition to the solver's state."""
+
+
+@takes_numpy_integers
+@dataclass(frozen=True)
+class Stopping:
+    """When training ends: at the first of these rules that applies.
+
+    Parameters
+    ----------
+    max_epochs : int
+        Passes over the data.
+    max_iterations : int, optional
+        Batches.
+    max_seconds : float, optional
+        Seconds of training, without evaluation. They end no run whose solver has no model yet.
+    tolerance : float
+        The loss over an epoch, each batch measured before its own step, as a share of the loss of the zero function.
+    least_fall : float
+        Stop after two epochs in a row that each lower the loss by less than this share. 0 never stops.
+    validate : callable, optional
+        Takes a snapshot of the model and returns an error, which is measured after every epoch. The result is the state
+        with the smallest error.
+    target : float, optional
+        Stop when that error is at most this.
+    patience : int
+        Stop after this number of epochs without a smaller error.
+    """
+
+    max_epochs: int
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+    tolerance: float = 0.0
+    least_fall: float = 0.0
+    validate: Callable[[Any], float] | None = None
+    target: float | None = None
+    patience: int = 3
+
+    def __post_init__(self) -> None:
+        if self.max_epochs < 1:
+            raise ShallowsError(f"max_epochs must be at least 1, got {self.max_epochs!r}.")
+
+    def after_batch(self, run: Run, *, until_exhausted: bool) -> str:
+        """The rule that ends the run after a batch, or an empty text."""
+        if self.max_iterations is not None and run.iteration >= self.max_iterations:
+            return "max_iterations"
+        # The steps of a first pass over the data may not make a model.
+        has_model = getattr(run.state, "has_model", True)
+        if self.max_seconds is not None and run.seconds >= self.max_seconds and has_model:
+            return "max_seconds"
+        return "exhausted" if until_exhausted and getattr(run.state, "exhausted", False) else ""
+
+    def after_epoch(self, run: Run) -> str:
+        """The rule that ends the run after an epoch, or an empty text; `BestState` has the rules of validation."""
+        if run.losses[-1] <= self.tolerance:
+            return "tolerance"
+        if self.least_fall and len(run.losses) > 2:
+            least = 1.0 - self.least_fall
+            if all(later > least * earlier for earlier, later in itertools.pairwise(run.losses[-3:])):
+                return "plateau"
+        if getattr(run.state, "exhausted", False):
+            return "exhausted"
+        return "max_epochs" if run.epoch >= self.max_epochs else ""
+
+
+@dataclass
+class BestState:
+    """The state with the smallest validation error so far."""
+
+    error: float = math.inf
+    kept: Kept | None = field(default=None, repr=False)  # See `states.keep`
+
+    def validate(self, run: Run, stopping: Stopping) -> str:
+        """Measure the state of a run and keep it if it is the best; returns the rule that ends the run, if any."""
+        error = float(stopping.validate(run.snapshot()))
+        run.validation_errors.append(error)
+        if error < self.error:
+            self.error, self.kept = error, keep(run.state)
+        if stopping.target is not None and error <= stopping.target:
+            return "target"
+        since = len(run.validation_errors) - 1 - int(np.argmin(run.validation_errors))
+        return "patience" if since >= stopping.patience else ""
 
 
 def train(
@@ -38,28 +182,27 @@ def train(
     Parameters
     ----------
     solver
-        Has ``init(problem)`` and ``step(problem, state, batch)``. What its state may offer stands in
-        `shallows.training.protocols`.
+        Has ``init(problem)`` and ``step(problem, state, batch)``. `shallows.training.states` describes its state.
     problem
-        What the solver understands. For a state of least squares it has ``targets`` and ``weights``; its ``growth``, if
-        there is one, says how many times its reference the number that is watched may be.
+        For a state of least squares it has ``targets`` and ``weights``. Its ``growth``, if there is one, is the largest
+        allowed ratio of the watched number and its reference.
     batches : Batches, Stream or OwnRows
     stopping : Stopping
     observers : sequence of Observer
     checkpoint : Checkpoint, optional
-        Resume from it if there is one, and write it.
+        Continue from it if it exists, and keep it up to date.
     snapshot : callable, optional
-        Makes what observers evaluate out of (state, epoch).
+        Takes (state, epoch) and returns the model for observers.
     may_shrink : bool
-        On divergence, go back to the start of the epoch and halve the step (False: raise at once, for a step that the
-        user chose). A stream cannot be read again, so there it is always an error.
+        On divergence, go back to the start of the epoch and halve the step. False raises an error, for a step that the
+        user chose. Divergence on a stream is always an error, since it cannot be read again.
     state : optional
-        Go on from this state instead of ``solver.init(problem)``.
+        Continue from this state instead of ``solver.init(problem)``.
 
     Raises
     ------
     DivergenceError
-        If the coefficients stop being finite or the loss explodes, and no smaller step may be or helps.
+        If coefficients are not finite or the loss explodes, and a smaller step is not allowed or does not help.
     TrainingInterrupted
         After `Checkpoint.request_stop`.
     ShallowsError
@@ -69,19 +212,19 @@ def train(
     run = Run(state, len(batches), stopping.max_epochs, make_snapshot=snapshot, max_iterations=stopping.max_iterations)
     training = _Training(solver, problem, batches, stopping, observers, checkpoint, may_shrink, run)
     if checkpoint is None:
-        training.go_on()
+        training.run_to_the_end()
         return run
     checkpoint.acquire()
     try:
         training.restore()
-        training.go_on()
+        training.run_to_the_end()
     finally:
         checkpoint.release()
     return run
 
 
 class _Training:
-    """One call of `train`: the run, the places that it can go back to, and what is watched."""
+    """One call of `train`: the run, the states that it can go back to, and the monitor."""
 
     def __init__(
         self,
@@ -98,18 +241,19 @@ class _Training:
         self.observers, self.checkpoint, self.run = observers, checkpoint, run
         self.streamed, self.step_is_given = isinstance(batches, Stream), not may_shrink
         self.may_shrink = may_shrink and not self.streamed and hasattr(run.state, "step_size")
-        self.monitor = monitor_of(problem, run.state)
+        self.monitor = Monitor(problem, run.state)
         self.at_epoch_start = None if self.streamed else keep(run.state)
         self.best = BestState()
 
-    def go_on(self) -> None:
-        """Train until a rule ends it; the state is then the best there was, where states are validated."""
+    def run_to_the_end(self) -> None:
+        """Train until a rule ends it. With validation the state is then the best one."""
         for observer in self.observers:
             observer.on_start(self.run)
         try:
             while not self.run.stopped_by:
                 self.go_through_epoch()
-            self.best.put_back(self.run.state)
+            if self.best.kept is not None:
+                put_back(self.run.state, self.best.kept)
         except Exception as error:
             if arrays.is_device_failure(error):
                 raise self.device_failure(error) from error
@@ -119,25 +263,24 @@ class _Training:
                 observer.on_end(self.run)
 
     def device_failure(self, error: Exception) -> DeviceError:
-        """What to say, and to do, of a GPU that failed in the middle of a training."""
+        """The error for a GPU that failed during the training, with what to do."""
         where = f"epoch {self.run.epoch + 1}" if self.run.n_batches else f"batch {self.run.position + 1} of the stream"
         kept = self.checkpoint is not None and self.checkpoint.path.exists()
         what = (
-            f"Run the same again in a new process: it goes on from {self.checkpoint.path}."
+            f"Run the same again in a new process: it continues from {self.checkpoint.path}."
             if kept
-            else "Start again in a new process; with a checkpoint (checkpoint=...) it would go on where it was."
+            else "Start again in a new process. With a checkpoint (checkpoint=...) it would continue where it failed."
         )
         cause = " ".join(str(error).split())[:200]
-        return DeviceError(f"The GPU failed in {where} ({cause}). This process cannot use it any more. {what}")
+        return DeviceError(f"The GPU failed in {where} ({cause}). This process can no longer use it. {what}")
 
     # ---------------------------------------------------------------------------------------- steps and epochs
 
     def go_through_epoch(self) -> None:
-        """Batches up to the end of the epoch, or to where a rule, or divergence, breaks it off."""
+        """Batches up to the end of the epoch, or until a rule ends the run."""
         run = self.run
         order = self.batches.of_epoch(run.epoch)
-        order = Listing(order) if isinstance(order, list) else order
-        while (batch := order.at(run.position)) is not None:
+        while (batch := batch_at(order, run.position)) is not None:
             started = time.perf_counter()
             run.state = self.solver.step(self.problem, run.state, batch)
             run.seconds += time.perf_counter() - started
@@ -151,17 +294,17 @@ class _Training:
             run.stopped_by = self.stopping.after_batch(run, until_exhausted=not self.batches.names_rows)
             if run.stopped_by:
                 break
-            if self.streamed or order.at(run.position) is not None:
+            if self.checkpoint is not None and (self.streamed or run.position < len(order)):
                 self.write_if_due(f"at epoch {run.epoch + 1}")
-        if order.ended or (not self.streamed and order.at(run.position) is None):
-            self.end_epoch(order)
+        if batch is None or (not self.streamed and run.position == len(order)):
+            self.end_epoch()
 
-    def end_epoch(self, order: Order) -> None:
-        """Count a whole epoch, or go back where it has diverged."""
+    def end_epoch(self) -> None:
+        """Count a whole epoch, or go back if it has diverged."""
         run, monitor = self.run, self.monitor
         if self.streamed and run.position == 0:
             raise ShallowsError("The stream ended before its first batch.")
-        # A call with one batch of a stream says nothing of slow growth.
+        # One batch of a stream shows no slow growth.
         if (not self.streamed and monitor.epoch_diverged()) or not is_finite(run.state):
             self.roll_back()
             return
@@ -176,7 +319,8 @@ class _Training:
             run.stopped_by = run.stopped_by or rule
         if not self.streamed:
             self.at_epoch_start = keep(run.state)
-        self.write_if_due(f"after epoch {run.epoch}", at_the_end=bool(run.stopped_by))
+        if self.checkpoint is not None:
+            self.write_if_due(f"after epoch {run.epoch}", at_the_end=bool(run.stopped_by))
 
     def roll_back(self) -> None:
         """Go back to the start of the epoch with half the step."""
@@ -190,14 +334,14 @@ class _Training:
                     f"Training diverged in {place}. Scale the features, for instance with "
                     "sklearn.preprocessing.StandardScaler."
                 )
-            remedy = (
-                "Take a smaller step_size, or leave it to the program (step_size=None)."
-                if self.step_is_given
-                else "Scale the features, for instance by sklearn.preprocessing.StandardScaler, or set a smaller step."
-            )
+            remedy = "Take a smaller step_size, or leave it to the program (step_size=None)."
+            if not self.step_is_given:
+                remedy = (
+                    "Scale the features, for instance with sklearn.preprocessing.StandardScaler, or set a smaller step."
+                )
             raise DivergenceError(f"Training diverged in {place} with step_size={step_size:.3g}{tried}. {remedy}")
         if run.last_rollback == run.epoch:
-            # A smaller step from the same place failed too: the place itself is bad, grown in the epochs before.
+            # A smaller step from the same state failed too: the state itself has grown in the epochs before.
             self.at_epoch_start = keep(self.solver.init(self.problem))
         put_back(state, self.at_epoch_start)
         state.step_size = 0.5 * step_size
@@ -210,7 +354,7 @@ class _Training:
     # --------------------------------------------------------------------------------------------- checkpoints
 
     def restore(self) -> None:
-        """Go on from the checkpoint, if there is one."""
+        """Continue from the checkpoint, if there is one."""
         restored = self.checkpoint.restore()
         if restored is None:
             return
@@ -225,19 +369,19 @@ class _Training:
         self.monitor.recall(notes["monitor"])
         for name in COUNTED:
             setattr(run, name, notes[name])
-        _recall(self.observers, notes["observers"])
+        memories = list(notes["observers"])
+        for observer in self.observers:
+            # Each takes the memory of the next of its kind: a progress bar may come or go between two runs.
+            memory = next((memory for memory in memories if memory[0] == type(observer).__name__), None)
+            if memory is not None:
+                memories.remove(memory)
+                observer.recall(memory[1])
         run.n_resumes = self.checkpoint.n_resumes
 
     def write_if_due(self, place: str, at_the_end: bool = False) -> None:
-        """Write a checkpoint if it is time, and end there if that was asked for."""
-        if self.checkpoint is None or not (self.checkpoint.due() or at_the_end):
+        """Write a checkpoint if it is time, and raise `TrainingInterrupted` if a stop was requested."""
+        if not (self.checkpoint.due() or at_the_end):
             return
-        self.write()
-        if self.checkpoint.stop_requested and not at_the_end:
-            raise TrainingInterrupted(f"Training was stopped {place}; {self.checkpoint.path} holds where it was.")
-
-    def write(self) -> None:
-        """Write a checkpoint."""
         state = self.run.state
         kept = {"coefficients": keep(state, copied=False)}
         if self.at_epoch_start is not None:
@@ -254,13 +398,12 @@ class _Training:
             "observers": [[type(o).__name__, o.remember()] for o in self.observers],
         }
         self.checkpoint.save(held, notes)
+        if self.checkpoint.stop_requested and not at_the_end:
+            raise TrainingInterrupted(f"Training was stopped {place}. {self.checkpoint.path} has its state.")
 
 
-def _recall(observers: Sequence[Observer], memories: list[list[Any]]) -> None:
-    """Hand every observer the memory of the next of its kind: a progress bar may come or go between two runs."""
-    left = list(memories)
-    for observer in observers:
-        kind = next((memory for memory in left if memory[0] == type(observer).__name__), None)
-        if kind is not None:
-            left.remove(kind)
-            observer.recall(kind[1])
+def batch_at(order: list[Any] | Passage, position: int) -> Any:
+    """The batch of a position in an epoch, or None after the last."""
+    if isinstance(order, Passage):
+        return order.at(position)
+    return order[position] if position < len(order) else None

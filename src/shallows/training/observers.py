@@ -13,7 +13,7 @@ from ..utils.plain_numbers import takes_numpy_integers
 from ..utils.progress import duration
 
 if TYPE_CHECKING:
-    from .run_state import Run
+    from .loop import Run
 
 
 class Observer:

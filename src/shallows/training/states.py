@@ -1,23 +1,84 @@
-"""Keeping the states of solvers: copies to go back to, and arrays and notes for checkpoints.
+"""What the loop asks of a solver and its state: a number to watch, and what to keep of the state.
 
-A kept state is a pair: arrays by name, numbers by name. Of a state that is its coefficients there is one array, whose
-name is empty.
+A solver has ``init`` and ``step`` (`Solver`). Its state reports in one of three ways how the training goes:
+
+- It has a method ``monitored()`` (`MonitoredState`), which returns a number and its reference. Any number that grows
+  when an iteration diverges will do: a loss, a duality gap, the norm of a batch's outputs.
+- It has ``loss``, the squared residuals of the last batch, and the problem has ``targets`` and ``weights``
+  (`LeastSquaresState`). The loop then computes the loss of the zero function.
+- It has neither. The loop then asks ``is_finite()`` after every step.
+
+The loop keeps the array ``coefficients`` of a state, for checkpoints and for going back, unless the state has the
+methods of a `KeptState`. If training diverges, the loop halves the ``step_size`` of the state; without one it raises an
+error. A state that sets ``exhausted`` has finished.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from .. import arrays
-from .protocols import KeptState
+
+GROWTH = 10.0
+"""A batch has diverged if its loss exceeds this multiple of the loss of the zero function."""
+
+EPOCH_GROWTH = 2.0
+"""An epoch has diverged if its loss exceeds this multiple of the zero function's loss: slow growth, found early."""
 
 Kept = tuple[dict[str, Any], dict[str, Any]]
+"""What is kept of a state: arrays by name and numbers by name. Coefficients alone have the empty name."""
+
+
+class Solver(Protocol):
+    """An algorithm: no loop, no clock, no printing, no files."""
+
+    def init(self, problem: Any) -> Any:
+        """The state before the first step."""
+
+    def step(self, problem: Any, state: Any, batch: Any) -> Any:
+        """The state after one batch."""
+
+
+@runtime_checkable
+class MonitoredState(Protocol):
+    """A state that offers a number to watch."""
+
+    def monitored(self) -> tuple[float, float] | None:
+        """A number of the last step and its reference.
+
+        Training has diverged if the number is not finite or exceeds the reference many times. `Run.losses` has the sum
+        over an epoch as a share of the sum of the references. With a reference of NaN any finite number is good. None
+        means that this step has no number: the loop then asks ``is_finite()``.
+        """
+
+
+@runtime_checkable
+class LeastSquaresState(Protocol):
+    """A state of least squares; its problem has ``targets`` (n, c), and ``weights`` (n, 1) or None."""
+
+    loss: float
+    """Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it."""
+
+
+@runtime_checkable
+class KeptState(Protocol):
+    """A state that decides what to keep, such as a state that grows."""
+
+    def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Copies of arrays by name, and numbers by name that JSON can store."""
+
+    def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
+        """Go back to the result of `remember`, to the bit; the arrays may have become NumPy arrays."""
+
+    def is_finite(self) -> bool:
+        """Whether all numbers of the model are finite."""
 
 
 def is_finite(state: Any) -> bool:
-    """Whether the model of a state is made of numbers."""
+    """Whether all numbers of the model are finite."""
     if hasattr(state, "is_finite"):
         return state.is_finite()
     xp = arrays.namespace(state.coefficients)
@@ -25,7 +86,7 @@ def is_finite(state: Any) -> bool:
 
 
 def keep(state: Any, copied: bool = True) -> Kept:
-    """What there is to keep of a state; ``copied=False`` may refer to arrays that the next step overwrites."""
+    """What to keep of a state; with ``copied=False`` the next step may overwrite it."""
     if isinstance(state, KeptState):
         return state.remember()
     return {"": _copy(state.coefficients) if copied else state.coefficients}, {}
@@ -50,7 +111,7 @@ def packed(kept: dict[str, Kept]) -> tuple[dict[str, np.ndarray], dict[str, Any]
 
 
 def unpacked(place: str, held: dict[str, np.ndarray], notes: dict[str, Any], state: Any) -> Kept:
-    """One of the kept states out of a checkpoint, for a state of the same kind."""
+    """One of the kept states from a checkpoint, for a state of the same kind."""
     if isinstance(state, KeptState):
         parts = {name[len(place) + 1 :]: held[name] for name in held if name.startswith(f"{place}.")}
         return parts, notes["numbers"][place]
@@ -59,3 +120,86 @@ def unpacked(place: str, held: dict[str, np.ndarray], notes: dict[str, Any], sta
 
 def _copy(x: Any) -> Any:
     return arrays.namespace(x).asarray(x, copy=True)
+
+
+class Monitor:
+    """Detects divergence and computes the loss of an epoch, from what a state offers.
+
+    A problem's ``growth`` replaces `GROWTH`; it is infinite if long first steps are intended.
+    """
+
+    def __init__(self, problem: Any, state: Any):
+        self._is_monitored = isinstance(state, MonitoredState)
+        of_squares = not self._is_monitored and isinstance(state, LeastSquaresState)
+        self._zero_losses = square_losses(problem) if of_squares else None
+        self._total = float(self._zero_losses.sum()) if of_squares else 0.0
+        self.growth = getattr(problem, "growth", GROWTH)
+        self.epoch_growth = EPOCH_GROWTH if math.isfinite(self.growth) else math.inf
+        self._total_of_references, self._n_references = 0.0, 0
+        self.begin_epoch()
+
+    def begin_epoch(self) -> None:
+        """Set the sums of the epoch to zero."""
+        self._sum = self._sum_of_references = self._sum_of_usual = 0.0
+
+    def diverged(self, state: Any, batch: Any) -> bool:
+        """Whether the last step has diverged; if not, it is added to the epoch."""
+        earlier = 0.0
+        if self._zero_losses is not None:
+            value, reference = state.loss, 0.0
+            here = self._zero_losses[batch]
+            usual = float(here.sum()) + self._total * len(here) / len(self._zero_losses)
+            diverged = not math.isfinite(value) or value > self.growth * usual + 1e-30
+        else:
+            offered = state.monitored() if self._is_monitored else None
+            value, reference = offered or (math.nan, math.nan)
+            # Earlier calls on a stream had monitors of their own.
+            earlier = getattr(state, "mean_zero_loss", 0.0)
+            if offered is None:
+                diverged = not is_finite(state)
+            elif math.isnan(reference) or not math.isfinite(value):
+                diverged = not math.isfinite(value)
+            else:
+                diverged = value > self.growth * max(self._usual(reference), earlier) + 1e-30
+        if not diverged:
+            self._sum += value
+            self._sum_of_references += reference
+            self._sum_of_usual += max(abs(reference), earlier)
+        return diverged
+
+    def _usual(self, reference: float) -> float:
+        # A batch whose targets are all zero by chance has the reference 0. Then the mean of the batches so far counts;
+        # if it is 0 too, nothing counts as divergence.
+        here = abs(reference)
+        self._total_of_references, self._n_references = self._total_of_references + here, self._n_references + 1
+        return max(here, self._total_of_references / self._n_references) or math.inf
+
+    @property
+    def _reference_of_epoch(self) -> float:
+        return self._total if self._zero_losses is not None else abs(self._sum_of_references)
+
+    def epoch_diverged(self) -> bool:
+        """Whether the sum over the epoch has diverged although no batch has."""
+        return self._sum > self.epoch_growth * max(self._reference_of_epoch, self._sum_of_usual) + 1e-30
+
+    def epoch_loss(self) -> float:
+        """The number of the epoch as a share of its reference; NaN if there is none."""
+        return self._sum / max(self._reference_of_epoch, 1e-300)
+
+    def remember(self) -> list[float]:
+        """What a checkpoint keeps."""
+        total = [self._total_of_references, self._n_references]
+        return [self._sum, self._sum_of_references, *total, self._sum_of_usual]
+
+    def recall(self, numbers: list[float]) -> None:
+        """Go back to the result of `remember`."""
+        self._sum, self._sum_of_references, self._total_of_references, self._n_references, self._sum_of_usual = numbers
+
+
+def square_losses(problem: Any) -> np.ndarray:
+    """Weighted square losses of the zero function at each row, shape (n,)."""
+    targets = arrays.to_numpy(problem.targets).astype(np.float64, copy=False)
+    rows = np.einsum("ij,ij->i", targets, targets)
+    if problem.weights is not None:
+        rows = rows * arrays.to_numpy(problem.weights)[:, 0]
+    return rows

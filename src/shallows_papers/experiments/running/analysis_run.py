@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from shallows.training import Checkpoint
-from shallows.training.resumable import ResumableLoop
 
+from ...theory.resumable import ResumableLoop
 from .batch_system import stopping_by_signal
 from .calls import accepted, callable_for, seconds_by_phase, sha256_of
 from .job import Conditions, Job, name_of

@@ -16,9 +16,9 @@ import numpy as np
 
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.solvers.expansions.block_policies import POLICIES, Checked, Fresh, UniformReuse
-from shallows.training.resumable import ResumableLoop
 
 from ..results import AnalysisResult, curves_of, log_marks
+from ..resumable import ResumableLoop
 from .batched_trajectories import Population, Trajectories, by_the_solver, feature_variance
 
 

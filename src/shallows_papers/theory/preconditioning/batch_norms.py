@@ -20,10 +20,10 @@ import numpy as np
 from shallows import arrays, streams
 from shallows.arrays import Array
 from shallows.features.fourier import FourierFeatures
-from shallows.training.resumable import ResumableLoop
 
 from ..eigenvalues import check_rank, eigenpairs, largest_eigenvalue
 from ..results import AnalysisResult
+from ..resumable import ResumableLoop
 from ..samples import sample
 
 BATCH_SIZES = (1, 4, 16, 64, 256)

@@ -10,10 +10,10 @@ from typing import Any
 from shallows import arrays, kernels
 from shallows.arrays import Array
 from shallows.spectrum.eigensystems import eigensystem, top_eigensystem
-from shallows.training.resumable import ResumableLoop
 
 from ..eigenvalues import check_rank
 from ..results import AnalysisResult
+from ..resumable import ResumableLoop
 from ..samples import sample
 from ..timing import fastest
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from shallows import arrays, streams
-from shallows.training.resumable import ResumableLoop
 
 from ..eigenvalues import check_rank, eigenpairs
 from ..results import AnalysisResult
+from ..resumable import ResumableLoop
 from ..samples import Sample, sample
 
 

@@ -13,9 +13,9 @@ from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.step_rules import make as make_rule
 from shallows.spectrum.kernel_preconditioner import make_preconditioner
 from shallows.training.batches import Batches
-from shallows.training.resumable import ResumableLoop
 
 from ..results import AnalysisResult
+from ..resumable import ResumableLoop
 from ..samples import Sample, sample
 
 #: A run whose loss on a batch exceeds this many times that of zero on all points has diverged.

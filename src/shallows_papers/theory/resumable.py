@@ -1,4 +1,4 @@
-"""Long work in independent pieces: finished ones are kept on disk and found again after a kill; progress is printed."""
+"""Long work in independent pieces: finished pieces are kept on disk and found again; progress is printed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ..errors import TrainingInterrupted
-from ..utils import progress
-from .checkpoints import Checkpoint
+from shallows.errors import TrainingInterrupted
+from shallows.training import Checkpoint
+from shallows.utils import progress
 
 Item = TypeVar("Item")
 
 
 class ResumableLoop:
-    """Does pieces of work one after the other; what is finished is not done again.
+    """Does pieces of work one after the other and skips the finished ones.
 
-    Used as a context: it reads the checkpoint on entering and keeps its folder locked until it is left. Without a
-    checkpoint it is a plain loop that keeps nothing, and without a label no lines of progress are printed.
-    ``seconds_before`` are those that the work took in processes before this one.
+    As a context it reads the checkpoint on entry and locks its folder until the exit. Without a checkpoint it keeps
+    nothing, and without a label it prints no progress. ``seconds_before`` counts the time of earlier processes.
     """
 
     def __init__(self, label: str = "", checkpoint: Checkpoint | None = None, every_seconds: float = 15.0):
@@ -47,18 +46,18 @@ class ResumableLoop:
             self.checkpoint.release()
 
     def map(self, name: str, function: Callable[[Item], Any], items: Sequence[Item]) -> list[Any]:
-        """Results of a function for each of some items, in their order.
+        """Results of a function for each item, in their order.
 
-        The name says what the pieces are, in the plural, as in "steps for batches of 64"; calls of one loop that share
-        it are taken to do the same work. Results must be what JSON holds; floats keep all their digits.
+        The name describes the pieces in the plural, like "steps for batches of 64"; calls of one loop with one name
+        do the same work. Results must be storable as JSON; floats keep all their digits.
         """
         results = self._results.setdefault(name, [])
         found = len(results)
-        started, told = time.monotonic(), progress.Part(name, len(items) - found)
+        started, shown = time.monotonic(), progress.Part(name, len(items) - found)
         for item in items[found:]:
-            # As the checkpoint holds it, so that a result is the same whether it was computed or found.
+            # As the checkpoint stores it, so that computed and found results are the same.
             results.append(json.loads(json.dumps(function(item))))
-            told.advance()
+            shown.advance()
             self._print_progress(name, len(results), len(items), (time.monotonic() - started) / (len(results) - found))
             if self.checkpoint is not None and self.checkpoint.due():
                 self._save()
@@ -68,7 +67,7 @@ class ResumableLoop:
         seconds = self.seconds_before + time.monotonic() - self._started
         self.checkpoint.save({}, {"results": self._results, "seconds": seconds})
         if self.checkpoint.stop_requested:
-            raise TrainingInterrupted(f"The work was stopped; {self.checkpoint.path} holds what was finished.")
+            raise TrainingInterrupted(f"The work was stopped; {self.checkpoint.path} has the finished pieces.")
 
     def _print_progress(self, name: str, done: int, total: int, seconds_each: float) -> None:
         now = time.monotonic()
