@@ -29,9 +29,8 @@ from sklearn.preprocessing import StandardScaler
 
 from shallows import DoublyStochasticKernelPCA, kernels
 from shallows.features import FourierFeatures
-from shallows.solvers.components.component_state import ComponentProblem
-from shallows.solvers.components.oja import DoublyStochasticOjaStepper
-from shallows.solvers.components.warm_start import random_feature_components
+from shallows.solvers.components.component_steps import random_feature_components
+from shallows.solvers.components.oja import ComponentProblem, OjaStepper
 from shallows.solvers.examples import Examples
 from shallows_papers import datasets
 from shallows_papers.datasets import synthetic
@@ -135,7 +134,7 @@ def step(asked: Any) -> Iterator[Row]:
     features = FourierFeatures(kernels.make("gaussian", d**0.5), d, F, 0, cache_bytes=2**28)
     start = random_feature_components(features, x.astype(np.float64), k, n_blocks=n_blocks)
     problem = ComponentProblem(features, k, start.coefficients.astype(np.float32), np.diag(start.eigenvalues[:k]))
-    solver = DoublyStochasticOjaStepper(0.01, max_blocks=n_blocks)
+    solver = OjaStepper(0.01, max_blocks=n_blocks)
     state = solver.init(problem)
     frequencies = [rng.normal(size=(F, d)).astype(np.float32) for _ in range(n_blocks)]
     bare = Bare(x, frequencies, rng.normal(size=(n_blocks, 2 * F, k)).astype(np.float32))

@@ -10,10 +10,13 @@ from component_example import features, points, sine_squared
 from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.solvers.components.component_state import ComponentProblem
-from shallows.solvers.components.moments import next_block, share_of_batch
-from shallows.solvers.components.oja import DoublyStochasticOjaStepper
-from shallows.solvers.components.warm_start import TooFewDirectionsError, random_feature_components
+from shallows.solvers.components.component_steps import (
+    TooFewDirectionsError,
+    next_block,
+    random_feature_components,
+    share_of_batch,
+)
+from shallows.solvers.components.oja import ComponentProblem, OjaStepper
 from shallows.solvers.examples import Examples
 from shallows.training import Batches, Stopping, train
 
@@ -61,7 +64,7 @@ def test_a_zero_start_is_refused_with_the_reason():
     x, f = points(), features(8)
     problem = ComponentProblem(f, 2, np.zeros((1, f.width, 2)), np.eye(2), x)
     with pytest.raises(ShallowsError, match="every change is a multiple of their values"):
-        DoublyStochasticOjaStepper(0.5).init(problem)
+        OjaStepper(0.5).init(problem)
 
 
 # -------------------------------------------------------------------------------------------------- the steps
@@ -73,7 +76,7 @@ def test_a_zero_start_is_refused_with_the_reason():
 def test_a_step_is_that_of_the_formula(individual, scaled, centred):
     x, f = points(), features(8)
     problem = problem_on(x, f, 2, centred)
-    solver = DoublyStochasticOjaStepper(0.3, 0.1, scaled, individual, max_blocks=3, seed=4)
+    solver = OjaStepper(0.3, 0.1, scaled, individual, max_blocks=3, seed=4)
     state = solver.init(problem)
     A, running = [state.coefficients[0].copy()], state.moment.copy()
     visited = []
@@ -114,7 +117,7 @@ def test_new_blocks_are_taken_until_the_budget_is_used_up_and_without_one_for_ev
 def test_a_batch_counts_by_its_examples_for_each_component_and_the_first_one_alone_makes_the_mean():
     assert [share_of_batch(n, k, 0.1) for n, k in ((10, 1), (10, 5), (1, 5))] == [0.1, 0.1, 0.01]
     x, f = points(), features(8)
-    problem, solver = problem_on(x, f, centred=True), DoublyStochasticOjaStepper(0.1)
+    problem, solver = problem_on(x, f, centred=True), OjaStepper(0.1)
     state, means = solver.init(problem), []
     for batch in (Examples(x[:30]), Examples(x[30:32])):
         means.append(state.values(problem, batch.points).mean(axis=0))
@@ -126,7 +129,7 @@ def test_a_batch_counts_by_its_examples_for_each_component_and_the_first_one_alo
 def test_a_step_that_a_batch_would_make_too_long_is_shortened():
     x, f = points(), features(8)
     problem = problem_on(x, f)
-    solver = DoublyStochasticOjaStepper(1.0)
+    solver = OjaStepper(1.0)
     state = solver.init(problem)
     far = Examples(np.repeat(x[:1], 50, axis=0))  # One direction alone, with all of the variance.
     for _ in range(5):
@@ -146,7 +149,7 @@ def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covaria
     start = streams.normal(0, "start", 0, (1, f.width, 2)) / np.sqrt(16 * f.width)
     problem = ComponentProblem(f, 2, start, 0.3 * np.eye(2), x, centred)
     run = train(
-        DoublyStochasticOjaStepper(0.5 if scaled else 1.0, scaled=scaled, max_blocks=1),
+        OjaStepper(0.5 if scaled else 1.0, scaled=scaled, max_blocks=1),
         problem,
         Batches(len(x), len(x), 0),
         Stopping(1500, tolerance=-np.inf),
@@ -168,7 +171,7 @@ def test_the_generalised_hebbian_rule_finds_single_eigenfunctions_and_the_plain_
     found = {}
     for individual in (False, True):
         problem = ComponentProblem(f, 3, start, 0.3 * np.eye(3), x)
-        solver = DoublyStochasticOjaStepper(0.3 if scaled else 1.0, 0.0, scaled, individual, 1)
+        solver = OjaStepper(0.3 if scaled else 1.0, 0.0, scaled, individual, 1)
         run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(1000, tolerance=-np.inf))
         W = run.state.coefficients[0] * np.sqrt(f.block_size)
         assert sine_squared(vectors, W) < 1e-6
@@ -183,7 +186,7 @@ def test_with_new_blocks_the_components_tend_to_those_of_the_kernel_itself(centr
     values, vectors = exact(f, x, 2, centred)
     problem, sines = problem_on(x, f, 2, centred), []
     for n_iter in (3, 120):
-        solver = DoublyStochasticOjaStepper(0.5, 0.1, max_blocks=60)
+        solver = OjaStepper(0.5, 0.1, max_blocks=60)
         run = train(solver, problem, Batches(len(x), 40, 0), Stopping(100, n_iter, tolerance=-np.inf))
         H = run.state.values(problem, x)
         sines.append(sine_squared(vectors, H - H.mean(axis=0) * centred))
@@ -202,7 +205,7 @@ def test_small_eigenvalues_converge_as_fast_as_large_ones_where_steps_are_scaled
     sines = {}
     for scaled, step in ((True, 0.5), (False, 0.5 / values[-1])):
         problem = ComponentProblem(f, 4, start, 0.1 * np.eye(4), x)
-        solver = DoublyStochasticOjaStepper(step, scaled=scaled, max_blocks=1)
+        solver = OjaStepper(step, scaled=scaled, max_blocks=1)
         run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(60, tolerance=-np.inf))
         sines[scaled] = sine_squared(vectors[:, -4:], run.state.coefficients[0])
     assert sines[True] < 0.1 * sines[False]
@@ -215,7 +218,7 @@ def test_small_eigenvalues_converge_as_fast_as_large_ones_where_steps_are_scaled
 def test_a_step_that_diverges_is_caught_told_and_halved():
     x = points()
     problem, batches = problem_on(x, features(16)), Batches(len(x), 20, 0)
-    solver = DoublyStochasticOjaStepper(1e5, scaled=False)
+    solver = OjaStepper(1e5, scaled=False)
     with pytest.raises(DivergenceError, match="with step_size=1e"):
         train(solver, problem, batches, Stopping(5, tolerance=-np.inf), may_shrink=False)
     run = train(solver, problem, batches, Stopping(5, tolerance=-np.inf))
@@ -228,7 +231,7 @@ def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_
 
     def once(**options):
         problem = problem_on(x, features(16), 2, centred=True)
-        solver = DoublyStochasticOjaStepper(0.5, 0.1, max_blocks=4)
+        solver = OjaStepper(0.5, 0.1, max_blocks=4)
         return train(solver, problem, Batches(len(x), 40, 0), Stopping(4, tolerance=-np.inf), **options)
 
     whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
@@ -243,7 +246,7 @@ def test_the_rule_works_on_any_array_library():
     strict = ComponentProblem(
         f, 2, array_api_strict.asarray(plain.start), plain.start_moment, array_api_strict.asarray(x), True
     )
-    solver = DoublyStochasticOjaStepper(0.5, 0.1, max_blocks=3)
+    solver = OjaStepper(0.5, 0.1, max_blocks=3)
     states = [solver.init(problem) for problem in (plain, strict)]
     for t in range(8):
         batch = slice(10 * t, 10 * t + 30)

@@ -15,7 +15,7 @@ SOLVERS = {
     "CoreVectorMachineClassifier": {"support_vectors.core_vectors"},
     "DoublyStochasticClassifier": STREAMED,
     "DoublyStochasticKernelCCA": {"components.kernel_cca"},
-    "DoublyStochasticKernelPCA": {"components.component_state", "components.oja"},
+    "DoublyStochasticKernelPCA": {"components.oja"},
     "DoublyStochasticKernelSVD": {"components.kernel_svd"},
     "DoublyStochasticNoveltyDetector": STREAMED,
     "DoublyStochasticRegressor": STREAMED,

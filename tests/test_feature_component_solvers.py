@@ -13,23 +13,26 @@ from shallows.errors import ShallowsError
 from shallows.features.design import Blocks, Design
 from shallows.solvers.examples import Examples
 from shallows.solvers.feature_components import SOLVERS
-from shallows.solvers.feature_components.msg import MSGStepper, capped_eigenvalues
-from shallows.solvers.feature_components.noisy_power import NoisyPowerStepper
-from shallows.solvers.feature_components.oja import FeatureOjaStepper
+from shallows.solvers.feature_components.feature_pca import (
+    FeatureOjaStepper,
+    MatrixStochasticGradientStepper,
+    NoisyPowerMethodStepper,
+    VRPCAStepper,
+    capped_eigenvalues,
+)
 from shallows.solvers.feature_components.problem import (
     FeaturePCAPlan,
     FeaturePCAProblem,
     sample_components,
 )
-from shallows.solvers.feature_components.vr_pca import VRPCAStepper
 from shallows.training import Batches, Stopping, train
 
 N, K = 480, 2
 SOLVED = {
     "oja": FeatureOjaStepper(4.0, 0.05),
-    "power": NoisyPowerStepper(N),
+    "power": NoisyPowerMethodStepper(N),
     "vr": VRPCAStepper(4.0),
-    "msg": MSGStepper(3.0, 4),
+    "msg": MatrixStochasticGradientStepper(3.0, 4),
 }
 each = pytest.mark.parametrize("name", SOLVED)
 each_centring = pytest.mark.parametrize("centred", [False, True])
@@ -88,7 +91,7 @@ def test_a_step_of_ojas_rule_is_that_of_the_formula(centred):
 def test_an_iteration_of_the_power_method_is_that_of_the_formula(centred):
     x = points(N)
     problem, (Z, *_) = problem_on(x, centred), exact(x, centred)
-    solver = NoisyPowerStepper(50)
+    solver = NoisyPowerMethodStepper(50)
     state, W = solver.init(problem), problem.start
     for block in range(3):
         first = 60 * block
@@ -136,7 +139,7 @@ def test_a_step_of_msg_is_that_of_the_formula(centred, size):
     # With 10 rows the small matrix of the step is decomposed, with 60 that of the 40 features.
     x = points(N)
     problem, (Z, *_) = problem_on(x, centred), exact(x, centred)
-    solver = MSGStepper(1.5, 4)
+    solver = MatrixStochasticGradientStepper(1.5, 4)
     state, M = solver.init(problem), problem.start @ problem.start.T
     for t in range(6):
         rows = slice(size * t, size * t + size)
@@ -219,7 +222,7 @@ def test_the_error_of_the_power_method_falls_by_the_ratio_of_eigenvalues_to_a_le
     problem, (_, _, values, vectors) = problem_on(x), exact(x, True)
 
     def tangent_squared(rows, epochs):
-        run = train(NoisyPowerStepper(rows), problem, Batches(N, 40, 0), Stopping(epochs, tolerance=-np.inf))
+        run = train(NoisyPowerMethodStepper(rows), problem, Batches(N, 40, 0), Stopping(epochs, tolerance=-np.inf))
         sine = sine_squared(vectors, run.state.coefficients)
         return sine / (1 - sine)
 
@@ -282,7 +285,7 @@ def test_what_a_solver_chooses_follows_from_the_eigenvalues_of_a_sample():
     plan = FeaturePCAPlan(10_000, np.array([0.5, 0.25, 0.05]), 2)
     assert SOLVERS["oja"]().build(plan) == FeatureOjaStepper(2.0, 0.5 / 3.0)  # the gap is 0.8, and 2/0.8 below 3
     assert SOLVERS["vr"]().build(plan) == VRPCAStepper(2.0, 1.0)
-    assert SOLVERS["power"]().build(plan) == NoisyPowerStepper(10_000)
-    assert SOLVERS["msg"]().build(plan) == MSGStepper(2.0, 3)
+    assert SOLVERS["power"]().build(plan) == NoisyPowerMethodStepper(10_000)
+    assert SOLVERS["msg"]().build(plan) == MatrixStochasticGradientStepper(2.0, 3)
     with pytest.raises(ShallowsError, match="rank must be more than n_components=2, got 2"):
         SOLVERS["msg"](rank=2).build(plan)

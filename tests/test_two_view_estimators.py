@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from component_example import sine_squared
 from shallows import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression
 from shallows.errors import ShallowsError
-from shallows.solvers.components.kernel_cca import DoublyStochasticCCAStepper
+from shallows.solvers.components.kernel_cca import TwoViewCCAStepper
 from shallows.training import Curve
 
 PAIRS = [DoublyStochasticKernelSVD, DoublyStochasticKernelCCA]
@@ -88,7 +88,7 @@ def test_the_printed_rule_is_algorithm_4_without_a_guard(Estimator):
     x, y = two_views(500)
     options = {"method": "printed", "ridge": 0.0, "step_size": 3.0, "decrease": 0.001, "n_iter": 4, "block_size": 8}
     model = brief(Estimator, **options, max_features=16).fit(x, y)
-    assert model._stream.model.plan.stepper == DoublyStochasticCCAStepper(
+    assert model._stream.model.plan.stepper == TwoViewCCAStepper(
         3.0, 0.001, 0.0, newton=False, guarded=False, max_blocks=2, seed=0
     )
     with pytest.raises(ShallowsError, match=r"no value of method 'plain'. Did you mean 'printed'"):

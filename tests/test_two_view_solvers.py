@@ -10,10 +10,9 @@ from component_example import exact_correlations, features, points, sine_squared
 from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.solvers.components.component_state import ComponentProblem
-from shallows.solvers.components.kernel_cca import DoublyStochasticCCAStepper
-from shallows.solvers.components.kernel_svd import DoublyStochasticSVDStepper
-from shallows.solvers.components.oja import DoublyStochasticOjaStepper
+from shallows.solvers.components.kernel_cca import TwoViewCCAStepper
+from shallows.solvers.components.kernel_svd import TwoViewSVDStepper
+from shallows.solvers.components.oja import ComponentProblem, OjaStepper
 from shallows.solvers.components.two_view_state import TwoViewProblem, ViewExpansion, random_feature_pairs
 from shallows.training import Batches, Stopping, train
 
@@ -72,7 +71,7 @@ def test_views_that_share_less_than_is_asked_for_are_refused():
         random_feature_pairs(maps(), x, np.ones((200, 4)), K)
 
 
-@pytest.mark.parametrize("solver", [DoublyStochasticSVDStepper(0.5), DoublyStochasticCCAStepper(0.5)])
+@pytest.mark.parametrize("solver", [TwoViewSVDStepper(0.5), TwoViewCCAStepper(0.5)])
 def test_a_zero_start_is_refused(solver):
     (x, y), (f, g) = two_views(), maps()
     zero = np.zeros((1, f.width, K))
@@ -89,9 +88,9 @@ def test_plain_steps_are_those_of_the_printed_algorithms(centred):
     problem = problem_on(x, y, f, g, centred=centred)
     for kind in ("svd", "cca"):
         if kind == "svd":
-            solver = DoublyStochasticSVDStepper(0.2, 0.1, scaled=False, guarded=False, max_blocks=3)
+            solver = TwoViewSVDStepper(0.2, 0.1, scaled=False, guarded=False, max_blocks=3)
         else:
-            solver = DoublyStochasticCCAStepper(0.2, 0.1, ridge=0.3, newton=False, guarded=False, max_blocks=3)
+            solver = TwoViewCCAStepper(0.2, 0.1, ridge=0.3, newton=False, guarded=False, max_blocks=3)
         state = solver.init(problem)
         A, B = ([one.coefficients[0].copy()] for one in (state.first, state.second))
         for t in range(7):
@@ -118,7 +117,7 @@ def test_plain_steps_are_those_of_the_printed_algorithms(centred):
 def test_a_newton_step_is_that_of_the_ridge_regression_in_the_features_of_a_block():
     (x, y), (f, g) = two_views(), maps()
     problem = problem_on(x, y, f, g, ridge=0.01)
-    solver = DoublyStochasticCCAStepper(0.5, ridge=0.01, max_blocks=1)
+    solver = TwoViewCCAStepper(0.5, ridge=0.01, max_blocks=1)
     state = solver.init(problem)
     A, B = state.first.coefficients[0].copy(), state.second.coefficients[0].copy()
     Phi, n = f.block(0, x), 200
@@ -138,7 +137,7 @@ def test_a_newton_step_is_that_of_the_ridge_regression_in_the_features_of_a_bloc
 @pytest.mark.parametrize("scaled", [False, True])
 def test_kernel_svd_ends_in_the_singular_functions_of_half_their_size(scaled):
     (x, y), (f, g) = two_views(), maps()
-    solver = DoublyStochasticSVDStepper(0.4 if scaled else 1.0, scaled=scaled, max_blocks=1)
+    solver = TwoViewSVDStepper(0.4 if scaled else 1.0, scaled=scaled, max_blocks=1)
     state = full_batches(solver, problem_on(x, y, f, g, start="random"), 2500)
     U, values, Vt = np.linalg.svd(f.map(x).T @ g.map(y) / 200)
     for part, vectors in ((state.first, U), (state.second, Vt.T)):
@@ -152,7 +151,7 @@ def test_kernel_svd_ends_in_the_singular_functions_of_half_their_size(scaled):
 @pytest.mark.parametrize("newton", [False, True])
 def test_kernel_cca_ends_in_the_canonical_functions_of_half_their_variance(newton):
     (x, y), (f, g) = two_views(), maps(3)
-    solver = DoublyStochasticCCAStepper(0.5 if newton else 1.0, newton=newton, max_blocks=1)
+    solver = TwoViewCCAStepper(0.5 if newton else 1.0, newton=newton, max_blocks=1)
     state = full_batches(solver, problem_on(x, y, f, g, start="random"), 150 if newton else 1500)
     expected = exact_correlations(f.map(x), g.map(y), K)
     u, v = (part.evaluate(one, z) for part, one, z in ((state.first, f, x), (state.second, g, y)))
@@ -182,7 +181,7 @@ def test_kernel_cca_with_linear_features_is_linear_cca():
     rng = np.random.default_rng(0)
     starts = [0.3 * rng.normal(size=(1, one.width, K)) for one in (f, g)]
     problem = TwoViewProblem(f, g, K, *starts, x, y, centred=True)
-    state = full_batches(DoublyStochasticCCAStepper(0.5, max_blocks=1), problem, 400)
+    state = full_batches(TwoViewCCAStepper(0.5, max_blocks=1), problem, 400)
     u, v = x @ state.first.coefficients[0], y @ state.second.coefficients[0]
     assert np.abs(exact_correlations(u, v, K) - exact_correlations(x, y, K)).max() < 1e-4
     assert np.abs(u.T @ u / 200 - 0.5 * np.eye(K)).max() < 1e-3
@@ -194,8 +193,8 @@ def test_of_two_equal_views_kernel_svd_is_kernel_pca_of_half_the_size():
     pairs = TwoViewProblem(f, f, K, start / np.sqrt(2), start / np.sqrt(2), x, x)
     alone = ComponentProblem(f, K, start, np.eye(K), x)
     svd, pca = (
-        DoublyStochasticSVDStepper(0.5, scaled=False, max_blocks=4),
-        DoublyStochasticOjaStepper(0.5, 0.0, False, max_blocks=4),
+        TwoViewSVDStepper(0.5, scaled=False, max_blocks=4),
+        OjaStepper(0.5, 0.0, False, max_blocks=4),
     )
     both, one = svd.init(pairs), pca.init(alone)
     for t in range(20):
@@ -205,9 +204,7 @@ def test_of_two_equal_views_kernel_svd_is_kernel_pca_of_half_the_size():
         assert np.abs(part.coefficients * np.sqrt(2) - one.coefficients).max() < 1e-12
 
 
-@pytest.mark.parametrize(
-    "solver", [DoublyStochasticSVDStepper(0.5, max_blocks=3), DoublyStochasticCCAStepper(0.5, max_blocks=3)]
-)
+@pytest.mark.parametrize("solver", [TwoViewSVDStepper(0.5, max_blocks=3), TwoViewCCAStepper(0.5, max_blocks=3)])
 def test_swapping_the_views_swaps_the_functions(solver):
     (x, y), (f, g) = two_views(), maps()
     problem = problem_on(x, y, f, g)
@@ -228,10 +225,10 @@ def test_where_the_coupling_is_negative_the_printed_rules_grow_and_the_guarded_o
     # The second view's functions with the wrong sign: W = −(correlations).
     turned = TwoViewProblem(f, g, K, 2 * good.start, -2 * good.second_start, x, y)
     for printed, guarded in (
-        (DoublyStochasticSVDStepper(1.0, scaled=False, guarded=False), DoublyStochasticSVDStepper(1.0, scaled=False)),
-        (DoublyStochasticCCAStepper(1.0, newton=False, guarded=False), DoublyStochasticCCAStepper(1.0, newton=False)),
-        (None, DoublyStochasticSVDStepper(0.5)),
-        (None, DoublyStochasticCCAStepper(0.5, ridge=1e-3)),
+        (TwoViewSVDStepper(1.0, scaled=False, guarded=False), TwoViewSVDStepper(1.0, scaled=False)),
+        (TwoViewCCAStepper(1.0, newton=False, guarded=False), TwoViewCCAStepper(1.0, newton=False)),
+        (None, TwoViewSVDStepper(0.5)),
+        (None, TwoViewCCAStepper(0.5, ridge=1e-3)),
     ):
         sizes = {}
         for name, solver in (("printed", printed), ("guarded", guarded)):
@@ -251,7 +248,7 @@ def test_where_the_coupling_is_negative_the_printed_rules_grow_and_the_guarded_o
 def test_a_step_that_diverges_is_caught_told_and_halved():
     (x, y), (f, g) = two_views(), maps()
     problem = problem_on(x, y, f, g, ridge=1e-3)
-    solver, batches = DoublyStochasticCCAStepper(1e3, newton=False, max_blocks=4), Batches(200, 50, 0)
+    solver, batches = TwoViewCCAStepper(1e3, newton=False, max_blocks=4), Batches(200, 50, 0)
     with pytest.raises(DivergenceError, match="with step_size=1e"):
         train(solver, problem, batches, Stopping(50, tolerance=-np.inf), may_shrink=False)
     run = train(solver, problem, batches, Stopping(5, tolerance=-np.inf))
@@ -262,9 +259,7 @@ def test_a_step_that_diverges_is_caught_told_and_halved():
 # ------------------------------------------------------------------------------------------ resuming, places
 
 
-@pytest.mark.parametrize(
-    "solver", [DoublyStochasticSVDStepper(0.5, 0.1, max_blocks=3), DoublyStochasticCCAStepper(0.5, 0.1)]
-)
+@pytest.mark.parametrize("solver", [TwoViewSVDStepper(0.5, 0.1, max_blocks=3), TwoViewCCAStepper(0.5, 0.1)])
 def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(solver, tmp_path):
     (x, y), (f, g) = two_views(), maps()
 
@@ -281,7 +276,7 @@ def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(solv
 
 
 @pytest.mark.parametrize(
-    "solver", [DoublyStochasticSVDStepper(0.5, max_blocks=3), DoublyStochasticCCAStepper(0.5, ridge=1e-3, max_blocks=3)]
+    "solver", [TwoViewSVDStepper(0.5, max_blocks=3), TwoViewCCAStepper(0.5, ridge=1e-3, max_blocks=3)]
 )
 def test_the_rules_work_on_any_array_library(solver):
     (x, y), (f, g) = two_views(), maps()

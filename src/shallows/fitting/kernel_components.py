@@ -11,10 +11,8 @@ import numpy as np
 
 from .. import arrays, streams, training
 from ..models.component_functions import ExpansionComponents
-from ..solvers.components.component_state import ComponentProblem, ComponentState
-from ..solvers.components.moments import second_moment
-from ..solvers.components.oja import DoublyStochasticOja
-from ..solvers.components.warm_start import random_feature_components
+from ..solvers.components.component_steps import random_feature_components, second_moment
+from ..solvers.components.oja import ComponentProblem, ComponentState, Oja
 from . import components
 from .components import (
     LEAST_MEMORY,
@@ -59,7 +57,7 @@ def fit_kernel_components(
     block_size: int | None,
     max_features: int | None,
     orthogonal: bool | None,
-    solver: DoublyStochasticOja,
+    solver: Oja,
     chosen: dict[str, Any],
     seed: int,
     options: Options,

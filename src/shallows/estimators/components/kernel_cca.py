@@ -6,7 +6,7 @@ from typing import Any
 
 from ...fitting.checks import check_choice
 from ...fitting.two_views import ComponentPairs
-from ...solvers.components.kernel_cca import DoublyStochasticCCA
+from ...solvers.components.kernel_cca import TwoViewCCA
 from ...solvers.components.two_view_state import TwoViewState
 from ..parameters import with_parameters
 from .two_view_estimator import TwoViewEstimator
@@ -24,8 +24,8 @@ class CanonicalEstimator(TwoViewEstimator):
         super()._check_parameters()
         check_choice(self, method=METHODS)
 
-    def _settings(self) -> DoublyStochasticCCA:
-        return DoublyStochasticCCA(method=self.method, ridge=self.ridge, **self._step_parameters())
+    def _settings(self) -> TwoViewCCA:
+        return TwoViewCCA(method=self.method, ridge=self.ridge, **self._step_parameters())
 
     def _chosen(self) -> dict[str, Any]:
         return {"method": self.method, "ridge": float(self.ridge)}

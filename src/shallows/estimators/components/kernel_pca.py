@@ -12,8 +12,7 @@ from ... import training
 from ...fitting.checks import check_choice
 from ...fitting.kernel_components import KernelComponents, fit_kernel_components
 from ...fitting.stream_training import Batch
-from ...solvers.components.component_state import ComponentState
-from ...solvers.components.oja import DoublyStochasticOja
+from ...solvers.components.oja import ComponentState, Oja
 from ..inputs import read_points
 from ..parameters import with_parameters
 from .component_estimator import ComponentEstimator
@@ -119,9 +118,9 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
         return (validate_data(self, read_points(X), reset=first, **options),)
 
-    def _settings(self) -> DoublyStochasticOja:
+    def _settings(self) -> Oja:
         """The settings of the solver."""
-        return DoublyStochasticOja(method=self.method, scaling=self.scaling, **self._step_parameters())
+        return Oja(method=self.method, scaling=self.scaling, **self._step_parameters())
 
     def _train(
         self,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...fitting.checks import check_choice
 from ...fitting.two_views import ComponentPairs
-from ...solvers.components.kernel_svd import DoublyStochasticSVD
+from ...solvers.components.kernel_svd import TwoViewSVD
 from ...solvers.components.two_view_state import TwoViewState
 from ..parameters import with_parameters
 from .two_view_estimator import TwoViewEstimator
@@ -110,8 +110,8 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         super()._check_parameters()
         check_choice(self, scaling=("singular values", None), center=(True, False))
 
-    def _settings(self) -> DoublyStochasticSVD:
-        return DoublyStochasticSVD(scaling=self.scaling, **self._step_parameters())
+    def _settings(self) -> TwoViewSVD:
+        return TwoViewSVD(scaling=self.scaling, **self._step_parameters())
 
     def _chosen(self) -> dict[str, Any]:
         return {"scaling": self.scaling}

@@ -1,7 +1,5 @@
-"""Component analysis by doubly stochastic gradients: functions that grow by blocks of random features, k at a time.
+"""Components of one view or of two, as functions that grow by blocks of streamed random features.
 
-`oja` is kernel PCA (Oja's rule and the generalised Hebbian rule), `warm_start` the coefficients that it starts from and
-`component_state` what it keeps; `kernel_svd` and `kernel_cca` relate two views, with start and state in
-`two_view_state`. `moments` has the small matrices that steps are made of, and the choice of the block that a step
-moves.
+`component_steps` has what all solvers share; `oja` is kernel PCA; `two_view_state` has the problem and state of two
+views, with the solvers `kernel_svd` and `kernel_cca`.
 """

@@ -1,4 +1,4 @@
-"""Doubly stochastic kernel CCA: the functions of two views that are correlated most."""
+"""Doubly stochastic kernel CCA: the functions of two views with the largest correlations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
 from ..examples import Examples
-from .moments import absolute, absolute_inverse, next_block, positive_part
-from .step_settings import FIRST_STEP
+from .component_steps import FIRST_STEP, absolute, absolute_inverse, next_block, positive_part
 from .two_view_state import TwoViewProblem, TwoViewSettings, TwoViewState, ViewExpansion
 
 LEAST_CORRELATION = 0.25
-"""Correlations below this are taken for it before they are divided by, so that noise is not enlarged without bound."""
+"""Smaller correlations are replaced by this before a division, so that noise is not amplified without bound."""
 
 
 @dataclass(frozen=True)
-class DoublyStochasticCCAStepper:
+class TwoViewCCAStepper:
     r"""Stochastic gradients for the top k pairs of canonical functions u = F(x), v = G(y) of two views.
 
     With W = E[uvᵀ + vuᵀ], the plain rule (Xie et al. 2015, Algorithm 4, with the mean of a batch for W) adds to one
@@ -29,16 +28,16 @@ class DoublyStochasticCCAStepper:
         η Φ(x)ᵀ (v − uW) / (BF)    and    η Φ(y)ᵀ (u − vW) / (BF),
 
     and with a ridge ρ shrinks all coefficients by I − ηρW. It tends to FᵀCF = GᵀC'G = ½ I, with C and C' the
-    covariances of the views (plus ρ). For given v it is a regression of vW⁻¹ on x, and as slow as plain gradients on a
-    regression with a kernel. ``newton`` therefore takes the step of that regression in a block's features,
+    covariances of the views (plus ρ). For a fixed v it is a regression of vW⁻¹ on x, and as slow as plain gradients.
+    ``newton`` therefore takes the step of that regression in a block's features,
 
-        η (ΦᵀΦ/B + ρ_F I)⁻¹ (Φᵀ (v − u|W|)|W̄|⁻¹ / B − ρ_F A_block),        ρ_F = ρ × frequencies of the budget,
+        η (ΦᵀΦ/B + ρ_F I)⁻¹ (Φᵀ (v − u|W|)|W̄|⁻¹ / B − ρ_F A_block),        ρ_F = ρ × frequencies of all blocks,
 
-    with the running mean W̄: a descent by blocks, whose fixed points are those of the plain rule.
+    with the running mean W̄: a descent by blocks with the fixed points of the plain rule.
 
-    The matrix of the two cross-covariances is indefinite: where W has negative eigenvalues the printed rule grows
-    without bound. They count as zero in the plain rule and by their size in the other, where such a pair shrinks until
-    its sign has changed.
+    The matrix of the two cross-covariances is indefinite. If W has negative eigenvalues the printed rule grows without
+    bound. In the plain rule they count as zero; with ``newton`` their size counts, and such a pair shrinks until its
+    sign has changed.
 
     References
     ----------
@@ -46,16 +45,16 @@ class DoublyStochasticCCAStepper:
     28, Algorithm 4.
     """
 
-    step_size: float  # η₁ of the steps η_t = η₁ / (1 + decrease (t − 1)); with ``newton`` a share of a whole step
+    step_size: float  # η₁ of the steps η₁ / (1 + decrease (t − 1)); with ``newton`` a share of a whole step
     decrease: float = 0.0
     ridge: float = 0.0  # ρ ≥ 0, in units of k(x, x) = 1
     newton: bool = True
     guarded: bool = True  # False is the plain rule as printed, whose steps can grow
-    max_blocks: int | None = None  # The budget of features; None is without end
-    seed: int = 0  # Of the order in which old blocks are revisited
+    max_blocks: int | None = None  # None is without limit
+    seed: int = 0  # of the order in which old blocks are revisited
 
     def init(self, problem: TwoViewProblem) -> TwoViewState:
-        """The start that the problem tells, which must not be zero."""
+        """The start of the problem, which must not be zero."""
         return TwoViewState.at(problem, self.step_size, expected_size=float(problem.n_components))
 
     def step(self, problem: TwoViewProblem, state: TwoViewState, batch: slice | Examples) -> TwoViewState:
@@ -65,7 +64,7 @@ class DoublyStochasticCCAStepper:
         u, v = state.observe(problem, examples)
         P = arrays.to_numpy(u.T @ v).astype(np.float64) / x.shape[0]
         if not np.isfinite(P).all():
-            return state  # The loop sees it by what the state offers.
+            return state  # The training loop sees it in `monitored`.
         eta = state.step_size / (1.0 + self.decrease * state.n_steps)
         block = next_block(state.n_blocks, state.n_revisits, self.max_blocks, self.seed)
         state.n_revisits += block < state.n_blocks
@@ -96,7 +95,7 @@ class DoublyStochasticCCAStepper:
     def _newton_step(
         self, problem: TwoViewProblem, part: ViewExpansion, features: Any, block: int, x: Array, residuals: Array
     ) -> Array:
-        """The change of a block that a whole step of the regression makes, shape (width, k)."""
+        """The change of a block by a whole step of the regression, shape (width, k)."""
         R, C = block_sums.correlate(features, block, x, residuals, with_gram=True, budget=problem.budget)
         n_blocks = self.max_blocks or part.n_blocks + 1
         damping = max(self.ridge * n_blocks * features.block_size, 1e-6)
@@ -106,20 +105,27 @@ class DoublyStochasticCCAStepper:
         return arrays.contiguous(arrays.solve_damped(C, R, B * damping))
 
     def turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What turns the functions of a state into uncorrelated ones of unit variance, and their correlations."""
+        """Matrices that make the functions of each view uncorrelated with unit variance, and the correlations."""
         white = [whitening(one) for one in (state.first_moment, state.second_moment)]
         left, values, right = np.linalg.svd(white[0] @ state.cross_moment @ white[1])
         return white[0] @ left, white[1] @ right.T, np.clip(values, 0.0, 1.0)
 
 
+def whitening(matrix: np.ndarray) -> np.ndarray:
+    """M^(−1/2) of a positive semi-definite matrix; directions with an eigenvalue of zero stay zero."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    kept = values > 1e-10 * values[-1]
+    return (vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)) @ vectors.T
+
+
 @dataclass(frozen=True, kw_only=True)
-class DoublyStochasticCCA(TwoViewSettings):
+class TwoViewCCA(TwoViewSettings):
     """Stochastic gradients for canonical functions.
 
     Parameters
     ----------
     method : {"newton", "gradient", "printed"}
-        The rule of the steps: that of a regression in a block's features, the plain rule made safe, or as printed.
+        The step of a regression in a block's features, the plain rule made safe, or the rule as printed.
     ridge : float
         ρ, in units of k(x, x) = 1.
     """
@@ -129,31 +135,20 @@ class DoublyStochasticCCA(TwoViewSettings):
     ridge: float = 1e-4
 
     @property
-    def start_ridge(self) -> float:
-        """The ridge of `random_feature_pairs`."""
-        # Of few points in one block's features, covariances are not to be inverted as they are.
+    def start_ridge(self) -> float:  # noqa: D102
+        # The covariances of few points in one block's features are nearly singular.
         return max(self.ridge, 1e-3)
 
-    def default_block_size(self, n: int, max_features: int | None) -> int:
-        """Frequencies of a block for n rows."""
-        # With five examples for every column of a block in a batch, its covariance can be inverted.
+    def default_block_size(self, n: int, max_features: int | None) -> int:  # noqa: D102
+        # The covariance of a block can be inverted with five examples in a batch for each of its columns.
         return max(8, min(512, max_features or 512, (self.batch_size or n) // 10))
 
-    def default_batch_size(self, n_components: int, block_size: int) -> int:
-        """Rows of a step."""
+    def default_batch_size(self, n_components: int, block_size: int) -> int:  # noqa: D102
         return max(10 * block_size, 20 * n_components)
 
-    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> DoublyStochasticCCAStepper:
-        """The stepper."""
+    def build(  # noqa: D102
+        self, values: np.ndarray, n_components: int, max_blocks: int, seed: int
+    ) -> TwoViewCCAStepper:
         newton, guarded = self.method == "newton", self.method != "printed"
-        step = float(self.step_size or FIRST_STEP)
-        return DoublyStochasticCCAStepper(
-            step, float(self.decrease), float(self.ridge), newton, guarded, max_blocks, seed
-        )
-
-
-def whitening(matrix: np.ndarray) -> np.ndarray:
-    """M^(−1/2) of a positive semi-definite matrix; directions in which it vanishes stay zero."""
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    kept = values > 1e-10 * values[-1]
-    return (vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)) @ vectors.T
+        step, decrease, ridge = float(self.step_size or FIRST_STEP), float(self.decrease), float(self.ridge)
+        return TwoViewCCAStepper(step, decrease, ridge, newton, guarded, max_blocks, seed)

@@ -10,28 +10,27 @@ import numpy as np
 from ... import arrays
 from ...features import block_sums
 from ..examples import Examples
-from .moments import absolute_inverse, next_block, positive_part, safe_step
+from .component_steps import absolute_inverse, next_block, positive_part, safe_step
 from .two_view_state import TwoViewProblem, TwoViewSettings, TwoViewState
 
 LEAST_COUPLING = 1e-3
-"""Share of the largest coupling below which one is taken for that share, before the coupling is inverted."""
+"""Smaller couplings are replaced by this share of the largest before the coupling is inverted."""
 
 
 @dataclass(frozen=True)
-class DoublyStochasticSVDStepper:
+class TwoViewSVDStepper:
     r"""Oja's rule for the top k pairs of singular functions of A = E[k(x, ·) ⊗ k'(y, ·)], over joint examples (x, y).
 
     With u = F(x), v = G(y) and W = E[uvᵀ + vuᵀ], a step of B examples and one block of F features in each view sets
 
         A_block ← A_block + η Φ(x)ᵀ v S / (BF),   B_block ← B_block + η Φ(y)ᵀ u S / (BF),
 
-    and A_j ← A_j (I − η W S), B_j ← B_j (I − η W S) for all blocks that were there before. S = I is Algorithm 3 of Xie
-    et al. (2015); ``scaled`` takes S = |W̄|⁻¹ with the running mean W̄, so that a step is a share of a whole one.
+    and A_j ← A_j (I − η W S), B_j ← B_j (I − η W S) for all earlier blocks. S = I is Algorithm 3 of Xie et al. (2015);
+    ``scaled`` uses S = |W̄|⁻¹ with the running mean W̄, so that a step is a share of a whole one.
 
-    It is Oja's rule for [F; G] and the matrix of A and Aᵀ, whose eigenvalues come in pairs ±σ: it tends to FᵀF = GᵀG =
-    ½ I, half of what singular functions have, and finds their span. The matrix is indefinite. Where W has negative
-    eigenvalues the printed decay is growth, so they count as zero there; steps are shortened so that none takes a
-    direction beyond zero.
+    It is Oja's rule for [F; G] and the matrix of A and Aᵀ, whose eigenvalues come in pairs ±σ. It finds the span of the
+    singular functions, with FᵀF = GᵀG = ½ I. The matrix is indefinite. Negative eigenvalues of W, for which the printed
+    decay is growth, count as zero, and steps are cut off so that no direction changes its sign.
 
     References
     ----------
@@ -39,15 +38,15 @@ class DoublyStochasticSVDStepper:
     28, Algorithm 3.
     """
 
-    step_size: float  # η₁ of the steps η_t = η₁ / (1 + ρ (t − 1))
+    step_size: float  # η₁ of the steps η₁ / (1 + ρ (t − 1))
     decrease: float = 0.0  # ρ ≥ 0
     scaled: bool = True
     guarded: bool = True  # False is the rule as printed, whose steps can grow
-    max_blocks: int | None = None  # The budget of features; None is without end
-    seed: int = 0  # Of the order in which old blocks are revisited
+    max_blocks: int | None = None  # None is without limit
+    seed: int = 0  # of the order in which old blocks are revisited
 
     def init(self, problem: TwoViewProblem) -> TwoViewState:
-        """The start that the problem tells, which must not be zero."""
+        """The start of the problem, which must not be zero."""
         # Singular functions have E u² ≤ 1, and F and G half of that.
         return TwoViewState.at(problem, self.step_size, expected_size=1.0)
 
@@ -61,7 +60,7 @@ class DoublyStochasticSVDStepper:
         W = P + P.T
         eta = state.step_size / (1.0 + self.decrease * state.n_steps)
         if not np.isfinite(W).all():
-            return state  # The loop sees it by what the state offers.
+            return state  # The training loop sees it in `monitored`.
         S = absolute_inverse(state.coupling(), LEAST_COUPLING) if self.scaled else np.eye(len(W))
         if self.guarded:
             W = positive_part(W)
@@ -84,14 +83,14 @@ class DoublyStochasticSVDStepper:
         return state
 
     def turns(self, state: TwoViewState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What turns the functions of either view into singular functions, (k, k) each, and the singular values."""
+        """Matrices that turn the functions of each view into singular functions, (k, k), and the singular values."""
         # FᵀF = GᵀG = ½ I at the fixed points, so that singular functions are √2 times as large.
         left, values, right = np.linalg.svd(state.cross_moment)
         return math.sqrt(2.0) * left, math.sqrt(2.0) * right.T, 2.0 * values
 
 
 @dataclass(frozen=True, kw_only=True)
-class DoublyStochasticSVD(TwoViewSettings):
+class TwoViewSVD(TwoViewSettings):
     """Oja's rule for two views.
 
     Parameters
@@ -102,12 +101,12 @@ class DoublyStochasticSVD(TwoViewSettings):
 
     scaling: str | None = "singular values"
 
-    def default_batch_size(self, n_components: int, block_size: int) -> int:
-        """Rows of a step."""
+    def default_batch_size(self, n_components: int, block_size: int) -> int:  # noqa: D102
         return max(1024, 20 * n_components)
 
-    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> DoublyStochasticSVDStepper:
-        """The stepper, by the singular values of the functions that it starts from."""
+    def build(  # noqa: D102
+        self, values: np.ndarray, n_components: int, max_blocks: int, seed: int
+    ) -> TwoViewSVDStepper:
         scaled = self.scaling is not None
         step, decrease = self.steps(values, n_components, scaled=scaled)
-        return DoublyStochasticSVDStepper(step, decrease, scaled, max_blocks=max_blocks, seed=seed)
+        return TwoViewSVDStepper(step, decrease, scaled, max_blocks=max_blocks, seed=seed)

@@ -1,36 +1,114 @@
-"""Doubly stochastic kernel PCA: Oja's rule, and the generalised Hebbian rule for single eigenfunctions."""
+"""Doubly stochastic kernel PCA: Oja's rule, and the generalized Hebbian rule for single eigenfunctions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 
 from ... import arrays
+from ...arrays import Array
 from ...features import block_sums
-from ..examples import Examples
-from .component_state import ComponentProblem, ComponentState
-from .moments import absolute_inverse, floored, next_block, safe_step, second_moment
-from .step_settings import ComponentSettings
+from ...features.fourier import FourierFeatures
+from ..examples import Examples, ExampleSet
+from ..expansions.growing_expansion import GrowingExpansion
+from .component_steps import (
+    ComponentSettings,
+    absolute_inverse,
+    buffer_of,
+    floored,
+    next_block,
+    safe_step,
+    second_moment,
+    share_of_batch,
+)
+
+SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moments, if it has enough examples
 
 
 @dataclass(frozen=True)
-class DoublyStochasticOjaStepper:
-    r"""Oja's rule for the top k eigenfunctions of a kernel's covariance operator, with no orthogonalisation.
+class ComponentProblem(ExampleSet):
+    """The k functions that span the top of the covariance operator A f = E[f(x) k(x, ·)] of a kernel."""
 
-    A step takes B examples, the values H = g(X) of the k functions on them (less their means, if the problem is
-    centred), and one block of F random features with the values Φ, and sets, with C = HᵀH/B,
+    features: FourierFeatures  # of the kernel
+    n_components: int  # k
+    start: Array | None  # (n_blocks, width, k): coefficients of the first blocks at the start of a training
+    start_moment: np.ndarray | None  # (k, k): E[g(x)g(x)ᵀ] of these functions g, approximately
+    points: Array | None = None  # (n, d): a set, whose slices are batches; None for a stream
+    # Whether functions count as their deviation from their mean, as in `sklearn.decomposition.KernelPCA`: the
+    # covariance operator is then E[f(x) k(x, ·)] − E[f(x)] E[k(x, ·)]
+    centred: bool = False
+    budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
+    # If the functions have more than this many times the variance of the kernel on a batch, the training has diverged
+    growth: float = 10.0
 
-        A_block ← A_block + η Φᵀ H S / (BF),        A_j ← A_j (I − η C S)   for all blocks that were there before.
 
-    S is the identity in the plain rule (Xie et al. 2015, Algorithm 1). ``scaled`` takes S = C̄⁻¹, with the running mean
-    C̄ of C: the fixed points are the same, steps are shares of a whole one whatever the eigenvalues, and small
-    eigenvalues converge as fast as large ones. ``individual`` keeps of C the upper triangle with the diagonal, so that
-    each function is decayed by those before it (Sanger's rule): the columns then tend to single eigenfunctions, where
-    the plain rule finds their span. With ``scaled`` S then is the inverse of the diagonal of C̄.
+@dataclass
+class ComponentState(GrowingExpansion):
+    """k functions g = (g₁, …, g_k) during a training."""
 
-    Steps are η_t = η₁ / (1 + ρ (t − 1)). New blocks are added until there are ``max_blocks``; then old ones are
-    revisited in turn.
+    _: KW_ONLY
+    step_size: float  # η₁
+    moment: np.ndarray  # (k, k): running mean of g(x)g(x)ᵀ, of centered values if the problem is centered
+    mean: np.ndarray  # (k,): running mean of g(x)
+    n_steps: int = 0
+    n_revisits: int = 0  # steps that moved an old block
+    last_step: float = 0.0  # η of the last step, after it was made safe
+    size: float = 0.0  # mean of ‖g(x)‖² over the last batch: the variance of the components
+
+    @classmethod
+    def at(cls, problem: ComponentProblem, step_size: float) -> ComponentState:
+        """The start of the problem."""
+        buffer, n_blocks = buffer_of(problem.start), problem.start.shape[0]
+        moment, mean = np.array(problem.start_moment, dtype=np.float64), np.zeros(problem.n_components)
+        return cls(buffer, n_blocks=n_blocks, step_size=step_size, moment=moment, mean=mean)
+
+    def values(self, problem: ComponentProblem, x: Array) -> Array:
+        """g(x), shape (m, k), not centered."""
+        return self.evaluate(problem.features, x, problem.budget)
+
+    def observe(self, moment: np.ndarray, mean: np.ndarray, n_examples: int) -> None:
+        """Update the running moments with the moments of a batch."""
+        share = share_of_batch(n_examples, len(mean), SHARE_OF_A_BATCH)
+        self.moment = self.moment + share * (moment - self.moment)
+        # The mean is unknown before the first batch.
+        self.mean = self.mean + (share if self.n_steps else 1.0) * (mean - self.mean)
+        self.size = float(np.trace(moment))
+
+    def monitored(self) -> tuple[float, float]:
+        """The variance of the components on the last batch, and that of the kernel, k(x, x) = 1."""
+        return self.size, 1.0
+
+    def is_finite(self) -> bool:
+        """Whether coefficients and moments are finite."""
+        return super().is_finite() and bool(np.isfinite(self.moment).all() and np.isfinite(self.mean).all())
+
+    def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Copies of the arrays on the host, and the numbers."""
+        held, numbers = super().remember()
+        return held | {"moment": self.moment.copy(), "mean": self.mean.copy()}, numbers
+
+    def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
+        """Restore what `remember` returned."""
+        super().recall(held, numbers)
+        self.moment, self.mean = (np.array(held[name], dtype=np.float64) for name in ("moment", "mean"))
+
+
+@dataclass(frozen=True)
+class OjaStepper:
+    r"""Oja's rule for the top k eigenfunctions of a kernel's covariance operator, without orthogonalization.
+
+    A step takes B examples, the values H = g(X) of the k functions (less their means, if the problem is centered), and
+    one block of F random features with the values Φ, and sets, with C = HᵀH/B,
+
+        A_block ← A_block + η Φᵀ H S / (BF),        A_j ← A_j (I − η C S)   for all earlier blocks.
+
+    S is the identity in the plain rule (Xie et al. 2015, Algorithm 1). ``scaled`` uses S = C̄⁻¹ with the running mean
+    C̄ of C: the fixed points are the same, and small eigenvalues converge as fast as large ones. ``individual`` uses
+    only the upper triangle of C, so that each function is decayed by those before it (Sanger's rule). The columns then
+    tend to single eigenfunctions, where the plain rule finds their span; ``scaled`` then inverts the diagonal of C̄.
+    Blocks are added until there are ``max_blocks``; then old ones are revisited in turn.
 
     References
     ----------
@@ -39,15 +117,15 @@ class DoublyStochasticOjaStepper:
     unsupervised learning in a single-layer linear feedforward neural network".
     """
 
-    step_size: float  # η₁; in the plain rule in units of one over an eigenvalue
+    step_size: float  # η₁ of the steps η₁ / (1 + ρ (t − 1)); in the plain rule in units of one over an eigenvalue
     decrease: float = 0.0  # ρ ≥ 0
     scaled: bool = True
     individual: bool = False
-    max_blocks: int | None = None  # The budget of features; None is without end
-    seed: int = 0  # Of the order in which old blocks are revisited
+    max_blocks: int | None = None  # None is without limit
+    seed: int = 0  # of the order in which old blocks are revisited
 
     def init(self, problem: ComponentProblem) -> ComponentState:
-        """The start that the problem tells, which must not be zero."""
+        """The start of the problem, which must not be zero."""
         return ComponentState.at(problem, self.step_size)
 
     def step(self, problem: ComponentProblem, state: ComponentState, batch: slice | Examples) -> ComponentState:
@@ -62,7 +140,7 @@ class DoublyStochasticOjaStepper:
         state.observe(C, arrays.to_numpy(mean).astype(np.float64), B)
         eta = state.step_size / (1.0 + self.decrease * state.n_steps)
         if not np.isfinite(C).all():
-            return state  # The loop sees it by what the state offers.
+            return state  # The training loop sees it in `monitored`.
         shrinking, S = self._matrices(C, state.moment)
         if self.scaled:
             eta = safe_step(eta, shrinking)
@@ -77,7 +155,7 @@ class DoublyStochasticOjaStepper:
         return state
 
     def _matrices(self, C: np.ndarray, running: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What old coefficients shrink by in a step of one, and the scaling S of new ones; both of shape (k, k)."""
+        """C S, by which old coefficients shrink, and S; shape (k, k) each."""
         if self.individual:
             C = np.triu(C)
         if not self.scaled:
@@ -90,14 +168,14 @@ class DoublyStochasticOjaStepper:
         return np.eye(len(state.moment)) if self.individual else np.linalg.eigh(state.moment)[1][:, ::-1]
 
     def eigenvalues(self, state: ComponentState) -> np.ndarray:
-        """Those of the components of a state, descending unless functions are ``individual``."""
+        """Eigenvalues of the components, descending unless functions are ``individual``."""
         if self.individual:
             return np.diag(state.moment).copy()
         return np.clip(np.linalg.eigvalsh(state.moment)[::-1], 0.0, None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DoublyStochasticOja(ComponentSettings):
+class Oja(ComponentSettings):
     """Oja's rule over streamed random features.
 
     Parameters
@@ -111,10 +189,8 @@ class DoublyStochasticOja(ComponentSettings):
     method: str = "subspace"
     scaling: str | None = "eigenvalues"
 
-    def build(
-        self, eigenvalues: np.ndarray, n_components: int, max_blocks: int, seed: int
-    ) -> DoublyStochasticOjaStepper:
-        """The stepper, by the eigenvalues of the functions that it starts from."""
+    def build(self, eigenvalues: np.ndarray, n_components: int, max_blocks: int, seed: int) -> OjaStepper:
+        """The stepper, by the eigenvalues of the functions at the start."""
         scaled = self.scaling is not None
         step, decrease = self.steps(eigenvalues, n_components, scaled=scaled)
-        return DoublyStochasticOjaStepper(step, decrease, scaled, self.method == "individual", max_blocks, seed)
+        return OjaStepper(step, decrease, scaled, self.method == "individual", max_blocks, seed)

@@ -15,12 +15,10 @@ from ...features import block_sums
 from ...features.fourier import FourierFeatures
 from ..examples import Examples, ExampleSet
 from ..expansions.growing_expansion import GrowingExpansion
-from .moments import second_moment, share_of_batch
-from .step_settings import ComponentSettings
-from .warm_start import RESOLUTION, buffer_of
+from .component_steps import RESOLUTION, ComponentSettings, buffer_of, second_moment, share_of_batch
 
 MOST_OF_A_BATCH = 0.5
-"""Weight of a batch in the running moments, if it has examples enough: what is divided by must not lag behind."""
+"""Weight of a batch in the running moments, if it has enough examples: divisors must be up to date."""
 
 VIEWS = ("first", "second")
 MOMENTS = ("first_moment", "second_moment", "cross_moment", "first_mean", "second_mean")
@@ -28,22 +26,19 @@ MOMENTS = ("first_moment", "second_moment", "cross_moment", "first_mean", "secon
 
 @dataclass(frozen=True)
 class TwoViewProblem(ExampleSet):
-    """Functions u = F(x) and v = G(y) of two views of the same examples that tell most of each other.
-
-    ``start, second_start`` (n_blocks, width, k): coefficients of the first blocks, see `random_feature_pairs`; None
-    where a training goes on. ``points, second_view``: a set that batches are slices of; none for a stream.
-    """
+    """Functions u = F(x) and v = G(y) of two views of the same examples that are most related."""
 
     features: FourierFeatures
     second_features: FourierFeatures
     n_components: int  # k
+    # (n_blocks, width, k): coefficients of the first blocks at the start of a training, see `random_feature_pairs`
     start: Array | None
     second_start: Array | None
-    points: Array | None = None
+    points: Array | None = None  # a set, whose slices are batches; None for a stream
     second_view: Array | None = None
-    centred: bool = False  # Whether functions count as their deviation from their mean
-    budget: int = block_sums.DEFAULT_BUDGET  # Bytes for features and frequencies in the course of a step
-    # A batch on which the functions are more than this many times as large as they should be means divergence
+    centred: bool = False  # whether functions count as their deviation from their mean
+    budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
+    # If the functions are this many times as large as expected on a batch, the training has diverged
     growth: float = 10.0
 
 
@@ -58,63 +53,49 @@ class ViewExpansion(GrowingExpansion):
 
 @dataclass
 class TwoViewState:
-    """Where a training of two views stands.
+    """The state of a training of two views; the moments are of centered values if the problem is centered."""
 
-    ``first, second``: F and G. ``first_moment, second_moment, cross_moment`` (k, k): running means of uuᵀ, vvᵀ and uvᵀ,
-    of the deviations from the means where the problem is centred. ``first_mean, second_mean`` (k,): running means of u
-    and v. ``n_steps, n_revisits``: steps taken, steps that moved an old block.
-    """
-
-    first: ViewExpansion
-    second: ViewExpansion
+    first: ViewExpansion  # F
+    second: ViewExpansion  # G
     step_size: float  # η₁
-    first_moment: np.ndarray
-    second_moment: np.ndarray
-    cross_moment: np.ndarray
-    first_mean: np.ndarray
-    second_mean: np.ndarray
-    expected_size: float = 1.0  # What ‖u‖² + ‖v‖² is at most, or tends to, on average
+    first_moment: np.ndarray  # (k, k): running mean of uuᵀ
+    second_moment: np.ndarray  # (k, k): running mean of vvᵀ
+    cross_moment: np.ndarray  # (k, k): running mean of uvᵀ
+    first_mean: np.ndarray  # (k,): running mean of u
+    second_mean: np.ndarray  # (k,): running mean of v
+    expected_size: float = 1.0  # limit of the mean of ‖u‖² + ‖v‖²
     n_steps: int = 0
-    n_revisits: int = 0
+    n_revisits: int = 0  # steps that moved an old block
     last_step: float = 0.0
-    size: float = 0.0  # Mean of ‖u‖² + ‖v‖² over the last batch
+    size: float = 0.0  # mean of ‖u‖² + ‖v‖² over the last batch
 
     @classmethod
     def at(cls, problem: TwoViewProblem, step_size: float, expected_size: float) -> TwoViewState:
-        """The start that a problem tells."""
-        starts = (problem.start, problem.second_start)
+        """The start of the problem."""
+        starts, k = (problem.start, problem.second_start), problem.n_components
         parts = [ViewExpansion(buffer_of(start), n_blocks=start.shape[0]) for start in starts]
-        return cls._with(parts, problem.n_components, step_size, expected_size)
-
-    @classmethod
-    def blank(cls, like: list[Array], n_components: int) -> TwoViewState:
-        """A state for `recall` to fill, in the library and on the device of ``like``."""
-        return cls._with([ViewExpansion(buffer) for buffer in like], n_components, 0.0, 1.0)
-
-    @classmethod
-    def _with(cls, parts: list[ViewExpansion], k: int, step_size: float, expected_size: float) -> TwoViewState:
         square, line = np.zeros((k, k)), np.zeros(k)
         return cls(*parts, step_size, square, square, square, line, line, expected_size)
 
     @property
     def device(self) -> Device:
-        """Where the coefficients lie."""
+        """The device of the coefficients."""
         return arrays.device_of(self.first.buffer)
 
     @property
     def n_blocks(self) -> int:
-        """Blocks in use, as many in either view."""
+        """Blocks in use in each view."""
         return self.first.n_blocks
 
     def values(self, problem: TwoViewProblem, examples: Examples) -> tuple[Array, Array]:
-        """U and v, shape (m, k) each, not centred."""
+        """Values of u and v, shape (m, k) each, not centered."""
         return (
             self.first.evaluate(problem.features, examples.points, problem.budget),
             self.second.evaluate(problem.second_features, examples.second_view, problem.budget),
         )
 
     def observe(self, problem: TwoViewProblem, examples: Examples) -> tuple[Array, Array]:
-        """Return the values on a batch, centred if that is asked for, and take their moments into the running ones."""
+        """The values on a batch, centered if the problem is centered; updates the running moments."""
         u, v = self.values(problem, examples)
         u, v, found = moments(u, v, problem.centred)
         share = share_of_batch(u.shape[0], u.shape[1], MOST_OF_A_BATCH) if self.n_steps else 1.0
@@ -129,18 +110,16 @@ class TwoViewState:
         return self.cross_moment + self.cross_moment.T
 
     def monitored(self) -> tuple[float, float]:
-        """The size of the functions on the last batch, against what it should be."""
+        """The size of the functions on the last batch, and its expected value."""
         return self.size, self.expected_size
 
     def is_finite(self) -> bool:
-        """Whether coefficients and moments are numbers."""
+        """Whether coefficients and moments are finite."""
         small = all(np.isfinite(getattr(self, name)).all() for name in MOMENTS)
         return bool(small) and math.isfinite(self.size) and self.first.is_finite() and self.second.is_finite()
 
-    # ------------------------------------------------------------------------------- keeping and moving
-
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
+        """Copies of the arrays on the host, and the numbers."""
         held = {name: getattr(self, name).copy() for name in MOMENTS}
         numbers = {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
         for view in VIEWS:
@@ -149,7 +128,7 @@ class TwoViewState:
         return held, numbers
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave, in the library and on the device of this state."""
+        """Restore what `remember` returned, in the library and on the device of this state."""
         for view in VIEWS:
             parts = {name.partition(".")[2]: array for name, array in held.items() if name.startswith(f"{view}.")}
             getattr(self, view).recall(parts, numbers[view])
@@ -164,7 +143,7 @@ class TwoViewState:
 
 
 def moments(u: Array, v: Array, centred: bool) -> tuple[Array, Array, dict[str, np.ndarray]]:
-    """Values of two views, centred if that is asked for, and their moments as `TwoViewState` names them."""
+    """Values of two views, perhaps centered, and their moments as `TwoViewState` names them."""
     xp = arrays.namespace(u)
     means = [xp.mean(one, axis=0) for one in (u, v)]
     if centred:
@@ -178,8 +157,8 @@ def moments(u: Array, v: Array, centred: bool) -> tuple[Array, Array, dict[str, 
 class TwoViewStart:
     """Pairs of functions in the features of the first blocks."""
 
-    first: Array  # (n_blocks, width, k): coefficients, those of the other view in `second`
-    second: Array
+    first: Array  # (n_blocks, width, k): coefficients
+    second: Array  # the same for the other view
     values: np.ndarray  # (at most k + 1,): singular values of the cross-covariance, or canonical correlations
 
 
@@ -195,9 +174,9 @@ def random_feature_pairs(
 ) -> TwoViewStart:
     """Solve kernel SVD, or kernel CCA with a ridge, on the features of the first blocks.
 
-    The ridge is added to both covariances before they are whitened, for CCA; None is the SVD. The functions have half
-    the size at which singular functions are orthonormal and canonical variables have unit variance: the fixed points of
-    the rules are FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
+    CCA adds the ridge to both covariances before they are whitened; None is the SVD. The functions have half the size
+    of orthonormal singular functions, or of canonical variables with unit variance, because these are the fixed points
+    of the rules: FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
     """
     xp, n = arrays.namespace(x), x.shape[0]
     Z = [f.map(points, n_blocks) for f, points in zip(features, (x, y), strict=True)]
@@ -228,15 +207,15 @@ def random_feature_pairs(
 
 @dataclass(frozen=True, kw_only=True)
 class TwoViewSettings(ComponentSettings):
-    """What can be set of every solver of two views; a solver adds its own fields and what it chooses by itself."""
+    """Base of the settings of solvers of two views."""
 
     @property
     def start_ridge(self) -> float | None:
-        """The ridge of `random_feature_pairs`, None for none."""
+        """The ridge of `random_feature_pairs`."""
         return None
 
     def default_block_size(self, n: int, max_features: int | None) -> int | None:
-        """Frequencies of a block for n rows; None leaves it to what one view would take."""
+        """Frequencies of a block for n rows; None is the default of one view."""
         return None
 
     def default_batch_size(self, n_components: int, block_size: int) -> int:

@@ -13,9 +13,8 @@ import numpy as np
 from shallows import arrays, kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.features.fourier import FourierFeatures
-from shallows.solvers.components.component_state import ComponentProblem, ComponentState
-from shallows.solvers.components.oja import DoublyStochasticOjaStepper
-from shallows.solvers.components.warm_start import random_feature_components
+from shallows.solvers.components.component_steps import random_feature_components
+from shallows.solvers.components.oja import ComponentProblem, ComponentState, OjaStepper
 from shallows.solvers.examples import Examples
 
 from ...datasets.synthetic.gaussian_1d import Gaussian1D
@@ -58,7 +57,7 @@ def convergence(
     eigenfunction i. Numbers: ``final``, the last squared sine; ``start_cosine``, cos² at the start.
     """
     UnknownNameError.check("start", start, STARTS)
-    solver = DoublyStochasticOjaStepper(step_size, decrease, scaled, individual, max_blocks, random_state)
+    solver = OjaStepper(step_size, decrease, scaled, individual, max_blocks, random_state)
     with arrays.resolve_device(device).active():
         problem, state, batches = _begin(
             data, solver, bandwidth, n_components, start, batch_size, block_size, random_state, device
@@ -96,7 +95,7 @@ def eigenfunctions(
     Over the place: ``found_1``, ``true_1`` and so on, with E v² = 1 and the signs of the Hermite functions. Numbers:
     ``deviation_1`` and so on, the root mean square of their difference under the law.
     """
-    solver = DoublyStochasticOjaStepper(step_size, decrease, True, False, max_blocks, random_state)
+    solver = OjaStepper(step_size, decrease, True, False, max_blocks, random_state)
     with arrays.resolve_device(device).active():
         problem, state, batches = _begin(
             data, solver, bandwidth, n_components, "warm", batch_size, block_size, random_state, device

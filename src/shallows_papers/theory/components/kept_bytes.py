@@ -10,9 +10,8 @@ import numpy as np
 from shallows import kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.features.fourier import FourierFeatures
-from shallows.solvers.components.component_state import ComponentProblem
-from shallows.solvers.components.oja import DoublyStochasticOjaStepper
-from shallows.solvers.components.warm_start import random_feature_components
+from shallows.solvers.components.component_steps import random_feature_components
+from shallows.solvers.components.oja import ComponentProblem, OjaStepper
 from shallows.solvers.examples import Examples
 
 from ..doubly_stochastic.expansion_cost import held_after
@@ -55,7 +54,7 @@ def kept_bytes(
             problem = ComponentProblem(
                 features, n_components, start.coefficients, np.diag(start.eigenvalues[:n_components])
             )
-            solver = DoublyStochasticOjaStepper(0.5, max_blocks=D // block_size)
+            solver = OjaStepper(0.5, max_blocks=D // block_size)
             state = solver.init(problem)
 
             def step() -> None:

@@ -1,0 +1,172 @@
+"""What solvers of components share: settings, starts, small matrices of moments, and the order of blocks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import arrays, streams
+from ...arrays import Array
+from ...errors import ShallowsError, TooFewDirectionsError
+from ...spectrum.eigensystems import eigensystem
+from ..expansions.growing_expansion import FIRST_CAPACITY
+from ..settings import Settings
+
+FIRST_STEP = 0.5
+"""η₁ of the scaled rules: half of a step that would replace the functions completely."""
+
+RESOLUTION = 100.0
+"""Eigenvalues below this many units in the last place of k(x, x) = 1 count as zero."""
+
+EXAMPLES_OF_A_COMPONENT = 20  # smallest number of examples for each component in the running moments
+LEAST_EIGENVALUE = 1e-7
+"""Smaller eigenvalues are replaced by this share of the largest before moments are inverted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentSettings(Settings):
+    """Base of the settings of solvers of components, in one view or in two.
+
+    Parameters
+    ----------
+    step_size : float, optional
+        η₁. None is `FIRST_STEP`, divided by the largest eigenvalue unless steps are scaled.
+    decrease : float, optional
+        ρ in the steps η₁ / (1 + ρ (t − 1)). None chooses it by the gap after the last component.
+    batch_size : int, optional
+        Rows of a step.
+    n_iter, max_epochs : int, optional
+        The most steps and the most passes over the data. If both are None, ``n_passes`` passes and at least 200 steps.
+    """
+
+    step_size: float | None = None
+    decrease: float | None = None
+    batch_size: int | None = None
+    n_iter: int | None = None
+    max_epochs: int | None = None
+
+    n_passes: ClassVar[int] = 3
+
+    def steps(self, eigenvalues: np.ndarray, n_components: int, *, scaled: bool) -> tuple[float, float]:
+        """η₁ and ρ.
+
+        The default ρ makes steps tend to c/t, with c twice the inverse of the relative gap 1 − λ_{k+1}/λ_k. With c =
+        1/gap the error falls as fast as 1/t allows, and with less than half of that more slowly than 1/t. Twice as much
+        costs a third and is safe if the gap is overestimated.
+        """
+        k = n_components
+        step = self.step_size or FIRST_STEP / (1.0 if scaled else float(eigenvalues[0]))
+        if self.decrease is not None:
+            return float(step), float(self.decrease)
+        smallest = float(eigenvalues[k - 1])
+        gap = 1.0 if len(eigenvalues) <= k else 1.0 - float(eigenvalues[k]) / smallest
+        # In units of 1/λ_k, in which the scaled rule steps.
+        return float(step), step * (1.0 if scaled else smallest) / min(50.0, max(3.0, 2.0 / max(gap, 1e-6)))
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """Components of a random-feature problem."""
+
+    coefficients: Array  # (n_blocks, width, k): of functions that are orthonormal in the space of the features
+    eigenvalues: np.ndarray  # (at most k + 1,): of the covariance of the features
+    variance: float  # trace of that covariance
+
+
+def random_feature_components(
+    features: Any, x: Array, n_components: int, *, n_blocks: int = 1, centred: bool = False, seed: int = 0
+) -> WarmStart:
+    """Solve kernel PCA on the features of the first blocks, for a few thousand points at most.
+
+    The matrix that is decomposed has n rows, or as many as all blocks have columns.
+    """
+    xp = arrays.namespace(x)
+    Z = features.map(x, n_blocks)
+    if centred:
+        Z = Z - xp.mean(Z, axis=0)
+    n, width = Z.shape
+    by_points = n < width
+    matrix = (Z @ Z.T if by_points else Z.T @ Z) / n
+    variance = float(xp.sum(Z * Z)) / n
+    pairs = min(n_components + 1, matrix.shape[0])
+    values, vectors = eigensystem(matrix, pairs, seed=seed)
+    values = arrays.to_numpy(values).astype(np.float64)
+    rank = int(np.sum(values > RESOLUTION * float(xp.finfo(Z.dtype).eps)))
+    if rank < n_components:
+        raise TooFewDirectionsError(
+            f"n_components={n_components} is more than the data have: {n} points (n_samples = {n}) span {rank} "
+            f"direction{'' if rank == 1 else 's'} in the space of the kernel. Take fewer components, or more points."
+        )
+    vectors = vectors[:, :n_components]
+    if by_points:
+        vectors = Z.T @ (vectors / arrays.like(np.sqrt(n * values[:n_components]), Z, Z.dtype))
+    # Coefficients belong to features without their common factor 1/√(number of frequencies).
+    coefficients = xp.reshape(vectors / math.sqrt(n_blocks * features.block_size), (n_blocks, -1, n_components))
+    return WarmStart(arrays.contiguous(coefficients), values, variance)
+
+
+def buffer_of(start: Array) -> Array:
+    """A buffer that begins with the coefficients of a start; components that are zero are refused."""
+    xp = arrays.namespace(start)
+    if start.shape[0] == 0 or not bool(xp.all(xp.sum(start * start, axis=(0, 1)) > 0)):
+        raise ShallowsError(
+            "The training cannot start from functions that are zero: every change is a multiple of their values, so "
+            "they would stay zero. Start from the components of a small random-feature problem."
+        )
+    buffer = xp.zeros((max(FIRST_CAPACITY, start.shape[0]), *start.shape[1:]), dtype=start.dtype)
+    buffer[: start.shape[0], :, :] = start
+    return buffer
+
+
+def next_block(n_blocks: int, n_revisits: int, max_blocks: int | None, seed: int) -> int:
+    """The number of the block for the next step; ``n_blocks`` itself is a new block.
+
+    Old blocks are revisited in rounds, each in a new random order, so that all are moved equally often.
+    """
+    if max_blocks is None or n_blocks < max_blocks:
+        return n_blocks
+    turn, place = divmod(n_revisits, n_blocks)
+    return int(streams.permutation(seed, "revisited blocks", turn, n_blocks)[place])
+
+
+def share_of_batch(n_examples: int, n_components: int, most: float) -> float:
+    """The weight of a batch in running moments: ``most``, or less for a batch with few examples."""
+    return min(most, n_examples / (EXAMPLES_OF_A_COMPONENT * n_components))
+
+
+def second_moment(H: Array) -> np.ndarray:
+    """HᵀH/B in float64 on the host, shape (k, k)."""
+    return arrays.to_numpy(H.T @ H).astype(np.float64) / H.shape[0]
+
+
+def floored(values: np.ndarray, share: float = LEAST_EIGENVALUE, least: float = 1e-300) -> np.ndarray:
+    """|values|, at least ``share`` times the largest, and at least ``least``."""
+    sizes = np.abs(values)
+    return np.maximum(sizes, max(share * float(sizes.max()), least))
+
+
+def safe_step(step: float, shrinking: np.ndarray) -> float:
+    """The step, cut off so that no direction changes its sign if a batch differs much from the running moments."""
+    top = float(np.abs(np.linalg.eigvals(shrinking)).max())
+    return min(step, 1.0 / top) if top > 0 else step
+
+
+def absolute_inverse(matrix: np.ndarray, share: float = LEAST_EIGENVALUE, least: float = 1e-300) -> np.ndarray:
+    """The inverse of |M| of a symmetric matrix, with eigenvalues of at least a share of the largest."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return (vectors / floored(values, share, least)) @ vectors.T
+
+
+def positive_part(matrix: np.ndarray) -> np.ndarray:
+    """A symmetric matrix with its negative eigenvalues set to zero."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return (vectors * np.clip(values, 0.0, None)) @ vectors.T
+
+
+def absolute(matrix: np.ndarray) -> np.ndarray:
+    """|M| of a symmetric matrix."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return (vectors * np.abs(values)) @ vectors.T
