@@ -143,7 +143,7 @@ def askotch(problem: KernelProblem, rank: int, seed: int) -> Iterator[float]:
     while True:
         for chosen in rng.integers(0, len(blocks), len(blocks)):
             rows = blocks[chosen]
-            values, _ = matrix.rows(rows).dot(z)
+            values, _ = matrix.rows_dot(rows, z)
             step = projected(matrix, rows, values + ridge * z[rows] - y[rows], ridge, rng)
             w = z.copy()
             w[rows] -= step

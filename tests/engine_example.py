@@ -123,8 +123,8 @@ def _gram(budget, tile=8):
     def case(xp):
         points, a = kernels.augmented(xp.asarray(sample(29))), xp.asarray(sample(29, 2, seed=1))
         matrix = gram.Gram(kernels.Gaussian(1.5), points, budget=budget, tile=tile)
-        product, columns = matrix.rows(slice(5, 21)).dot(a, head=11)
-        return matrix.dot(a), product, columns.values(), matrix.rows(slice(0, 29)).dot(a)[0]
+        product, columns = matrix.rows_dot(slice(5, 21), a, head=11)
+        return matrix.dot(a), product, columns.values(), matrix.rows_dot(slice(0, 29), a)[0]
 
     return case
 

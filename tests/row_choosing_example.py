@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shallows.gram import KernelRowCache
+from shallows.gram.row_slab import KernelRowSlab
 
 
 @dataclass(frozen=True)
 class DualProblem:
     """Maximise Σ aᵢ − ½ Σ aᵢ aⱼ yᵢ yⱼ k(xᵢ, xⱼ) for 0 ≤ aᵢ ≤ C and Σ aᵢ yᵢ = 0."""
 
-    rows: KernelRowCache
+    rows: KernelRowSlab
     labels: np.ndarray
     C: float
 
@@ -69,7 +69,8 @@ class SMO:
             if state.gap <= self.tolerance:
                 state.exhausted = True
                 break
-            K_i, K_j = problem.rows.rows([i, j])
+            K_i = problem.rows.fetch(i).copy()  # a row is valid until the next call
+            K_j = problem.rows.fetch(j)
             room = min((C if y[i] > 0 else 0.0) - beta[i], beta[j] - (0.0 if y[j] > 0 else -C))
             t = min(room, state.gap / max(diagonal[i] + diagonal[j] - 2 * K_i[j], 1e-12))
             beta[i] += t

@@ -31,7 +31,7 @@ def test_a_matrix_that_is_kept_in_part_multiplies_as_before(gpu, kept):
     assert np.abs(matrix.dot(there(a)) - K @ a).max() < 1e-11
     assert len(gpu) > before
     for start, stop, head in [(0, 250, 0), (10, 200, 0), (70, 120, 65), (0, 64, 250), (249, 250, 1)]:
-        found, columns = matrix.rows(slice(start, stop)).dot(there(a), head=head)
+        found, columns = matrix.rows_dot(slice(start, stop), there(a), head=head)
         assert np.abs(found - K[start:stop] @ a).max() < 1e-11
         assert columns is None if head == 0 else np.abs(columns.values() - K[start:stop, :head]).max() < 1e-12
         given = matrix.columns_dot(start, stop, there(a[start:stop]))

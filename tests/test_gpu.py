@@ -136,7 +136,7 @@ def test_every_product_of_few_features_is_that_of_the_plain_path():
     def products():
         matrix = gram.Gram(kernel, points, budget=12 * 1000**2 * 8, tile=1000)
         assert 0.0 < matrix.kept_fraction < 1.0
-        rows, columns = matrix.rows(slice(700, 3300)).dot(a, head=1500)
+        rows, columns = matrix.rows_dot(slice(700, 3300), a, head=1500)
         there, total = rectangular.forward_and_back(kernel, points, points[:900, :], a[:900, :], respond, budget=10**8)
         extra = x[:, 0] ** 2
         crossed = gram.cross_product(kernel, x, points, a, budget=10**8, extra=extra)

@@ -139,7 +139,7 @@ def test_products_with_the_matrix_of_any_kernel(kernel, kept):
     K = kernel(x, x)
     K[np.arange(77), np.arange(77)] = kernel.diagonal(x)
     assert np.abs(made.dot(a) - K @ a).max() < 1e-11 * np.abs(K).max()
-    product, columns = made.rows(slice(10, 50)).dot(a, head=20)
+    product, columns = made.rows_dot(slice(10, 50), a, head=20)
     assert np.abs(product - K[10:50] @ a).max() < 1e-11 * np.abs(K).max()
     assert np.abs(columns.values() - K[10:50, :20]).max() < 1e-13 * np.abs(K).max()
 

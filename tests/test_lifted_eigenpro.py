@@ -100,7 +100,7 @@ def test_a_whole_matrix_gives_the_products_of_the_formula(tile):
     x, a = sample(N), sample(N, 2, 1)
     K = naive_kernel("laplace", 1.5, x, x)
     matrix = WholeGram(kernels.Laplace(1.5), kernels.augmented(x), budget=PLENTY, tile=tile)
-    product, columns = matrix.rows(slice(5, 33)).dot(a, head=20)
+    product, columns = matrix.rows_dot(slice(5, 33), a, head=20)
     for found, expected in (
         (matrix.values, K),
         (matrix.dot(a), K @ a),
@@ -117,7 +117,7 @@ def test_a_whole_matrix_gives_the_products_of_the_formula(tile):
 
 
 def test_a_whole_matrix_beyond_its_budget_is_refused():
-    with pytest.raises(ValueError, match="takes 57600 bytes of 1000"):
+    with pytest.raises(ValueError, match="needs 57600 bytes, the budget is 1000"):
         WholeGram(kernels.Laplace(1.5), kernels.augmented(sample(N)), budget=1000)
 
 

@@ -60,16 +60,12 @@ def integers(seed: int, purpose: str, counter: int, n: int, *, like: Array | Non
         The first n numbers of the block.
     """
     key = _key(seed, purpose)
-    if _is_on_host(like):
+    if like is None or arrays.uses_numpy(like):
         # NumPy increments the counter before its first block, so it starts at block −1 (mod 2^256).
         start = (int(counter) << 64) - 1
         return np.random.Philox(counter=start % (1 << 256), key=key[0] | key[1] << 64).random_raw(n)
     words = streams_on_gpu.words(key, int(counter), n, like)
     return _philox(arrays.namespace(like), key, int(counter), n) if words is None else words
-
-
-def _is_on_host(like: Array | None) -> bool:
-    return like is None or arrays.uses_numpy(like)
 
 
 def _philox(xp: Any, key: tuple[int, int], counter: int, n: int) -> Array:
@@ -151,7 +147,8 @@ def normal(
     dtype = xp.float64 if dtype is None else dtype
     n, bits = math.prod(shape), 24 if dtype == xp.float32 else 32
     n_pairs = -(-n // 2)
-    if not _is_on_host(like):
+    on_host = like is None or arrays.uses_numpy(like)
+    if not on_host:
         numbers = streams_on_gpu.normal_numbers(_key(seed, purpose), int(counter), n, like, dtype)
         if numbers is not None:
             return xp.reshape(numbers, shape)
@@ -159,7 +156,7 @@ def normal(
     word = functools.partial(xp.asarray, dtype=xp.uint64)
     drawn = xp.empty((n_pairs, 2), dtype=dtype)
     # Strips stay in the cache: whole arrays took five times as long, mostly for new memory.
-    for strip in arrays.blocks(n_pairs, STRIP if _is_on_host(like) else max(1, n_pairs)):
+    for strip in arrays.blocks(n_pairs, STRIP if on_host else max(1, n_pairs)):
         upper = arrays.astype(raw[strip] >> word(64 - bits), dtype)
         lower = arrays.astype((raw[strip] >> word(32 - bits)) & word((1 << bits) - 1), dtype)
         # 1 − u is exact, so log(1 − u) is as accurate as log1p(−u), and much faster in NumPy.
@@ -178,7 +175,7 @@ def signs(
     raw = integers(seed, purpose, counter, -(-n // 64), like=like)[:, None]
     places = arrays.astype(xp.arange(64, dtype=xp.int64), xp.uint64)[None, :]
     drawn, n_words = xp.empty((raw.shape[0], 64), dtype=dtype), raw.shape[0]
-    for strip in arrays.blocks(n_words, STRIP if _is_on_host(like) else max(1, n_words)):
+    for strip in arrays.blocks(n_words, STRIP if like is None or arrays.uses_numpy(like) else max(1, n_words)):
         bits = (raw[strip, :] >> places) & xp.asarray(1, dtype=xp.uint64)
         drawn[strip, :] = arrays.astype(bits, dtype) * 2.0 - 1.0
     return xp.reshape(xp.reshape(drawn, (-1,))[:n], shape)

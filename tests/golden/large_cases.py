@@ -96,7 +96,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
             yield f"{name}, 12,000 rows", functools.partial(grown, name, 12_000)
     yield "EigenProRegressor, 2,500 rows, float64", functools.partial(grown, "EigenProRegressor", 2500, dtype="float64")
     for name in ("EigenProClassifier", "EigenProRegressor"):
-        yield f"{name}, 2,500 rows, in small tiles", functools.partial(with_lower, "gram.tiles.TILE", 256, name, 2500)
+        yield f"{name}, 2,500 rows, in small tiles", functools.partial(with_lower, "gram.cross.TILE", 256, name, 2500)
     for name in ("EigenProClassifier", "EigenProRegressor", "EigenProCentresClassifier"):
         case = functools.partial(with_lower, "kernels.compiled.MANY_VALUES", 1000, name, 2500)
         yield f"{name}, 2,500 rows, kept values of 16 bits", case

@@ -1,7 +1,8 @@
-"""Products with the rectangular kernel matrix of two sets of points, block by block."""
+"""Products with the rectangular kernel matrix of two sets of points, block by block, and the sizes of blocks."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -9,13 +10,47 @@ from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
 from . import fused
-from .tiles import GPU_TILE, TILE
+
+TILE = 1024
+"""Edge of a tile of a symmetric matrix: speed is the same from 512 to 2,048 on a CPU."""
+
+BLOCK = 1024
+"""Edge of a block of `cross_product` on a CPU."""
+
+GPU_TILE = 8192
+"""Edge of a tile or block on a GPU, where each product should use the whole device."""
+
+SMALL_GPU_TILE = 2048
+"""Edge of a tile on a GPU with little memory: with 784 features a product still has 6.6 GFLOP."""
 
 FUSED_ROWS = 2**18
-"""Rows of a fused product at a time: enough for every thread of a GPU, and few enough to tell of progress."""
+"""Rows of a fused product at a time: enough for all threads of a GPU, and few enough to report progress."""
 
 Blocks = dict[tuple[int, int], Array]
 """Parts of a matrix by their first row and column."""
+
+
+def tile_edge(points: Array, budget: int) -> int:
+    """Edge of the tiles of the kernel matrix of some points.
+
+    On a GPU three tiles of scratch space use at most half of the budget if possible. Tiles have nearly the same size,
+    in multiples of 64, because cuBLAS is faster if rows start at multiples of 16 bytes.
+    """
+    n = max(points.shape[0], 1)
+    if arrays.device_of(points).kind == "cpu":
+        return min(TILE, n)
+    affordable = math.isqrt(max(0, int(budget)) // (6 * arrays.itemsize(points)))
+    largest = max(SMALL_GPU_TILE, min(GPU_TILE, affordable // 64 * 64))
+    return min(n, -(-n // -(-n // largest) // 64) * 64)
+
+
+def split_at_tiles(spans: list[slice], rows: slice) -> list[slice]:
+    """Parts of consecutive rows that are in one tile row each. ``spans``: the rows of each tile row."""
+    n = spans[-1].stop if spans else 0
+    if not 0 <= rows.start <= rows.stop <= n:
+        raise IndexError(f"rows {rows.start}:{rows.stop} of a matrix of {n}")
+    edges = sorted({rows.start, rows.stop, *(s.start for s in spans if rows.start < s.start < rows.stop)})
+    return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
 def cross_product(
@@ -29,31 +64,26 @@ def cross_product(
     observe: Callable[[int], None] | None = None,
     kept: Blocks | None = None,
 ) -> Array:
-    """``k(x, points) @ a`` without the matrix between.
+    """``k(x, points) @ a``, shape (m, c), without storing the matrix.
 
     Parameters
     ----------
     kernel : Kernel
     x : array, shape (m, d)
-        Where the function is evaluated.
+        Points of evaluation.
     points : array, shape (n, d + 2)
-        Augmented centres, as in ``Gram.points``.
+        Augmented centers, as in ``Gram.points``.
     a : array, shape (n, c)
         Coefficients.
     budget : int
-        Bytes that the blocks may take.
+        Bytes of the blocks.
     extra : array, shape (m,), optional
-        Squared distance that features outside ``points`` add (columns that were constant in training and left out).
+        Squared distance of features that are not in ``points`` (columns that are constant in the training data).
     observe : callable, optional
-        Told the number of rows done after each block of rows.
+        Called with the number of finished rows after each block of rows.
     kept : dict, optional
-        Where the blocks of the matrix are kept, all m n values of it, and found again by a later product with the same
-        ``x``, ``points``, ``extra`` and ``budget``, which comes out the same to the bit. Not used where
-        `shallows.gram.fused` applies.
-
-    Returns
-    -------
-    array, shape (m, c)
+        Blocks of the matrix, which this function adds and finds again in later calls with the same ``x``, ``points``,
+        ``extra`` and ``budget``. Later results have the same bits. Not used if `shallows.gram.fused` applies.
     """
     xp = arrays.namespace(x)
     m, n = x.shape[0], points.shape[0]
@@ -65,7 +95,7 @@ def cross_product(
                 observe(span.stop)
         return out
     n_workers = arrays.workers_for(x)
-    default = TILE if arrays.device_of(x).kind == "cpu" else GPU_TILE
+    default = BLOCK if arrays.device_of(x).kind == "cpu" else GPU_TILE
     edge = max(16, min(default, math.isqrt(max(1, int(budget) // (2 * n_workers * arrays.itemsize(x))))))
     out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
     tall = edge * n_workers

@@ -1,22 +1,21 @@
-"""A kernel matrix whose tiles are made when a product first asks for them, and kept while they fit."""
+"""A kernel matrix whose tiles are computed when a product first needs them, and kept while they fit."""
 
 from __future__ import annotations
 
-import itertools
 import threading
 from typing import Any
 
 from .. import arrays, kernels
 from ..arrays import Array
 from . import fused
-from .tiles import tile_edge
+from .cross import split_at_tiles, tile_edge
 
 
 class LazyGram:
-    """The kernel matrix K of n points for products of some rows with coefficients that fill up from the first on.
+    """The kernel matrix K of n points, for solvers whose coefficients are zero beyond the rows they have visited.
 
-    A first pass over the rows in their order meets coefficients of zero beyond the rows it has visited, so it makes
-    half of the matrix, tile by tile; later passes find what was kept. `Gram` makes its tiles at once.
+    A first pass over the rows in their order computes half of the matrix, tile by tile. `Gram` computes its tiles at
+    once.
 
     Parameters
     ----------
@@ -24,7 +23,7 @@ class LazyGram:
     points : array, shape (n, d + 2)
         Augmented points (`kernels.augmented`).
     budget : int
-        Bytes that the kept tiles may take; 0 keeps none.
+        Bytes of the kept tiles; 0 keeps no tiles.
     tile : int, optional
         Edge of a tile.
     """
@@ -47,8 +46,7 @@ class LazyGram:
         xp = arrays.namespace(a)
         m = rows.stop - rows.start
         spans = [(j, s) for j, s in enumerate(self._spans) if n_visited is None or s.start < n_visited]
-        edges = sorted({rows.start, rows.stop, *(s.start for s in self._spans if rows.start < s.start < rows.stop)})
-        pieces = [slice(*pair) for pair in itertools.pairwise(edges)]
+        pieces = split_at_tiles(self._spans, rows)
         n_workers = max(1, min(arrays.workers_for(a), len(spans)))
         fuses = fused.applies(self.kernel, self.points, a)
 
@@ -56,7 +54,7 @@ class LazyGram:
             out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
             lefts: list[Array | None] = [None] * len(pieces)
             for j, span in spans[worker::n_workers]:
-                # Columns beyond what was visited meet zeros, but a tile that can be kept is made whole.
+                # Coefficients of columns that were not visited are zero, but a tile that can be kept is computed whole.
                 width = span.stop - span.start if n_visited is None else min(span.stop, n_visited) - span.start
                 for p, piece in enumerate(pieces):
                     here = slice(piece.start - rows.start, piece.stop - rows.start)
@@ -80,7 +78,7 @@ class LazyGram:
         return arrays.namespace(a).concat([self.rows_dot(span, a) for span in self._spans], axis=0)
 
     def _kept(self, piece: slice, j: int) -> Array | None:
-        """K[piece, tile column j] out of a kept tile, which is made if there is room for it; else None."""
+        """K[piece, tile column j] from a tile that is kept, or can be kept now; else None."""
         i = piece.start // self.tile
         key = (min(i, j), max(i, j))
         tile = self._tiles.get(key)
@@ -92,7 +90,7 @@ class LazyGram:
             upper, lower = self._spans[key[0]], self._spans[key[1]]
             tile = self._made(self.kernel.left_factor(self.points[upper, :]), upper, lower)
             with self._lock:
-                # Where another thread was faster its tile is the one.
+                # If another thread was faster, its tile is used.
                 self._room += key in self._tiles
                 tile = self._tiles.setdefault(key, tile)
         local = slice(piece.start - i * self.tile, piece.stop - i * self.tile)
@@ -104,7 +102,7 @@ class LazyGram:
         self.kernel.fill(left, self.points[columns, :], block)
         first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
         if first < last:
-            # The points that stand on both sides.
+            # Points that are in both sets.
             common = block[first - rows.start : last - rows.start, :]
             kernels.set_diagonal(self.kernel, common, self.points[first:last, :], first - columns.start)
         return block

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 
 import numpy as np
@@ -13,14 +12,14 @@ from ..kernels import Kernel
 from ..kernels.compiled import CompiledKernel, compiled_kernel
 from ..utils import progress
 from . import fused
-from .tiles import tile_edge
+from .cross import split_at_tiles, tile_edge
 
 Piece = tuple[slice, slice, Array]
 """Rows and columns of a matrix, and its values there."""
 
 
 class Columns:
-    """Some columns of some rows of a kernel matrix, in the pieces that they lie in.
+    """Some columns of some rows of a kernel matrix, in pieces that are views of tiles where possible.
 
     Parameters
     ----------
@@ -28,6 +27,11 @@ class Columns:
         (m, M)
     pieces : list of (rows, columns, values)
         Slices of the m rows and of the M columns, and the values there; together they cover the matrix once.
+
+    Attributes
+    ----------
+    spans : list of slice
+        The ranges of columns of the pieces, in order.
     """
 
     def __init__(self, shape: tuple[int, int], pieces: list[Piece]):
@@ -35,16 +39,12 @@ class Columns:
         self._by_columns: dict[tuple[int, int], list[Piece]] = {}
         for rows, columns, values in pieces:
             self._by_columns.setdefault((columns.start, columns.stop), []).append((rows, columns, values))
+        self.spans = [slice(start, stop) for start, stop in sorted(self._by_columns)]
 
     @classmethod
     def of(cls, values: Array) -> Columns:
         """A matrix in one piece, shape (m, M)."""
         return cls(tuple(values.shape), [(slice(0, values.shape[0]), slice(0, values.shape[1]), values)])
-
-    @property
-    def spans(self) -> list[slice]:
-        """The ranges of columns that the pieces fall into, in order."""
-        return [slice(start, stop) for start, stop in sorted(self._by_columns)]
 
     def product(self, left: Array, span: slice) -> Array:
         """``left @ columns[:, span]`` for ``left`` of shape (c, m) and one of `spans`; shape (c, span)."""
@@ -68,15 +68,15 @@ class Gram:
     ----------
     kernel : Kernel
     points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`), centred by the caller for accuracy where the kernel allows it.
+        Augmented points (`kernels.augmented`), centered for accuracy if the kernel allows it.
     budget : int
-        Bytes that the kept tiles and the scratch space may take. Products work under any budget: at the least one tile
-        a worker is made, used and dropped.
+        Bytes of the kept tiles and the scratch space. Products work with any budget: each worker computes one tile at
+        a time.
     tile : int, optional
         Edge of a tile.
     rounds : bool
-        Whether kept values may be rounded to multiples of 1/65,535, which take half of the memory. It is done where a
-        `kernels.compiled.CompiledKernel` fills the tiles and all of them are kept so.
+        Whether kept values may be rounded to multiples of 1/65,535, which take half of the memory. Only if a
+        `kernels.compiled.CompiledKernel` fills the tiles and all rounded tiles fit.
 
     Attributes
     ----------
@@ -85,16 +85,16 @@ class Gram:
     kept_fraction : float
         Share of the tiles that are kept.
     kept_bits : int
-        Of a value that is kept.
+        Bits of a kept value.
     spare_bytes : int
-        What they and the scratch space leave of the budget.
+        Bytes of the budget that are not used.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None, rounds: bool = False):
         self.kernel = kernel
         self.points = points
         self.n = points.shape[0]
-        # What fills the tiles; solvers ask for the kernel itself.
+        # This fills the tiles; solvers use the kernel itself.
         self._filled_by = compiled_kernel(kernel, points, self.n * (self.n + 1) // 2)
         self.dtype = points.dtype
         self.tile = min(tile, max(self.n, 1)) if tile else tile_edge(points, budget)
@@ -103,7 +103,7 @@ class Gram:
         pairs = [(i, j) for i in range(len(self._spans)) for j in range(i, len(self._spans))]
         size = arrays.itemsize(points)
         affordable = max(0, int(budget) - 3 * self.n_workers * self.tile**2 * size)
-        # All values are rounded or none, so that a model does not depend on how many of them fit.
+        # Either all values are rounded or none, so that a model does not depend on the number of tiles that fit.
         fits = 2 * self.tile**2 * len(pairs) <= affordable
         self._rounds = rounds and fits and isinstance(self._filled_by, CompiledKernel)
         self.kept_bits = 16 if self._rounds else 8 * size
@@ -112,79 +112,118 @@ class Gram:
         self.kept_fraction = n_kept / len(pairs) if pairs else 1.0
         self.spare_bytes = max(0, affordable - n_kept * bytes_of_tile)
         self._own = threading.local()
-        # The tiles that are kept are those of the first rows, which a preconditioner's subsample reads in every step.
+        # The tiles of the first rows are kept: a preconditioner's subsample reads them in every step.
         self._tiles: dict[tuple[int, int], Array] = {}
         self._make(pairs[:n_kept])
 
     # ------------------------------------------------------------------------------------------ tiles
 
     def _make(self, pairs: list[tuple[int, int]]) -> None:
-        xp = arrays.namespace(self.points)
+        """Compute the tiles that are kept."""
         if not pairs:
             return
-        # CuPy copies an operand or a result whose rows are parts of longer ones, so there each tile has its own piece.
-        in_one = arrays.uses_numpy(self.points)
-        told = progress.Part("kernel matrix", len(pairs))
+        # CuPy copies an operand or a result with strided rows, so each of its tiles has its own array.
+        xp, in_one_array = arrays.namespace(self.points), arrays.uses_numpy(self.points)
+        progress_of_tiles = progress.Part("kernel matrix", len(pairs))
         dtype = np.uint16 if self._rounds else self.dtype
-        store = xp.empty((len(pairs), self.tile, self.tile), dtype=dtype) if in_one else None
+        store = xp.empty((len(pairs), self.tile, self.tile), dtype=dtype) if in_one_array else None
 
         def work(worker: int) -> None:
-            left, of_row = None, None
+            left, row_of_left = None, None
             scratch = self._scratch() if self._rounds else None
             for k in range(worker, len(pairs), self.n_workers):
                 i, j = pairs[k]
-                if of_row != i:
-                    left, of_row = self._filled_by.left_factor(self.points[self._spans[i], :]), i
-                others = self.points[self._spans[j], :]
-                shape = (left.shape[0], others.shape[0])
+                rows, columns = self._spans[i], self._spans[j]
+                shape = rows.stop - rows.start, columns.stop - columns.start
+                if row_of_left != i:
+                    left, row_of_left = self._filled_by.left_factor(self.points[rows, :]), i
                 if self._rounds:
-                    self._fill(left, others, arrays.corner(scratch, *shape), on_diagonal=i == j)
+                    self._block(rows, j, left, scratch)
                     self._filled_by.to_16_bits(scratch, *shape, store[k])
                     self._tiles[i, j] = store[k]
                 else:
-                    made = store[k, : shape[0], : shape[1]] if in_one else xp.empty(shape, dtype=self.dtype)
-                    self._fill(left, others, made, on_diagonal=i == j)
-                    self._tiles[i, j] = made
-                told.advance()
+                    space = store[k] if in_one_array else xp.empty(shape, dtype=self.dtype)
+                    self._tiles[i, j] = self._block(rows, j, left, space)
+                progress_of_tiles.advance()
 
         arrays.in_threads(work, self.n_workers)
 
-    def _fill(self, left: Array, others: Array, out: Array, *, on_diagonal: bool) -> None:
-        self._filled_by.fill(left, others, out)
-        if on_diagonal:
-            kernels.set_diagonal(self.kernel, out, others)
-
     def _block(self, rows: slice, j: int, left: Array | None, scratch: Array | None) -> Array:
-        """K[rows, tile column j], rows within one tile row: a view of a kept tile, or made now."""
+        """K[rows, tile column j], rows within one tile row: a view of a kept tile, or computed now in ``scratch``."""
         i = rows.start // self.tile
         local = slice(rows.start - i * self.tile, rows.stop - i * self.tile)
         tile, columns = self._tiles.get((min(i, j), max(i, j))), self._spans[j]
-        if tile is not None and self._rounds:
-            height, width = rows.stop - rows.start, columns.stop - columns.start
-            if i <= j:
-                self._filled_by.from_16_bits(tile, local.start, height, 0, width, scratch)
-                return scratch[:height, :width]
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        if tile is not None and not self._rounds:
+            return tile[local, :] if i <= j else tile[:, local].T
+        if tile is not None and i <= j:
+            self._filled_by.from_16_bits(tile, local.start, height, 0, width, scratch)
+            return scratch[:height, :width]
+        if tile is not None:
             self._filled_by.from_16_bits(tile, 0, width, local.start, height, scratch)
             return scratch[:width, :height].T
-        if tile is not None:
-            return tile[local, :] if i <= j else tile[:, local].T
-        made = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
-        self._filled_by.fill(left, self.points[columns, :], made)
+        block = arrays.corner(scratch, height, width)
+        self._filled_by.fill(left, self.points[columns, :], block)
         if i == j:
-            kernels.set_diagonal(self.kernel, made, self.points[rows, :], local.start)
-        return made
+            kernels.set_diagonal(self.kernel, block, self.points[rows, :], local.start)
+        return block
 
     # --------------------------------------------------------------------------------------- products
 
-    def rows(self, batch: slice) -> Rows:
-        """Consecutive rows of the matrix, for products."""
-        return Rows(self, batch.start, batch.stop)
+    def rows_dot(self, batch: slice, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
+        """``K[batch] @ a`` and the first columns ``K[batch, :head]``, for consecutive rows.
+
+        Parameters
+        ----------
+        batch : slice
+        a : array, shape (n, c)
+        head : int
+            Number of first columns to return: a preconditioner needs the columns of its subsample.
+
+        Returns
+        -------
+        product : array, shape (m, c)
+        columns : Columns of shape (m, head), or None if ``head`` is 0
+        """
+        xp, start, m = arrays.namespace(a), batch.start, batch.stop - batch.start
+        rows_of_tiles, fuses = split_at_tiles(self._spans, batch), self._fuses(a)
+        # In a first epoch most coefficients are still zero, and half of the products are not necessary.
+        skipped = [span.start >= head and _is_zero(a, span) for span in self._spans]
+
+        def work(worker: int) -> tuple[Array, list[Piece]]:
+            out, pieces = xp.zeros((m, a.shape[1]), dtype=a.dtype), []
+            scratch = None if fuses and not head else self._scratch()
+            lefts = [self._left(rows) for rows in rows_of_tiles]
+            for rows in rows_of_tiles if fuses and worker == 0 else ():
+                self._add_unkept(rows, a, out[rows.start - start : rows.stop - start, :], head)
+            for j in range(worker, len(self._spans), self.n_workers):
+                span = self._spans[j]
+                if skipped[j]:
+                    continue
+                for rows, left in zip(rows_of_tiles, lefts, strict=True):
+                    is_kept = self._keeps(rows, j)
+                    if fuses and span.start >= head and not is_kept:
+                        continue
+                    here = slice(rows.start - start, rows.stop - start)
+                    block = self._block(rows, j, left, scratch)
+                    out[here, :] += arrays.thin_product(block, a[span, :])
+                    if span.start < head:
+                        width = min(span.stop, head) - span.start
+                        # A view of a kept tile stays valid. Scratch space is used again, so its part is copied.
+                        part = block[:, :width]
+                        part = part if is_kept and not self._rounds else xp.asarray(part, copy=True)
+                        pieces.append((here, slice(span.start, span.start + width), part))
+            return out, pieces
+
+        products, pieces = zip(*arrays.in_threads(work, self.n_workers), strict=True)
+        columns = Columns((m, head), [piece for some in pieces for piece in some]) if head else None
+        return arrays.sum_in_order(list(products)), columns
 
     def energy(self, batch: slice, a: Array) -> Array:
         """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of consecutive rows; shape (1, c)."""
         xp, start = arrays.namespace(a), batch.start
         total = xp.zeros((1, a.shape[1]), dtype=a.dtype)
-        pieces = Rows(self, start, batch.stop).pieces
+        pieces = split_at_tiles(self._spans, batch)
         for k, rows in enumerate(pieces):
             for columns in pieces[k:]:
                 j = columns.start // self.tile
@@ -203,16 +242,16 @@ class Gram:
     def dot(self, a: Array) -> Array:
         """``K @ a`` for ``a`` of shape (n, c).
 
-        Every tile is read, or made, once and used for both of its places in the matrix.
+        Every tile is read or computed once and used for both of its places in the matrix.
         """
         xp = arrays.namespace(a)
         n_tiles, fuses = len(self._spans), self._fuses(a)
-        told = progress.Part("product with the kernel matrix", n_tiles * (n_tiles + 1) // 2)
+        progress_of_tiles = progress.Part("product with the kernel matrix", n_tiles * (n_tiles + 1) // 2)
 
         def work(worker: int) -> Array:
             out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)
             scratch = None if fuses else self._scratch()
-            # Rows are dealt to and fro, so that the long ones at the top do not all fall to one worker.
+            # Workers take rows in turns, forward and back, so that each gets long rows from the top.
             for i in range(n_tiles):
                 if (i if (i // self.n_workers) % 2 == 0 else -i - 1) % self.n_workers != worker:
                     continue
@@ -227,16 +266,16 @@ class Gram:
                     out[rows, :] += arrays.thin_product(block, a[columns, :])
                     if j > i:
                         out[columns, :] += arrays.thin_product(block.T, a[rows, :])
-                    told.advance()
+                    progress_of_tiles.advance()
             return out
 
         return arrays.sum_in_order(arrays.in_threads(work, self.n_workers))
 
     def columns_dot(self, start: int, stop: int, a: Array) -> Array:
-        """``K[:, start:stop] @ a`` for ``a`` of shape (m, c): what some points give to all, shape (n, c)."""
+        """``K[:, start:stop] @ a`` for ``a`` of shape (m, c), shape (n, c)."""
         xp = arrays.namespace(a)
         out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)
-        pieces, fuses = Rows(self, start, stop).pieces, self._fuses(a)
+        pieces, fuses = split_at_tiles(self._spans, slice(start, stop)), self._fuses(a)
 
         def work(worker: int) -> None:
             scratch = None if fuses else self._scratch()
@@ -262,14 +301,11 @@ class Gram:
         return (min(i, j), max(i, j)) in self._tiles
 
     def _fuses(self, a: Array) -> bool:
-        """Whether products with what is not kept are made without making it."""
+        """Whether products with tiles that are not kept are computed without these tiles."""
         return self.kept_fraction < 1.0 and fused.applies(self.kernel, self.points, a)
 
     def _unkept(self, rows: slice, head: int = 0) -> list[slice]:
-        """Where the tiles of some rows lie that are not kept, beyond those of the first ``head`` columns.
-
-        Neighbouring tiles are one range, for one product.
-        """
+        """Column ranges of the tiles that are not kept, without the first ``head`` columns; neighbors are joined."""
         runs: list[slice] = []
         for j, span in enumerate(self._spans):
             if span.start < head or self._keeps(rows, j):
@@ -281,95 +317,31 @@ class Gram:
         return runs
 
     def _add_unkept(self, rows: slice, a: Array, out: Array, head: int = 0) -> None:
-        """Add to ``out`` what the tiles of `_unkept` give."""
+        """Add the product with the tiles of `_unkept` to ``out``."""
         for columns in self._unkept(rows, head):
             out += fused.product(self.kernel, self.points[rows, :], self.points[columns, :], a[columns, :])
 
     def _left(self, rows: slice) -> Array | None:
-        """The left factor of some rows of one tile row, where a tile of that row would have to be made."""
+        """The left factor of some rows of one tile row, or None if all tiles of that row are kept."""
         i = rows.start // self.tile
         if all((min(i, j), max(i, j)) in self._tiles for j in range(len(self._spans))):
             return None
         return self._filled_by.left_factor(self.points[rows, :])
 
-    def _lends(self, rows: slice, j: int) -> bool:
-        """Whether a block of `_block` stays as it is when the next one is asked for."""
-        return self._keeps(rows, j) and not self._rounds
-
     def _scratch(self) -> Array | None:
-        """Space for a tile, of each thread its own."""
+        """Space for a tile, one for each thread."""
         if self.kept_fraction == 1.0 and not self._rounds:
             return None
         if not arrays.uses_numpy(self.points):
             return arrays.namespace(self.points).empty((self.tile, self.tile), dtype=self.dtype)
-        # The same from call to call: memory that is touched for the first time costs more than a tile.
+        # The same array in every call: new memory costs more than a tile.
         if not hasattr(self._own, "scratch"):
             self._own.scratch = np.empty((self.tile, self.tile), dtype=self.dtype)
         return self._own.scratch
 
 
-class Rows:
-    """Some consecutive rows of a `Gram`; see `Gram.rows`."""
-
-    def __init__(self, gram: Gram, start: int, stop: int):
-        if not 0 <= start <= stop <= gram.n:
-            raise IndexError(f"rows {start}:{stop} of a matrix of {gram.n}")
-        self.gram, self.start, self.stop = gram, start, stop
-        # The pieces of the rows that lie in one tile row each.
-        edges = sorted({start, stop, *(s.start for s in gram._spans if start < s.start < stop)})
-        self.pieces = [slice(a, b) for a, b in itertools.pairwise(edges)]
-
-    def dot(self, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
-        """``K[rows] @ a`` and the first columns ``K[rows, :head]``.
-
-        Parameters
-        ----------
-        a : array, shape (n, c)
-        head : int
-            How many of the first columns to hand out as well: a preconditioner needs those of its subsample.
-
-        Returns
-        -------
-        product : array, shape (m, c)
-        columns : Columns of shape (m, head), or None if ``head`` is 0
-        """
-        gram, xp = self.gram, arrays.namespace(a)
-        m, fuses = self.stop - self.start, self.gram._fuses(a)
-        # In a first epoch most coefficients are zero still: half of the products fall away.
-        skipped = [span.start >= head and _is_zero(a, span) for span in gram._spans]
-
-        def work(worker: int) -> tuple[Array, list[Piece]]:
-            out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
-            pieces = []
-            scratch = None if fuses and not head else gram._scratch()
-            lefts = [gram._left(piece) for piece in self.pieces]
-            for piece in self.pieces if fuses and worker == 0 else ():
-                gram._add_unkept(piece, a, out[piece.start - self.start : piece.stop - self.start, :], head)
-            for j in range(worker, len(gram._spans), gram.n_workers):
-                span = gram._spans[j]
-                if skipped[j]:
-                    continue
-                for piece, left in zip(self.pieces, lefts, strict=True):
-                    if fuses and span.start >= head and not gram._keeps(piece, j):
-                        continue
-                    here = slice(piece.start - self.start, piece.stop - self.start)
-                    block = gram._block(piece, j, left, scratch)
-                    out[here, :] += arrays.thin_product(block, a[span, :])
-                    if span.start < head:
-                        width = min(span.stop, head) - span.start
-                        # A kept tile is referred to; one that was made goes with the next, so its part is copied.
-                        part = block[:, :width]
-                        part = part if gram._lends(piece, j) else xp.asarray(part, copy=True)
-                        pieces.append((here, slice(span.start, span.start + width), part))
-            return out, pieces
-
-        products, pieces = zip(*arrays.in_threads(work, gram.n_workers), strict=True)
-        columns = Columns((m, head), [piece for some in pieces for piece in some]) if head else None
-        return arrays.sum_in_order(list(products)), columns
-
-
 def _is_zero(a: Array, span: slice) -> bool:
-    """Whether some rows of ``a`` are known to be zero; on a GPU, where to ask would wait for it, none are."""
+    """Whether some rows of ``a`` are known to be zero. On a GPU the check would have to wait, so it is skipped."""
     if not arrays.is_numpy(a):
         return False
     some = a[span, :]

@@ -10,7 +10,7 @@ from .. import arrays
 from ..arrays import Array
 from ..kernels import Kernel
 from . import cross, fused
-from .tiles import GPU_TILE
+from .cross import GPU_TILE
 
 STRIP = 256
 """Rows that are held between the two products on a CPU: a strip of 256 rows and 10,000 columns is 10 MB."""

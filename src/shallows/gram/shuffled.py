@@ -1,4 +1,4 @@
-"""A kernel matrix of whole rows, for batches of rows that are drawn anew in every epoch."""
+"""A kernel matrix of whole rows, for batches that are drawn again in every epoch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from ..arrays import Array
 from ..kernels import Kernel
 from ..kernels.compiled import compiled_kernel
 from ..utils import progress
-from .tiles import tile_edge
-from .whole import WholeRows
+from .cross import tile_edge
+from .matrix import Columns
+from .whole import product_with_rows
 
 
 class ShuffledGram:
-    """The kernel matrix K of n points, of which any rows make a batch.
+    """The kernel matrix K of n points for batches of any rows.
 
-    `Gram` keeps square tiles, of which scattered rows would take a little of each. Here whole rows are kept: as many of
-    the first ones as fit. The others are made when a batch asks for them.
+    As many of the first rows are kept as fit. Other rows are computed when a batch needs them. (`Gram` keeps square
+    tiles, and any rows would need a part of nearly every tile.)
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ class ShuffledGram:
     points : array, shape (n, d + 2)
         Augmented points (`kernels.augmented`).
     budget : int
-        Bytes that the kept rows and one batch may take.
+        Bytes of the kept rows and one batch. An error is raised if one batch does not fit.
     batch_size : int
         The most rows of a batch.
 
@@ -34,12 +35,7 @@ class ShuffledGram:
     kept_fraction : float
         Share of the rows that are kept.
     spare_bytes : int
-        What they and the batch leave of the budget.
-
-    Raises
-    ------
-    ShallowsError
-        If one batch takes more than the budget.
+        Bytes of the budget that are not used.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, batch_size: int):
@@ -58,10 +54,10 @@ class ShuffledGram:
         self._batch = xp.empty((batch_size, self.n), dtype=points.dtype)
         self._kept = xp.empty((n_kept, self.n), dtype=points.dtype)
         parts = list(arrays.blocks(n_kept, 1024))
-        told = progress.Part("kernel matrix", len(parts))
+        progress_of_rows = progress.Part("kernel matrix", len(parts))
         for part in parts:
             self._make(np.arange(part.start, part.stop), self._kept[part, :])
-            told.advance()
+            progress_of_rows.advance()
 
     def _make(self, batch: np.ndarray, out: Array) -> None:
         """Write some rows of K into ``out``, shape (m, n)."""
@@ -78,21 +74,24 @@ class ShuffledGram:
         xp = arrays.namespace(out)
         out[xp.arange(len(batch)), xp.asarray(batch)] = self.kernel.diagonal(points[:, :-2])
 
-    def rows(self, batch: np.ndarray) -> WholeRows:
-        """The rows of these numbers, which ascend, for products; they hold until the next call."""
+    def rows_dot(self, batch: np.ndarray, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
+        """``K[batch] @ a`` and the first columns ``K[batch, :head]``, which are valid until the next call.
+
+        ``batch``: numbers of rows in ascending order.
+        """
         out, n_kept = self._batch[: len(batch), :], self._kept.shape[0]
         first = int(np.searchsorted(batch, n_kept))
         if not self._on_cpu:
             out[:first, :] = arrays.take_rows(self._kept, batch[:first])
         else:
-            # Row by row: a copy of all of them would be memory that was not used before.
+            # Row by row, because a copy of all rows would need new memory.
             def copy(worker: int) -> None:
                 for place in range(worker, first, self._n_workers):
                     out[place, :] = self._kept[int(batch[place]), :]
 
             arrays.in_threads(copy, self._n_workers)
         self._make(batch[first:], out[first:, :])
-        return WholeRows(out, self._n_workers)
+        return product_with_rows(out, a, head, self._n_workers)
 
     def energy(self, batch: np.ndarray, a: Array) -> Array:
         """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of a batch; shape (1, c)."""
@@ -102,5 +101,5 @@ class ShuffledGram:
     def dot(self, a: Array) -> Array:
         """``K @ a`` for ``a`` of shape (n, c)."""
         parts = arrays.blocks(self.n, self._batch.shape[0])
-        products = [self.rows(np.arange(part.start, part.stop)).dot(a)[0] for part in parts]
+        products = [self.rows_dot(np.arange(part.start, part.stop), a)[0] for part in parts]
         return arrays.namespace(a).concat(products, axis=0)

@@ -1,4 +1,4 @@
-"""A kernel matrix that is kept whole, so that some of its rows are one block for one product."""
+"""A kernel matrix in one array, so that a product with some of its rows is a single product."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel
 from ..utils import progress
+from .cross import tile_edge
 from .matrix import Columns, Gram
-from .tiles import tile_edge
 
 
 def whole_bytes(points: Array, budget: int) -> int:
-    """Bytes that a `WholeGram` of some points takes while it is made."""
+    """Bytes that a `WholeGram` of some points needs while it is computed."""
     n = points.shape[0]
     return (n * n + tile_edge(points, budget) ** 2) * arrays.itemsize(points)
 
 
 class WholeGram(Gram):
-    """The kernel matrix K of n points in one array of n² numbers, for products in a single launch each.
+    """The kernel matrix K of n points in one array of n² numbers.
 
-    `Gram` keeps the tiles of the upper triangle, half of the numbers, and takes a product for each tile that some rows
-    lie in. A GPU, on which a launch costs as much as the product of a tile with a few hundred rows, is faster with the
-    whole. Each tile is made once and written to both of its places.
+    `Gram` stores half of the numbers and needs a product for each tile. A GPU is faster with the whole matrix, because
+    a launch costs as much as the product of a tile with a few hundred rows.
 
-    ``points`` (n, d + 2): augmented points (`kernels.augmented`). ``budget``: bytes that the matrix may take, at least
-    `whole_bytes`. ``tile``: edge of the tiles that it is made of.
+    ``points`` (n, d + 2): augmented points (`kernels.augmented`). ``budget``: bytes, at least `whole_bytes`. ``tile``:
+    edge of the tiles that are computed at a time.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None):
         needed = whole_bytes(points, budget)
         if needed > budget:
-            raise ValueError(f"the whole matrix takes {needed} bytes of {budget}")
+            raise ValueError(f"the whole matrix needs {needed} bytes, the budget is {budget}")
         xp = arrays.namespace(points)
         self.kernel, self.points, self.n, self.dtype = kernel, points, points.shape[0], points.dtype
         self.tile = min(tile, max(self.n, 1)) if tile else tile_edge(points, budget)
@@ -39,30 +38,25 @@ class WholeGram(Gram):
         self.values = xp.empty((self.n, self.n), dtype=self.dtype)
         spans = list(arrays.blocks(self.n, self.tile))
         scratch = xp.empty((self.tile, self.tile), dtype=self.dtype)
-        told = progress.Part("kernel matrix", len(spans) * (len(spans) + 1) // 2)
+        progress_of_tiles = progress.Part("kernel matrix", len(spans) * (len(spans) + 1) // 2)
         for i, rows in enumerate(spans):
             left = kernel.left_factor(points[rows, :])
             for columns in spans[i:]:
-                made = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
-                kernel.fill(left, points[columns, :], made)
+                block = arrays.corner(scratch, rows.stop - rows.start, columns.stop - columns.start)
+                kernel.fill(left, points[columns, :], block)
                 if rows == columns:
-                    kernels.set_diagonal(kernel, made, points[rows, :])
+                    kernels.set_diagonal(kernel, block, points[rows, :])
                 else:
-                    self.values[columns, rows] = made.T
-                self.values[rows, columns] = made
-                told.advance()
+                    self.values[columns, rows] = block.T
+                self.values[rows, columns] = block
+                progress_of_tiles.advance()
 
-    def rows(self, batch: slice) -> WholeRows:
-        """Consecutive rows of the matrix, for products."""
-        if not 0 <= batch.start <= batch.stop <= self.n:
-            raise IndexError(f"rows {batch.start}:{batch.stop} of a matrix of {self.n}")
-        return WholeRows(self.values[batch, :])
+    def rows_dot(self, batch: slice, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
+        """``K[batch] @ a`` and the first columns ``K[batch, :head]``, see `Gram.rows_dot`."""
+        return product_with_rows(self.values[batch, :], a, head)
 
     def energy(self, batch: slice, a: Array) -> Array:
-        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of consecutive rows.
-
-        Of shape (1, c): the diagonal of a product of c² numbers, which is a launch less than a sum of products.
-        """
+        """``aᵀ K_SS a`` of each column of ``a``, shape (m, c), for the points S of consecutive rows; shape (1, c)."""
         return diagonal_of_product(a, self.values[batch, batch] @ a)[None, :]
 
     def dot(self, a: Array) -> Array:
@@ -74,23 +68,14 @@ class WholeGram(Gram):
         return self.values[start:stop, :].T @ a
 
 
-class WholeRows:
-    """Some rows of a kernel matrix in one array.
-
-    ``values`` (m, n). ``n_workers``: threads of a product.
-    """
-
-    def __init__(self, values: Array, n_workers: int = 1):
-        self.values, self._n_workers = values, n_workers
-
-    def dot(self, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
-        """``K[rows] @ a`` and the first columns ``K[rows, :head]``, see `Rows.dot`."""
-        parts = list(arrays.blocks(self.values.shape[0], -(-self.values.shape[0] // self._n_workers)))
-        products = arrays.in_threads(lambda w: arrays.thin_product(self.values[parts[w], :], a), len(parts))
-        product = products[0] if len(parts) == 1 else arrays.namespace(a).concat(products, axis=0)
-        return product, Columns.of(self.values[:, :head]) if head else None
+def product_with_rows(values: Array, a: Array, head: int, n_workers: int = 1) -> tuple[Array, Columns | None]:
+    """``values @ a`` and the first columns ``values[:, :head]`` for some rows of a kernel matrix, shape (m, n)."""
+    parts = list(arrays.blocks(values.shape[0], -(-values.shape[0] // n_workers)))
+    products = arrays.in_threads(lambda w: arrays.thin_product(values[parts[w], :], a), len(parts))
+    product = products[0] if len(parts) == 1 else arrays.namespace(a).concat(products, axis=0)
+    return product, Columns.of(values[:, :head]) if head else None
 
 
 def diagonal_of_product(a: Array, b: Array) -> Array:
-    """Inner products of the columns of two arrays of shape (m, c), shape (c,), in a single launch."""
+    """Inner products of the columns of two arrays of shape (m, c), shape (c,); one launch less than a sum."""
     return arrays.diagonal(a.T @ b)

@@ -58,7 +58,7 @@ class BlockDescentStepper:
         """One block. The loss of the state is that of the zero function while the coefficients are zero."""
         gram, targets, a = problem.gram, problem.targets[batch, :], state.coefficients
         xp = arrays.namespace(targets)
-        values, _ = gram.rows(batch).dot(a)
+        values, _ = gram.rows_dot(batch, a)
         ridge = self.regularisation * problem.inverse_weights(batch)
         residual = targets - values - ridge * a[batch, :]
         weighted = residual if problem.weights is None else problem.weights[batch, :] * residual

@@ -108,7 +108,7 @@ def dense(gram: Gram) -> Array:
     out = xp.empty((gram.n, gram.n), dtype=gram.points.dtype)
     nothing = xp.zeros((gram.n, 1), dtype=gram.points.dtype)
     for rows in arrays.blocks(gram.n, gram.tile):
-        _, columns = gram.rows(rows).dot(nothing, head=gram.n)
+        _, columns = gram.rows_dot(rows, nothing, head=gram.n)
         out[rows, :] = columns.values()
     return out
 

@@ -287,6 +287,6 @@ def _projection(problem: KernelProblem, g: Array) -> tuple[Array, Array]:
     gram, p, xp = problem.gram, problem.preconditioner, arrays.namespace(g)
     psi, values = xp.empty((gram.n, p.rank), dtype=g.dtype), xp.empty(g.shape, dtype=g.dtype)
     for rows in arrays.blocks(gram.n, gram.tile):
-        values[rows, :], columns = gram.rows(rows).dot(g, head=p.n_subsample)
+        values[rows, :], columns = gram.rows_dot(rows, g, head=p.n_subsample)
         psi[rows, :] = columns.values() @ p.vectors
     return psi, values

@@ -302,7 +302,7 @@ class EigenProStepper:
         """One batch."""
         preconditioner = problem.preconditioner
         m = preconditioner.n_subsample
-        values, columns = problem.gram.rows(batch).dot(state.iterate, head=m)
+        values, columns = problem.gram.rows_dot(batch, state.iterate, head=m)
         difference = values - problem.targets[batch, :]
         diagonal = 0.0
         if problem.regularisation:

@@ -73,7 +73,7 @@ class FullLengthEigenPro:
 
     def step(self, problem: FullLengthProblem, state: FullLengthState, batch: slice) -> FullLengthState:
         """One batch."""
-        values, _ = problem.gram.rows(batch).dot(state.points)
+        values, _ = problem.gram.rows_dot(batch, state.points)
         functions = problem.functions[batch, :]
         gradient, state.loss = residual(problem, values + functions @ state.flattened, batch)
         state.points[batch, :] -= state.step_size * gradient

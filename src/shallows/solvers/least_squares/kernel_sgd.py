@@ -121,7 +121,7 @@ class KernelSGDStepper:
 
     def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
         """One batch."""
-        values, _ = problem.gram.rows(batch).dot(state.iterate)
+        values, _ = problem.gram.rows_dot(batch, state.iterate)
         gradient, state.loss = residual(problem, values, batch)
         factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
         step_size = state.step_size * factor

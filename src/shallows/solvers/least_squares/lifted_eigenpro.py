@@ -235,7 +235,7 @@ class LiftedEigenPro:
         """One batch."""
         xp, n = arrays.namespace(state.iterate), problem.gram.n
         points, flattened = state.iterate[:n, :], state.iterate[n:, :]
-        values, _ = problem.gram.rows(batch).dot(points)
+        values, _ = problem.gram.rows_dot(batch, points)
         difference, gradient, ridged = (xp.empty_like(values) for _ in range(3))
         ridge = 0.0 if problem.ridge is None else problem.ridge[batch, :]
         weight = 1.0 if problem.weights is None else problem.weights[batch, :]
