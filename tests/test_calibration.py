@@ -19,8 +19,7 @@ from shallows import (
     KernelSGDClassifier,
     RandomKitchenSinksClassifier,
 )
-from shallows.fitting.calibration import calibrate
-from shallows.fitting.judged_calibration import calibrate_judged
+from shallows.fitting.calibration import calibrate, calibrate_judged
 from shallows.fitting.labels import class_labels, with_every_class
 
 BY_KERNEL = [KernelRidgeClassifier, EigenProClassifier, EigenProCentresClassifier]

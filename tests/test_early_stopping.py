@@ -22,7 +22,7 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError
-from shallows.fitting import early_stopping
+from shallows.fitting.rows import HeldOut, TrainingSet, split_rows
 from step_rules_example import each, small, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -43,12 +43,16 @@ def test_the_model_of_the_best_epoch_on_held_out_rows_is_kept(Estimator):
     assert model.score(X[rows], y[rows]) == pytest.approx(max(scores), abs=1e-9)
 
 
+def hold_out(X, y, fraction, seed, *, of_labels=True) -> HeldOut:
+    return split_rows(TrainingSet(X, y, None, np.arange(len(X))), fraction, seed, of_labels=of_labels)[1]
+
+
 def held_out_rows(model, X):
     """The rows that were held out, by the rule of the estimators."""
     if hasattr(model, "support_"):
         return np.setdiff1d(np.arange(len(X)), model.support_)
     y = table(type(model), noise=0.8)[1]
-    return early_stopping.hold_out(X, y, None, 0.1, 0, is_classifier(model)).rows
+    return hold_out(X, y, 0.1, 0, of_labels=is_classifier(model)).rows
 
 
 @each
@@ -71,14 +75,14 @@ def test_held_out_rows_are_not_trained_on(Estimator):
 @pytest.mark.parametrize("fraction", [0.1, 0.25, 0.5])
 def test_classes_have_their_share_among_the_rows_that_are_held_out(fraction, seed):
     y = np.repeat(["a", "b", "c", "d"], [50, 30, 19, 1])
-    held = early_stopping.hold_out(np.arange(100)[:, None], y, None, fraction, seed, True)
+    held = hold_out(np.arange(100)[:, None], y, fraction, seed)
     counts = {label: int((held.y == label).sum()) for label in "abcd"}
     assert counts["d"] == 0, "a class keeps a row to be trained on"
     for label, n in zip("abc", (50, 30, 19), strict=True):
         assert abs(counts[label] - fraction * n) < 1
     assert len(held.rows) == pytest.approx(100 * fraction, abs=1)
     assert np.array_equal(np.sort([*held.rows, *held.training_rows]), np.arange(100))
-    other = early_stopping.hold_out(np.arange(100)[:, None], y, None, fraction, seed + 1, True)
+    other = hold_out(np.arange(100)[:, None], y, fraction, seed + 1)
     assert not np.array_equal(held.rows, other.rows)
 
 

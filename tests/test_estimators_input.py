@@ -112,7 +112,7 @@ def test_a_small_memory_gives_the_predictions_of_a_large_one(Estimator):
     X, y, new = table(Estimator, 1500)
     options = {"random_state": 0, "max_epochs": 2, "tol": 0, "bandwidth": 1.0, "batch_size": 100}
     # Less than the process holds already is refused, see test_memory_budget.py.
-    with mock.patch("shallows.fitting.kernel_steps.check_memory"):
+    with mock.patch("shallows.fitting.kernel_ridge.check_memory"):
         small, large = (Estimator(memory=memory, **options).fit(X, y) for memory in ("100MB", "8GB"))
     assert small.effective_params_["kept_fraction"] < 1.0 == large.effective_params_["kept_fraction"]
     for name in ("rank", "n_subsample", "batch_size", "step_size"):

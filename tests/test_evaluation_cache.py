@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, arrays, kernels, training
-from shallows.fitting.evaluation_cache import MOST_SEEN_ONCE, EvaluationCache
+from shallows.fitting.snapshot import MOST_SEEN_ONCE, EvaluationCache
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1500, 6)).astype(np.float32)

@@ -172,7 +172,7 @@ def test_a_machine_for_many_rows_takes_it_and_says_so():
     ("Machine", "where", "n_units"),
     [
         (EigenProRegressor, choices, np.inf),
-        (EigenProCentresRegressor, choices, 1500),
+        (EigenProCentresRegressor, choices, 1788),
         (FeatureEigenProRegressor, choices, 4000),
         (FeatureRidgeRegressor, feature_choice, 1000),
         (EigenProClassifier, choices, np.inf),
@@ -180,7 +180,7 @@ def test_a_machine_for_many_rows_takes_it_and_says_so():
     ],
 )
 def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, monkeypatch):
-    X, y = smooth(1500)
+    X, y = smooth(2000)
     has_classes = is_classifier(Machine())
     y = y > y.mean() if has_classes else y
     seen = {}
@@ -198,7 +198,7 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
     assert targets.shape == (1200, 1)
     assert weights is None
     assert np.abs(points[:, :2].mean(axis=0)).max() < 0.05
-    assert seen["sizes"] == (1500, 2, n_units)
+    assert seen["sizes"] == (2000, 2, n_units)
     assert seen["of_classes"] == has_classes
     assert seen["scores"].shape == (400, 1)
     assert told["bandwidth"] == 0.3

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from .. import arrays, kernels, training
-from ..fitting import choices, early_stopping, leave_one_out_choice
+from ..fitting import choices
 from ..fitting.checks import check_positive, check_whole, is_whole, warn_user
 from ..fitting.feature_rows import FittedOnFeatures
-from ..fitting.snapshot import prediction_budget
+from ..fitting.rows import check_early_stopping
 from ..fitting.square_targets import SquareClassTargets
 from ..kernels import precomputed
 from ..models.centring import check_scores
@@ -112,16 +112,15 @@ class LeastSquaresEstimator(Estimator):
         check_positive(self, "step_size", "max_seconds")
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs")
-        early_stopping.check_parameters(self)
-        if hasattr(self, "n_components"):
-            leave_one_out_choice.check_components(self)
-            if is_whole(self.n_components) and precomputed.is_asked_for(self):
-                warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
+        check_early_stopping(self)
+        n_components = getattr(self, "n_components", None)
+        if is_whole(n_components) and precomputed.is_asked_for(self):
+            warn_user(f"n_components={n_components} is ignored: a precomputed kernel has no inputs.")
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs in the units of the targets, shape (m, c), for checked X."""
         device = arrays.resolve_device(self.device)
-        budget = prediction_budget(self._options(), device, share=self._prediction_share)
+        budget = self._options().prediction_budget(device, share=self._prediction_share)
         lines = progress.listening(progress.Lines(type(self).__name__)) if self.verbose else contextlib.nullcontext()
         with lines:
             scores = self._model.scores(X, device, budget)

@@ -21,8 +21,7 @@ from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from ..spectrum.leave_one_out import RidgeChoice
 from . import column_scales, leave_one_out_choice
 from .checks import warn_user
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .targets import Machines
 
 BATCH = 4096

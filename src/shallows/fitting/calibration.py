@@ -1,64 +1,64 @@
-"""Class probabilities from the outputs of least squares, learnt on outputs at points that were left out of the fit."""
+"""Class probabilities of least squares: a map from outputs to logits, learned on rows that were left out of the fit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.optimize
 from scipy.special import expit, log_softmax
 
 from .. import arrays
+from .checks import warn_user
+from .labels import class_labels
+from .rows import HeldOut, TrainingSet
+from .square_targets import LEAST_SHARE, SquareClassTargets, calibrated_probabilities, plain_probabilities
+
+if TYPE_CHECKING:
+    from .choices import Choices
 
 SPREAD = 3.0
 """Variance of the Gaussian prior that keeps the matrix of several classes near a multiple of the identity."""
 
 MOST_CLASSES = 30
-"""With more classes the outputs are scaled and shifted, one by one, and not mixed: a matrix would be learnt badly."""
-
+"""With more classes every output has its own factor and shift. There are too few rows to learn a full matrix."""
 
 OUTPUTS, BOUNDED, SCALED = "outputs", "bounded outputs", "bounded outputs, one scale"
-"""What a calibration is a function of, from the usual to the simplest."""
+"""What a calibration is a function of, from the usual form to the simplest."""
 
 SCALES = 1e-3, 1e3
 """The least and the largest factor of bounded outputs."""
 
+N_FOLDS = 5
+"""Each fifth of the rows judges a calibration that was learned on the others."""
+
+MISSES_CLASS = "with it a class is never predicted"
+
+MOST_LOOKED_AT = 100
+"""Training rows of a class that show whether the class is ever predicted."""
+
+LARGEST_DIFFERENCE = 0.25
+"""Largest median difference between outputs at training rows and the outputs of the closed form, as a share of their
+median size. It was 0.05 at most where training converged to ``tol``."""
+
 
 @dataclass(frozen=True)
 class Calibration:
-    """The logits ``scores @ matrix + shift``: log-odds of two classes, else one for each class.
+    """The logits ``scores @ matrix + shift``: log-odds of two classes, else one logit for each class.
 
-    The square loss aims at 2P − 1, and a function that nearly interpolates is too sure of itself on its own training
-    points. So the map to probabilities is learnt on outputs of functions that were fitted without the points: a sigmoid
-    for two classes, with the smoothed targets of Platt; for several a linear map with the cross-entropy, which also
-    tells a class that lies between two others, whose own output is nowhere the largest.
-
-    Attributes
-    ----------
-    matrix : ndarray, shape (c, k)
-    shift : ndarray, shape (k,)
-    log_loss : float
-        Mean cross-entropy on the points that it was learnt on.
-    n_rows : int
-        How many these were.
-    units : ndarray, shape (c,), optional
-        Scores s of a column become s/(u + |s|) first, which keeps their order; they stay s where u is infinite.
-    form : str
-        `OUTPUTS`, `BOUNDED` or `SCALED`.
-
-    References
-    ----------
-    J. C. Platt (1999), "Probabilistic outputs for support vector machines"; M. Kull et al. (2019), "Beyond temperature
-    scaling", NeurIPS 32 (matrix scaling with regularised off-diagonal entries).
+    Two classes: a sigmoid with the smoothed targets of Platt (1999), "Probabilistic outputs for support vector
+    machines". Several classes: a linear map with the cross-entropy, as in Kull et al. (2019), "Beyond temperature
+    scaling", NeurIPS 32. It also predicts a class that lies between two others, whose own output is never the largest.
     """
 
-    matrix: np.ndarray
-    shift: np.ndarray
-    log_loss: float
+    matrix: np.ndarray  # (c, k)
+    shift: np.ndarray  # (k,)
+    log_loss: float  # Mean cross-entropy on the rows that it was learned on
     n_rows: int
-    units: np.ndarray | None = None
-    form: str = OUTPUTS
+    units: np.ndarray | None = None  # (c,): scores s become s/(u + |s|) first; an infinite u leaves them unchanged
+    form: str = OUTPUTS  # OUTPUTS, BOUNDED or SCALED
 
     def report(self) -> dict[str, Any]:
         """The entry of ``effective_params_``."""
@@ -70,58 +70,39 @@ class Calibration:
 
 
 def calibrate(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None, shares: np.ndarray | None = None
+    scores: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None = None,
+    shares: np.ndarray | None = None,
+    form: str = OUTPUTS,
 ) -> Calibration:
-    """Learn the map from outputs to logits.
+    """Learn the map from outputs to logits, without a check that it is better than none.
 
     Parameters
     ----------
     scores : ndarray, shape (n, c)
-        Outputs at points that had no part in their fit.
+        Outputs at rows that were left out of their fit.
     codes : ndarray, shape (n, c)
         −1 and +1: one column for two classes, else one for each class, of which a row has one +1.
     weights : ndarray, shape (n,), optional
     shares : ndarray, shape (c,), optional
-        Of the codes +1 among all training rows. The rows are weighted so that they have the same: few rows have a rare
-        class more or less often by chance.
+        Shares of the codes +1 among all training rows. The rows are weighted to have the same shares: among few rows a
+        rare class is more or less frequent by chance.
+    form : str
+        `BOUNDED` reduces the influence of a few outputs that are far too large. `SCALED` is one positive factor for all
+        bounded outputs, which does not change decisions.
     """
     scores, weights = scores.astype(np.float64), row_weights(codes, weights, shares)
-    fit = _two_classes if scores.shape[1] == 1 else _several_classes
+    units = None if form == OUTPUTS else _median_size(scores, weights)
+    learn = _several_classes if scores.shape[1] > 1 else _two_classes
     with arrays.one_blas_thread():
-        matrix, shift, loss = fit(scores, codes > 0, weights)
-    return Calibration(matrix, shift, float(loss / weights.sum()), len(scores))
-
-
-def calibrate_bounded(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None, shares: np.ndarray | None = None
-) -> Calibration:
-    """As `calibrate`, but of bounded outputs, so that a few outputs that are far too large do not decide the slope."""
-    units = units_of(scores, row_weights(codes, weights, shares))
-    learnt = calibrate(_bounded(scores.astype(np.float64), units), codes, weights, shares)
-    return replace(learnt, units=units, form=BOUNDED)
-
-
-def calibrate_scale(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None, shares: np.ndarray | None = None
-) -> Calibration:
-    """One positive factor for all bounded outputs, which decide as they do without a calibration."""
-    weights, c = row_weights(codes, weights, shares), scores.shape[1]
-    units = units_of(scores, weights)
-    s, rows, own = _bounded(scores.astype(np.float64), units), np.arange(len(scores)), class_numbers(codes)
-
-    def loss(log_scale: float) -> float:
-        logits = np.exp(log_scale) * s
-        of_classes = np.hstack([np.zeros_like(logits), logits]) if c == 1 else logits
-        return -float(weights @ log_softmax(of_classes, axis=1)[rows, own])
-
-    found = scipy.optimize.minimize_scalar(loss, bounds=np.log(SCALES), method="bounded")
-    matrix = np.exp(found.x) * np.eye(c)
-    return Calibration(matrix, np.zeros(c), float(found.fun / weights.sum()), len(s), units, SCALED)
+        matrix, shift, loss = (_scale if form == SCALED else learn)(_bounded(scores, units), codes > 0, weights)
+    return Calibration(matrix, shift, float(loss / weights.sum()), len(scores), units, form)
 
 
 def row_weights(codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray | None) -> np.ndarray:
     """The weights of rows in a calibration, shape (n,), with the arguments of `calibrate`."""
-    # The least weight is one row's, so that a weight twice as large is a row that is there twice, in any unit.
+    # The least weight counts as one row, so that a weight twice as large equals two such rows, in any unit.
     weights = np.ones(len(codes)) if weights is None else weights / max(weights.min(), 0.1 * weights.mean())
     if shares is None:
         return weights
@@ -132,12 +113,270 @@ def row_weights(codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarra
     return weights * (wanted / np.where(here > 0, here, 1.0))[own.argmax(axis=1)]
 
 
-def class_numbers(codes: np.ndarray) -> np.ndarray:
-    """The class of each row, 0 or 1 for a single column of codes, shape (n,)."""
-    return (codes[:, 0] > 0).astype(int) if codes.shape[1] == 1 else codes.argmax(axis=1)
+def learn_calibration(
+    targets: SquareClassTargets,
+    rows: TrainingSet,
+    codes: np.ndarray,
+    order: np.ndarray,
+    outputs: Callable[[Any, Any], np.ndarray],
+    coefficients: Any,
+    held_out: HeldOut | None,
+    choices: Choices,
+    spans: Sequence[slice],
+    left_out: tuple[np.ndarray, slice] | None = None,
+) -> Calibration | None:
+    """Learn a calibration on held-out rows, on rows left out in closed form, or on rows that further outputs lack.
+
+    Parameters
+    ----------
+    targets : SquareClassTargets
+    rows : TrainingSet
+        The rows that the function was fitted to, in the user's order.
+    codes : ndarray, shape (n, c)
+        Their targets as the function learned them.
+    order : ndarray of int, shape (n,)
+        The number of the row at each place of the fit.
+    outputs : callable
+        ``outputs(X, a)`` of checked points and some columns of coefficients, in the units of the targets.
+    coefficients : array, shape (m, (1 + k) c)
+        Of the model's outputs, then of the k further sets of outputs.
+    held_out : HeldOut or None
+        Rows of early stopping.
+    choices : Choices
+        May have the closed form of all rows.
+    spans : sequence of slice
+        Rows of the fit that each further set of outputs was not trained on.
+    left_out : tuple of ndarray and slice, optional
+        Outputs of a solver's own closed form at some rows of the fit, each left out of its fit.
+
+    Returns
+    -------
+    Calibration or None
+        None if there are too few rows, or if every calibration is worse than none.
+    """
+    c, multilabel, X, weights = codes.shape[1], targets.several, rows.X, rows.weights
+    own = coefficients[:, :c]
+    shares = np.average(codes > 0, axis=0, weights=weights)
+
+    def at_rows(some: np.ndarray) -> np.ndarray:
+        return outputs(X[some], own)
+
+    trained = {"outputs_at": at_rows, "trained_codes": codes, "multilabel": multilabel}
+    if held_out is not None:
+        scores, aims = outputs(held_out.X, own), targets.aims(held_out.y)
+        return calibrate_judged(scores, aims, held_out.weights, shares, np.concatenate([codes, aims]), **trained)
+    path, joined, ridge = choices.path, choices.joined, choices.regularisation
+    if path is not None:
+        scores, chosen = (path.targets - path.residuals(ridge))[joined.group], order
+    elif left_out is not None:
+        scores, chosen = left_out[0], order[left_out[1]]
+    elif spans:
+        chosen = np.concatenate([order[span] for span in spans])
+        sets = [coefficients[:, (k + 1) * c : (k + 2) * c] for k in range(len(spans))]
+        scores = np.concatenate([outputs(X[order[span]], a) for span, a in zip(spans, sets, strict=True)])
+    else:
+        return None
+    learned_on = scores, codes[chosen], None if weights is None else weights[chosen], shares
+    if path is not None:
+        mine, closed = outputs(X, own)[order], path.fitted(ridge)[joined.group]
+        if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
+            made = _for_each_label([calibrate(*one, form=SCALED) for one in _labels(*learned_on, multilabel)])
+            made = replace(made, units=_median_size(mine, row_weights(*learned_on[1:])))
+            reason = "the training ended far from the solution that the left-out outputs belong to"
+            warn_user(_message(made, reason), UserWarning)
+            return made
+    all_codes = codes if path is None else codes[order][joined.first]
+    return calibrate_judged(*learned_on, all_codes, **trained)
 
 
-def units_of(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def calibrate_judged(
+    scores: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    shares: np.ndarray,
+    all_codes: np.ndarray,
+    *,
+    outputs_at: Callable[[np.ndarray], np.ndarray] | None = None,
+    trained_codes: np.ndarray | None = None,
+    multilabel: bool = False,
+) -> Calibration | None:
+    """Learn the first form of calibration that is as good as none on rows not used for it or for the outputs.
+
+    The forms are tried in the order `OUTPUTS`, `BOUNDED`, `SCALED`. A form that never predicts a class is used only if
+    the log loss of those that do is larger by more than its standard error, and at least two left-out rows have the
+    class: then the outputs predicted the class by chance.
+
+    Parameters
+    ----------
+    scores, codes, weights, shares
+        As for `calibrate`.
+    all_codes : ndarray, shape (m, c)
+        Codes of all rows that are left out one by one or in parts.
+    outputs_at : callable, optional
+        Outputs of the model at training rows with given numbers. A class that these outputs predict must still be
+        predicted with the calibration.
+    trained_codes : ndarray, optional
+        The codes of all training rows, for ``outputs_at``.
+    multilabel : bool
+        Whether each column has its own calibration.
+
+    Returns
+    -------
+    Calibration or None
+        None if every form is worse. Any form but the usual one comes with a warning.
+    """
+    each, reasons = [], []
+    for k, label in enumerate(_labels(scores, codes, weights, shares, multilabel)):
+        column = [k] if multilabel else slice(None)
+        own_codes = None if trained_codes is None else trained_codes[:, column]
+
+        def outputs(some: np.ndarray, column: Any = column) -> np.ndarray:
+            return outputs_at(some)[:, column]
+
+        of_model = None if outputs_at is None else outputs
+        made, reason = _choose_form(*label, all_codes[:, column], of_model, own_codes)
+        if multilabel:
+            made, reason = made or calibrate(*label, form=SCALED), reason and f"for label {k} {reason}"
+        each.append(made)
+        reasons += [(made, reason)] if reason else []
+    if reasons:
+        warn_user(_message(*reasons[0]), UserWarning)
+    return _for_each_label(each)
+
+
+def _choose_form(
+    scores: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    shares: np.ndarray,
+    all_codes: np.ndarray,
+    outputs_at: Callable[[np.ndarray], np.ndarray] | None,
+    trained_codes: np.ndarray | None,
+) -> tuple[Calibration | None, str]:
+    """The calibration, and what is wrong with the usual one."""
+    n_classes = max(2, codes.shape[1])
+    n_rows = np.bincount(class_labels(codes), minlength=n_classes)
+    everywhere = np.bincount(class_labels(all_codes), minlength=n_classes)
+    # The output at the only row of a class comes from a function that never saw the class, so it is not informative.
+    unknown = (n_rows == 0) | (everywhere < 2)
+    reason = ""
+    if unknown.any():
+        reason = f"a class has {everywhere[unknown.argmax()]} of {len(all_codes)} rows, too few to hold one out"
+    # Equal rows count as one row with the sum of their weights.
+    keys = np.column_stack([class_labels(codes), scores])
+    first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)[1:]
+    if len(first) < 2:
+        return None, reason or "all rows held out are equal"
+    s, t, w = scores[first], codes[first], np.bincount(group.reshape(-1), weights)
+    true, importance = class_labels(t), row_weights(t, w, shares)
+    plain = _judge(plain_probabilities(s), class_labels(s), true, importance)
+    fold = np.arange(len(s)) % N_FOLDS
+    surer: tuple[Calibration, Judgement, str] | None = None  # Misses a class, which may be noise
+    for form in (SCALED,) if unknown.any() else (OUTPUTS, BOUNDED, SCALED):
+        made, logits = calibrate(scores, codes, weights, shares, form), np.zeros(s.shape)
+        for k in range(min(N_FOLDS, len(s))):
+            rest = s[fold != k], t[fold != k], w[fold != k]
+            logits[fold == k] = calibrate(*rest, shares, form).logits(s[fold == k])
+        # Without a fifth of the rows a class may have too few rows, so this uses the calibration of all rows.
+        found = _judge(plain_probabilities(s), class_labels(made.logits(s)), true, importance).found
+        if outputs_at is not None:
+            for k in np.flatnonzero(~found):
+                some = outputs_at(np.flatnonzero(class_labels(trained_codes) == k)[:MOST_LOOKED_AT])
+                lost = (class_labels(some) == k).any() and not (class_labels(made.logits(some)) == k).any()
+                found[k] = not lost
+            plain = replace(plain, found=np.ones(n_classes, dtype=bool))
+        judged = replace(_judge(calibrated_probabilities(logits), class_labels(logits), true, importance), found=found)
+        fault = judged.fault(plain)
+        if not fault and (surer is None or not surer[1].has_less_loss_than(judged)):
+            return made, reason
+        if fault == MISSES_CLASS and surer is None and (found | (n_rows > 1)).all():  # One row does not show chance.
+            surer = made, judged, reason
+        reason = reason or fault
+    return (None, reason) if surer is None else (surer[0], surer[2])
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Log loss, accuracy and their standard errors on rows that neither outputs nor calibration were fitted to."""
+
+    log_loss: float
+    accuracy: float
+    error_of_log_loss: float
+    error_of_accuracy: float
+    found: np.ndarray  # Which classes are predicted for at least one of their rows
+    losses: np.ndarray  # Of each row
+    weights: np.ndarray
+
+    def has_less_loss_than(self, other: Judgement) -> bool:
+        """Whether its log loss is smaller than another's on the same rows by more than the standard error."""
+        gain = np.average(other.losses - self.losses, weights=self.weights)
+        variance = np.average((other.losses - self.losses - gain) ** 2, weights=self.weights)
+        return bool(gain > np.sqrt(variance * (self.weights**2).sum()) / self.weights.sum())
+
+    def fault(self, plain: Judgement) -> str:
+        """How it is worse than ``plain``, by more than the standard error or by a class; empty if it is not."""
+        of_accuracy = np.hypot(self.error_of_accuracy, plain.error_of_accuracy)
+        of_log_loss = np.hypot(self.error_of_log_loss, plain.error_of_log_loss)
+        if self.accuracy < plain.accuracy - of_accuracy:
+            return f"the accuracy on rows held out is {self.accuracy:.3f} with it and {plain.accuracy:.3f} without"
+        if self.log_loss > plain.log_loss + of_log_loss:
+            return f"the log loss on rows held out is {self.log_loss:.3g} with it and {plain.log_loss:.3g} without"
+        return MISSES_CLASS if (plain.found & ~self.found).any() else ""
+
+
+def _judge(probabilities: np.ndarray, decided: np.ndarray, true: np.ndarray, weights: np.ndarray) -> Judgement:
+    """Judge probabilities, shape (n, k), and decisions for rows of the classes ``true``, both of shape (n,)."""
+    losses = -np.log(np.maximum(probabilities[np.arange(len(true)), true], LEAST_SHARE))
+    right = decided == true
+    n = weights.sum() ** 2 / (weights**2).sum()  # The number of equal weights that would have the same variance
+    # Rule of succession: standard errors count one more row, whose class is impossible. No error among the rows does
+    # not show that errors are impossible.
+    share = np.append(weights / weights.sum(), 1.0 / n) / (1.0 + 1.0 / n)
+    both = np.append(losses, -np.log(LEAST_SHARE)), np.append(right, 0.0)
+    return Judgement(
+        float(np.average(losses, weights=weights)),
+        float(np.average(right, weights=weights)),
+        *(float(np.sqrt(share @ (values - share @ values) ** 2 / n)) for values in both),
+        np.bincount(true[right], minlength=probabilities.shape[1]) > 0,
+        losses,
+        weights,
+    )
+
+
+def _message(made: Calibration | None, reason: str) -> str:
+    used = {None: "No calibration is used", BOUNDED: "A calibration of bounded outputs is used"}
+    used |= {SCALED: "A calibration with a single factor is used, which keeps the decisions of the outputs"}
+    return (
+        f"The usual calibration of probabilities is not used: {reason}. {used[made and made.form]}. If some outputs "
+        "are far too large, a larger regularisation or scaled columns (StandardScaler) help."
+    )
+
+
+def _labels(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray, multilabel: bool
+) -> list[tuple[Any, ...]]:
+    """The arguments of `calibrate` for each label; a single entry if classes exclude each other."""
+    if not multilabel:
+        return [(scores, codes, weights, shares)]
+    return [(scores[:, [k]], codes[:, [k]], weights, shares[[k]]) for k in range(scores.shape[1])]
+
+
+def _for_each_label(each: list[Calibration | None]) -> Calibration | None:
+    """The calibrations of single columns as one."""
+    if len(each) == 1:
+        return each[0]
+    units = [np.full(1, np.inf) if made.units is None else made.units for made in each]
+    return Calibration(
+        np.diag([made.matrix[0, 0] for made in each]),
+        np.array([made.shift[0] for made in each]),
+        float(np.mean([made.log_loss for made in each])),
+        each[0].n_rows,
+        None if all(made.units is None for made in each) else np.concatenate(units),
+        ", ".join(sorted({made.form for made in each})),
+    )
+
+
+def _median_size(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The weighted median size of all outputs, for each of c columns."""
     sizes = np.abs(scores.astype(np.float64)).ravel()
     order, of_sizes = np.argsort(sizes), np.repeat(weights, scores.shape[1])
@@ -149,15 +388,28 @@ def units_of(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def _bounded(scores: np.ndarray, units: np.ndarray | None) -> np.ndarray:
     if units is None:
         return scores
-    as_they_are = np.isinf(units)
-    return np.where(as_they_are, scores, scores / (np.where(as_they_are, 1.0, units) + np.abs(scores)))
+    unchanged = np.isinf(units)
+    return np.where(unchanged, scores, scores / (np.where(unchanged, 1.0, units) + np.abs(scores)))
+
+
+def _scale(s: np.ndarray, own: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """One factor for all outputs."""
+    rows, label, c = np.arange(len(s)), class_labels(own), s.shape[1]
+
+    def loss(log_scale: float) -> float:
+        logits = np.exp(log_scale) * s
+        of_classes = np.hstack([np.zeros_like(logits), logits]) if c == 1 else logits
+        return -float(weights @ log_softmax(of_classes, axis=1)[rows, label])
+
+    found = scipy.optimize.minimize_scalar(loss, bounds=np.log(SCALES), method="bounded")
+    return np.exp(found.x) * np.eye(c), np.zeros(c), found.fun
 
 
 def _two_classes(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     s, positive = scores[:, 0], positive[:, 0]
     n_positive, n_negative = weights[positive].sum(), weights[~positive].sum()
     wanted = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0))
-    unit = max(float(s.std()), 1e-12)
+    unit, frequency = max(float(s.std()), 1e-12), np.log((n_positive + 1.0) / (n_negative + 1.0))
 
     def loss(v: np.ndarray) -> tuple[float, np.ndarray]:
         logit = v[0] * s / unit + v[1]
@@ -165,11 +417,9 @@ def _two_classes(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) 
         off = weights * (expit(logit) - wanted)
         return value, np.array([off @ s / unit, off.sum()])
 
-    found = scipy.optimize.minimize(
-        loss, [1.0, np.log((n_positive + 1.0) / (n_negative + 1.0))], jac=True, method="L-BFGS-B"
-    )
-    # A falling sigmoid would turn the answers around; where outputs say nothing, the frequencies do.
-    slope, shift = found.x if found.x[0] > 0 else (1e-6, np.log((n_positive + 1.0) / (n_negative + 1.0)))
+    found = scipy.optimize.minimize(loss, [1.0, frequency], jac=True, method="L-BFGS-B")
+    # A falling sigmoid would reverse the decisions; if the outputs are uninformative, the frequencies decide.
+    slope, shift = found.x if found.x[0] > 0 else (1e-6, frequency)
     return np.array([[slope / unit]]), np.array([shift]), loss(np.array([slope, shift]))[0]
 
 
@@ -178,28 +428,24 @@ def _several_classes(scores: np.ndarray, own: np.ndarray, weights: np.ndarray) -
     label = own.argmax(axis=1)
     missed = 1.0 / (np.bincount(label, weights, minlength=k)[label] + 2.0) / (k - 1.0)
     wanted = np.where(own, 1.0 - (k - 1.0) * missed[:, None], missed[:, None])
-    mixed = k <= MOST_CLASSES
-    n_deviations = k * k if mixed else k
+    weighted, mixed = weights[:, None] * wanted, k <= MOST_CLASSES
+    end = 1 + (k * k if mixed else k)
 
     def unpacked(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        deviation = v[1 : 1 + n_deviations].reshape(k, k) if mixed else np.diag(v[1 : 1 + n_deviations])
-        return np.exp(v[0]) * np.eye(k) + deviation, v[1 + n_deviations :]
-
-    def entropy(matrix: np.ndarray, shift: np.ndarray) -> tuple[float, np.ndarray]:
-        logs = log_softmax(scores @ matrix + shift, axis=1)
-        return -np.sum(weights[:, None] * wanted * logs), weights[:, None] * (np.exp(logs) - wanted)
+        deviation = v[1:end].reshape(k, k) if mixed else np.diag(v[1:end])
+        return np.exp(v[0]) * np.eye(k) + deviation, v[end:]
 
     def loss(v: np.ndarray) -> tuple[float, np.ndarray]:
         matrix, shift = unpacked(v)
-        value, off = entropy(matrix, shift)
-        slope = scores.T @ off
-        deviation, freed = v[1 : 1 + n_deviations], (slope if mixed else np.diagonal(slope))
+        logs = log_softmax(scores @ matrix + shift, axis=1)
+        off = weights[:, None] * (np.exp(logs) - wanted)
+        slope, deviation = scores.T @ off, v[1:end]
+        value = -np.sum(weighted * logs)
         value += 0.5 / SPREAD * (deviation @ deviation + shift @ shift)
-        gradient = [[np.exp(v[0]) * np.trace(slope)], np.ravel(freed) + deviation / SPREAD, off.sum(0) + shift / SPREAD]
+        freed = np.ravel(slope) if mixed else np.diagonal(slope)
+        gradient = [[np.exp(v[0]) * np.trace(slope)], freed + deviation / SPREAD, off.sum(0) + shift / SPREAD]
         return value, np.concatenate(gradient)
 
-    found = scipy.optimize.minimize(
-        loss, np.zeros(1 + n_deviations + k), jac=True, method="L-BFGS-B", options={"maxiter": 100}
-    )
+    found = scipy.optimize.minimize(loss, np.zeros(end + k), jac=True, method="L-BFGS-B", options={"maxiter": 100})
     matrix, shift = unpacked(found.x)
-    return matrix, shift, entropy(matrix, shift)[0]
+    return matrix, shift, -np.sum(weighted * log_softmax(scores @ matrix + shift, axis=1))

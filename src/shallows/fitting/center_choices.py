@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from .. import arrays, kernels, streams
+from .. import kernels
 from ..arrays import Array
-from ..kernels import Kernel, precomputed
+from ..kernels import Kernel
 from ..models.centring import Centring
 from ..solvers.least_squares.projected import ProjectedEigenPro
 from ..spectrum.kernel_ridge_choice import AUTO, LEAST_ROWS, is_automatic, number_of_rows
 from .center_points import Centers, are_training_points
-from .choices import (
-    Choices,
-    Request,
-    Sample,
-    choose_bandwidth,
-    choose_for_kernel,
-    choose_on_all_rows,
-    held_out_spans,
-    narrow_bandwidth,
-)
-from .labels import class_labels, with_every_class
+from .choices import Choices, Request, Sample, choose_kernel, choose_on_all_rows, held_out_spans
 from .machine import SMALL
-from .square_targets import SquareClassTargets, SquareTargets
 
 EIGENPRO, CONJUGATE_GRADIENTS = "eigenpro", "conjugate_gradients"
 
 ROWS_PER_CENTER = 50
 """solver="auto" may change to EigenPro's steps only where there are so many rows for each center. With fewer, an epoch
 has few batches, and the decomposition for the steps takes as long as some epochs."""
-
-
-def order_rows(
-    seed: int, targets: SquareTargets, codes: np.ndarray, choosing: slice, spans: Sequence[slice]
-) -> np.ndarray:
-    """Random order of the rows; classes are in those that choose parameters, and in those that are left out."""
-    order = streams.permutation(seed, "order", 0, len(codes))
-    if not isinstance(targets, SquareClassTargets):
-        return order
-    return with_every_class(order, class_labels(codes, multilabel=targets.several), choosing, spans)
 
 
 def span_to_choose_with(centers: Any, n: int, bandwidth: Any, regularisation: Any) -> slice:
@@ -85,44 +61,23 @@ def may_change_to_steps(solver: str, placed: Centers, max_seconds: float | None,
     return max_seconds is not None and solver == AUTO and enough and matrix is None
 
 
-def choose_kernel(
-    request: Request,
-    placed: Centers,
-    matrix: Any,
-    targets: Array,
-    weights: Array | None,
-    weight_unit: float,
-    seed: int,
-    budget: int,
+def choose_kernel_of_centers(
+    request: Request, placed: Centers, targets: Array, weights: Array | None, budget: int
 ) -> tuple[Kernel, Choices]:
-    """The kernel, and how its bandwidth and λ were chosen.
-
-    Parameters
-    ----------
-    request : Request
-    placed : Centers
-    matrix : array, CSR matrix or None
-        The kernel matrix of a fit that gets one instead of points.
-    targets, weights : array
-        Of all rows, in the order of the fit.
-    weight_unit : float
-        What the user's weights were divided by.
-    seed, budget : int
-    """
-    sample = Sample(*placed.rows_to_choose_with(targets, weights))
-    choices = choose_bandwidth(request, sample, weight_unit, seed, is_given=False)
+    """The kernel, and how its bandwidth and λ were chosen; ``targets, weights`` are of all rows in their order."""
 
     def first_rows(m: int) -> tuple[Array, Array, Array | None]:
         return placed.rows(slice(0, m)), targets[:m, :], None if weights is None else weights[:m]
 
-    n, d = len(placed.rows), placed.n_inputs
-    choices = narrow_bandwidth(request, choices, first_rows, n, d, budget - placed.points.nbytes, placed.n)
-    with arrays.one_blas_thread():
-        kernel = request.kernel if matrix is None else precomputed.kernel_on(matrix, placed.points)
-        given = kernel, choices.bandwidth, request.kernel_params, placed.points, seed
-        made = kernels.choose(*given, all_equal=request.all_equal)
-        choices = choose_for_kernel(request, choices, made, sample)
-    return made, choices
+    return choose_kernel(
+        request,
+        Sample(*placed.rows_to_choose_with(targets, weights)),
+        budget - placed.points.nbytes,
+        points=placed.points,
+        first_rows=first_rows,
+        size=(len(placed.rows), placed.n_inputs),
+        n_units=placed.n,
+    )
 
 
 def with_all_rows(

@@ -1,12 +1,13 @@
-"""Bandwidth and regularisation of least squares, chosen from training data, and the rows that a calibration needs.
+"""Kernel, bandwidth, regularization and principal components of least squares, chosen from the training rows.
 
-Choices are values: each function returns new ones and leaves those that it gets as they are.
+Choices are frozen values: each function returns new ones.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,21 +15,32 @@ import numpy as np
 
 from .. import arrays, kernels
 from ..errors import ShallowsError
-from ..kernels import Kernel
-from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, MOST_ROWS, Joined, join_copies, number_of_rows
+from ..kernels import Kernel, precomputed
+from ..models.centring import refuse_wide
+from ..spectrum import principal_components
+from ..spectrum.kernel_ridge_choice import (
+    AUTO,
+    MEDIAN,
+    MOST_ROWS,
+    Joined,
+    is_automatic,
+    join_copies,
+    number_of_rows,
+)
 from ..spectrum.leave_one_out import REGULARISATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
-from .checks import is_number, is_positive
-from .narrower_bandwidth import narrower, scores_of_centres
+from .checks import MOST, is_number, is_positive, is_whole, warn_user
+from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centres
+from .rows import TrainingSet
 
 LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
-"""Rows that a further set of outputs of a larger fit is not trained on: a fifth of the data between these."""
+"""Rows that a further set of outputs is not trained on: a fifth of the data between these."""
 
 MOST_FOLDS, MOST_OUTPUTS = 3, 40
-"""Further sets of outputs, and outputs of all of them, at most. They learn from the same kernel values as the model."""
+"""The most further sets of outputs, and the most outputs of all of them. They share the kernel values of the model."""
 
 
 def check(estimator: Any, *, chooses: bool) -> None:
-    """Check ``bandwidth``, and of estimators that choose ``regularisation`` and ``calibration``."""
+    """Check ``bandwidth``, ``n_components``, ``calibration``, and ``regularisation`` if the estimator chooses it."""
     bandwidth = estimator.bandwidth
     named = (None, MEDIAN, AUTO) if chooses else (None, MEDIAN)
     known = bandwidth is None or (isinstance(bandwidth, str) and bandwidth in named)
@@ -36,59 +48,77 @@ def check(estimator: Any, *, chooses: bool) -> None:
         words = "'auto', 'median', or None for the median rule" if chooses else "'median' or None for the median rule"
         raise ShallowsError(f"bandwidth must be a positive number, {words}, got {bandwidth!r}.")
     check_calibration(getattr(estimator, "calibration", None))
-    given = estimator.regularisation if chooses else 0.0
-    if not (isinstance(given, str) and given == AUTO) and not (is_number(given) and 0 <= given < np.inf):
-        raise ShallowsError(f"regularisation must be 'auto' or a number of at least 0, got {given!r}.")
+    value = estimator.regularisation if chooses else 0.0
+    if not is_automatic(value) and not (is_number(value) and 0 <= value < np.inf):
+        raise ShallowsError(f"regularisation must be 'auto' or a number of at least 0, got {value!r}.")
+    check_components(getattr(estimator, "n_components", None))
 
 
 def check_calibration(value: Any) -> None:
-    """Refuse what is not "auto" or None."""
-    if value is not None and not (isinstance(value, str) and value == AUTO):
+    """Refuse any value but "auto" and None."""
+    if value is not None and not is_automatic(value):
         raise ShallowsError(f"calibration must be 'auto' or None, got {value!r}.")
 
 
+def check_components(value: Any) -> None:
+    """Refuse any number of components but a whole number, "auto" and None."""
+    if value is not None and not is_automatic(value) and not is_whole(value):
+        raise ShallowsError(f"n_components must be a whole number from 1 to {MOST:,}, 'auto' or None, got {value!r}.")
+
+
+def choose_components(
+    wanted: int | str | None,
+    kernel: Any,
+    bandwidth: Any,
+    kernel_params: Mapping[str, Any] | None,
+    rows: TrainingSet,
+    codes: np.ndarray,
+    seed: int,
+    budget: int,
+) -> principal_components.Components | None:
+    """The principal components that replace the inputs, or None for the inputs; see `components_for`.
+
+    Warns if "auto" compares nothing only because the bandwidth is given. The warning does not show the bandwidth, so
+    that Python shows it once in a search over bandwidths.
+    """
+    if rows.matrix is not None or wanted is None:
+        return None
+    if is_whole(wanted):
+        refuse_wide(rows.X)
+    known = principal_components.candidates(rows.X, budget) if is_automatic(wanted) and kernel is not None else []
+    if known and principal_components.bandwidth_is_given(kernel, bandwidth, kernel_params):
+        numbers = " and ".join(filter(None, [", ".join(map(str, known[:-1])), str(known[-1])]))
+        warn_user(
+            f"n_components='auto' takes all {rows.X.shape[1]:,} inputs, because the bandwidth is given: components are "
+            f"only chosen together with the bandwidth. Compare n_components={numbers} yourself, or set "
+            "n_components=None to take all inputs without this warning.",
+            UserWarning,
+        )
+    of_kernel = kernel if is_automatic(bandwidth) else None
+    return principal_components.components_for(
+        wanted, of_kernel, kernel_params, rows.X, codes, rows.weights, seed, budget
+    )
+
+
+def rows_to_choose_with(n: int, bandwidth: Any, regularisation: Any) -> slice:
+    """Rows, in the order of the fit, that parameters are chosen with."""
+    chooses = regularisation is not None and (is_automatic(regularisation) or is_automatic(bandwidth))
+    return slice(0, number_of_rows(n) if chooses else 0)
+
+
 def number_held_out(n: int, n_subsample: int) -> int:
-    """How many of n rows, none of the subsample's, a further set of outputs goes without; 0 for too few."""
+    """The number of rows, outside the subsample, that a further set of outputs is not trained on; 0 for too few."""
     wanted = min(max(min(LEAST_HELD_OUT, n // 4), min(MOST_HELD_OUT, n // 5)), n - n_subsample)
     return wanted if wanted >= 20 else 0
 
 
-def number_of_folds(n: int, n_subsample: int, n_held_out: int, n_outputs: int) -> int:
-    """How many further sets of outputs there are, each of which goes without other rows."""
-    enough = -(-MOST_HELD_OUT // n_held_out)
-    return max(1, min(MOST_FOLDS, enough, (n - n_subsample) // n_held_out, MOST_OUTPUTS // n_outputs))
-
-
 def held_out_spans(n: int, n_subsample: int, n_outputs: int) -> list[slice]:
-    """Rows, in the order of the fit, that the second, third, ... set of outputs goes without; none of too few."""
+    """Rows, in the order of the fit, that each further set of outputs is not trained on; none of too few."""
     m = number_held_out(n, n_subsample)
-    n_folds = number_of_folds(n, n_subsample, m, n_outputs) if m else 0
-    return [slice(n - (k + 1) * m, n - k * m) for k in range(n_folds)]
-
-
-def inner_products(blocks: Any, points: np.ndarray, like: Any) -> np.ndarray:
-    """The matrix of inner products of the features of augmented points, made in the library of ``like``."""
-    total, plain = np.zeros((len(points), len(points))), arrays.like(points[:, :-2], like)
-    for k in range(len(blocks.spans)):
-        block = blocks.block(plain, k)
-        block = block.toarray() if hasattr(block, "toarray") else arrays.to_numpy(block)
-        total += block.astype(np.float64) @ block.T.astype(np.float64)
-    return total
-
-
-@dataclass(frozen=True)
-class Distinct:
-    """Augmented points of which none is a copy of another, shape (k, d + 2), and how the rows were joined."""
-
-    points: np.ndarray
-    rows: Joined
-
-    @classmethod
-    def of(cls, points: Any, targets: Any, weights: Any) -> Distinct:
-        """Join the copies among augmented points."""
-        x = _wide(points)[:, :-2]
-        rows = join_copies(x, _wide(targets), None if weights is None else _wide(weights))
-        return cls(kernels.augmented(x[rows.first]), rows)
+    if not m:
+        return []
+    n_sets = max(1, min(MOST_FOLDS, -(-MOST_HELD_OUT // m), (n - n_subsample) // m, MOST_OUTPUTS // n_outputs))
+    return [slice(n - (k + 1) * m, n - k * m) for k in range(n_sets)]
 
 
 class Sample(NamedTuple):
@@ -105,18 +135,23 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for.
+    """The user's parameters.
 
     Attributes
     ----------
     kernel, bandwidth, kernel_params
-        As the parameters of the estimator.
+        As the parameters of the estimator; kernel None if there is none.
     regularisation : float, "auto" or None
-        λ for the user's weights; None where nothing regularizes.
+        λ for the user's weights; None if there is none.
     of_classes : bool
         Whether the targets are codes of classes that exclude each other.
     all_equal : bool
         Whether all points are equal; then nothing is chosen.
+    weight_unit : float
+        Divisor of the user's weights.
+    seed : int
+    matrix : array, CSR matrix or None
+        The kernel matrix of a fit that gets one instead of points.
     """
 
     kernel: Any
@@ -125,6 +160,9 @@ class Request:
     regularisation: float | str | None
     of_classes: bool
     all_equal: bool
+    weight_unit: float
+    seed: int
+    matrix: Any = None
 
     @property
     def chooses_regularisation(self) -> bool:
@@ -132,114 +170,116 @@ class Request:
         return isinstance(self.regularisation, str)
 
     def searches_bandwidth(self) -> bool:
-        """Whether the bandwidth is to be chosen: "auto", for a kernel that is named, has one and is needed."""
-        if not (isinstance(self.bandwidth, str) and self.bandwidth == AUTO) or self.all_equal:
+        """Whether the bandwidth is to be chosen: "auto" for a kernel with a name and a bandwidth that is not given."""
+        if not is_automatic(self.bandwidth) or self.kernel is None:
             return False
         name, bandwidth, _ = kernels.translated(self.kernel, None, self.kernel_params)
         kind = kernels.kind(name)
         return not isinstance(kind, Kernel) and kind.takes_bandwidth and bandwidth is None
 
     def kernel_of(self, bandwidth: float | None) -> Kernel:
-        """The kernel, which is named, with a bandwidth."""
+        """The kernel, which has a name, with a bandwidth."""
         name, _, parameters = kernels.translated(self.kernel, None, self.kernel_params)
         return kernels.make(name, bandwidth, **parameters)
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What is chosen from the training data of least squares.
+    """The values chosen from the training data of least squares.
 
     Attributes
     ----------
     bandwidth : float or None
-        For the kernel; None leaves it to the median rule.
+        Of the kernel; None means the median rule.
     regularisation : float
-        λ for weights of which the largest is one.
+        λ for weights whose largest is one.
     found : RidgeChoice or None
         How they were found, if they were.
     path : RidgePath or None
-        Ridge regression on all rows of a small problem, in the order of the fit.
-    distinct : Distinct or None
-        All rows of a small problem, where ``found`` or ``path`` belong to them.
+        Ridge regression on all distinct rows of a small problem.
+    joined : Joined or None
+        All rows of a small problem with copies joined, if ``found`` or ``path`` belong to them.
     """
 
     bandwidth: float | None
     regularisation: float = 0.0
     found: RidgeChoice | None = None
     path: RidgePath | None = None
-    distinct: Distinct | None = None
+    joined: Joined | None = None
 
     def eigensystem(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The eigensystem of all rows, weighted, if it is known and all rows are distinct."""
-        if self.path is None or not self.distinct.rows.all_distinct:
+        if self.path is None or not self.joined.all_distinct:
             return None
         return self.path.values, self.path.vectors
 
-    def left_out_scores(self) -> tuple[np.ndarray, slice] | None:
-        """Outputs at rows that their fit went without, from the closed form, and which rows of the fit these are."""
-        if self.path is None:
-            return None
-        scores = self.path.targets - self.path.residuals(self.regularisation)
-        return scores[self.distinct.rows.group], slice(0, len(self.distinct.rows.group))
-
-    def distinct_rows(self) -> np.ndarray:
-        """Rows of the fit of which none is a copy of another, and that are left out one by one in closed form."""
-        return self.distinct.rows.first
-
-    def fitted_scores(self) -> np.ndarray:
-        """Outputs at all rows of the fit of a function that was fitted to them, in closed form."""
-        return self.path.fitted(self.regularisation)[self.distinct.rows.group]
-
     def report(self, unit: float) -> dict[str, Any]:
-        """Entries of ``effective_params_``; λ is in the unit of the user's weights."""
-        told = {"regularisation": self.regularisation * unit}
-        return told | ({} if self.found is None else {"selection": self.found.summary()})
+        """Entries of ``effective_params_``; λ is for the user's weights."""
+        selection = {} if self.found is None else {"selection": self.found.summary()}
+        return {"regularisation": self.regularisation * unit} | selection
 
 
-def choose_bandwidth(request: Request, sample: Sample, weight_unit: float, seed: int, *, is_given: bool) -> Choices:
-    """Choose the bandwidth, and λ with it, if the bandwidth is to be chosen and no kernel ``is_given``.
+def choose_kernel(
+    request: Request,
+    sample: Sample,
+    room: int,
+    *,
+    known: Kernel | None = None,
+    points: Any = None,
+    first_rows: Callable[[int], tuple[Any, Any, Any]] | None = None,
+    size: tuple[int, int] | None = None,
+    n_units: float = math.inf,
+) -> tuple[Kernel | None, Choices]:
+    """The kernel of a fit, None if it has none, and how its bandwidth and λ were chosen.
 
-    ``weight_unit`` is what the user's weights were divided by.
+    Parameters
+    ----------
+    sample : Sample
+        All rows, or those to choose with if the next three are given.
+    room : int
+        Bytes.
+    known : Kernel, optional
+        Of a preconditioner that the user gave.
+    points : array, optional
+        Points that the kernel is checked on.
+    first_rows, size : optional
+        The first rows of all as `Sample.first`; the number of all rows and of the inputs.
+    n_units : float
+        Centers or features of the function.
     """
     chosen = Choices(None if isinstance(request.bandwidth, str) else request.bandwidth)
-    if request.regularisation is None or request.all_equal:
-        return chosen
-    if not request.chooses_regularisation:
-        chosen = replace(chosen, regularisation=float(request.regularisation) / weight_unit)
-    if is_given or not request.searches_bandwidth():
-        return chosen
-    return _choose(request, chosen, lambda x, width: kernels.matrix(request.kernel_of(width), x), sample, seed)
-
-
-def narrow_bandwidth(
-    request: Request,
-    choices: Choices,
-    first_rows: Callable[[int], tuple[Any, Any, Any]],
-    n: int,
-    d: int,
-    budget: int,
-    n_units: float,
-) -> Choices:
-    """Look with more rows for a narrower bandwidth, if the bandwidth was chosen; see `narrower`."""
-    if choices.found is None or choices.found.bandwidth is None:
-        return choices
-    scores_of = functools.partial(scores_of_centres, request.kernel_of)
-    found = narrower(choices.found, scores_of, first_rows, n, d, budget, n_units, of_classes=request.of_classes)
-    return replace(choices, found=found, bandwidth=found.bandwidth)
-
-
-def choose_for_kernel(request: Request, choices: Choices, kernel: Kernel | None, sample: Sample) -> Choices:
-    """Choose λ for a kernel whose bandwidth was not chosen."""
-    if not request.chooses_regularisation or request.all_equal or choices.found is not None or kernel is None:
-        return choices
-    return _choose(request, choices, lambda x, _: kernels.matrix(kernel, x), sample)
+    points = sample.points if points is None else points
+    n, d = size or (len(points), points.shape[1] - 2)
+    regularizes = request.regularisation is not None and not request.all_equal
+    if regularizes and not request.chooses_regularisation:
+        chosen = replace(chosen, regularisation=float(request.regularisation) / request.weight_unit)
+    if regularizes and known is None and request.searches_bandwidth():
+        chosen = _choose(
+            request, chosen, lambda x, width: kernels.matrix(request.kernel_of(width), x), sample, searches=True
+        )
+        if chosen.found is not None and n >= FEWEST_ROWS:
+            scores_of = functools.partial(scores_of_centres, request.kernel_of)
+            looked_at = scores_of, first_rows or sample.first, n, d, room, n_units
+            found = narrower(chosen.found, *looked_at, of_classes=request.of_classes)
+            chosen = replace(chosen, found=found, bandwidth=found.bandwidth)
+    if request.kernel is None:
+        return None, chosen
+    with arrays.one_blas_thread():
+        kernel = known
+        if kernel is None:
+            named = request.kernel if request.matrix is None else precomputed.kernel_on(request.matrix, points)
+            of_kernel = named, chosen.bandwidth, request.kernel_params
+            kernel = kernels.choose(*of_kernel, points, request.seed, all_equal=request.all_equal)
+        if request.chooses_regularisation and regularizes and chosen.found is None:
+            chosen = _choose(request, chosen, lambda x, _: kernels.matrix(kernel, x), sample)
+    return kernel, chosen
 
 
 def choose_for_matrix(
     request: Request, choices: Choices, matrix_of: Callable[[np.ndarray], np.ndarray], sample: Sample
 ) -> Choices:
-    """Choose λ with another matrix than that of the kernel; ``matrix_of`` makes it of augmented points."""
-    choices = replace(choices, distinct=None)
+    """Choose λ with another matrix than the kernel's; ``matrix_of`` makes it of augmented points."""
+    choices = replace(choices, joined=None)
     if not request.chooses_regularisation:
         return choices
     narrowing = None if choices.found is None else choices.found.narrowing
@@ -250,19 +290,19 @@ def choose_for_matrix(
 def choose_on_all_rows(
     request: Request, choices: Choices, matrix_of: Callable[[np.ndarray], np.ndarray], sample: Sample
 ) -> Choices:
-    """Take λ, if it is to be chosen, and later the calibration, from the leave-one-out errors of all rows.
+    """Ridge regression on all rows of a small problem, for the calibration, and λ by its leave-one-out errors.
 
     ``matrix_of`` makes the kernel matrix of augmented points.
     """
-    if choices.distinct is not None and choices.found is not None:
+    if choices.joined is not None and choices.found is not None:
         return replace(choices, path=choices.found.path)
-    distinct = Distinct.of(*sample)
-    matrix = _wide(matrix_of(distinct.points))
-    path = RidgePath(matrix, distinct.rows.targets, distinct.rows.weights)
-    choices = replace(choices, distinct=distinct, path=path)
+    points, joined = _join(sample)
+    matrix = _wide(matrix_of(points))
+    path = RidgePath(matrix, joined.targets, joined.weights)
+    choices = replace(choices, joined=joined, path=path)
     if not request.chooses_regularisation:
         return choices
-    candidates = candidates_of(matrix, distinct.rows.weights)
+    candidates = candidates_of(matrix, joined.weights)
     bounded = request.of_classes and len(candidates) > len(REGULARISATIONS)
     return replace(choices, regularisation=path.best(candidates, bounded=bounded)[0])
 
@@ -272,39 +312,39 @@ def _choose(
     choices: Choices,
     matrix_of: Callable[[np.ndarray, float | None], np.ndarray],
     sample: Sample,
-    seed: int | None = None,
-    n_rows: int | None = None,
+    *,
+    searches: bool = False,
 ) -> Choices:
-    """Choose with the first rows; the bandwidth as well, around the median distance, if there is a seed for it."""
+    """Choose λ with the first rows; ``searches``: the bandwidth as well, around the median distance."""
     n = len(sample.points)
-    m = n_rows or number_of_rows(n)
-    distinct = Distinct.of(*sample.first(m))
-    if len(distinct.points) < 3:
-        return choices
-    found = choose_ridge(
-        lambda width: np.asarray(_wide(matrix_of(distinct.points, width))),
-        distinct.rows.targets,
-        median=None if seed is None else kernels.median_bandwidth(distinct.points[:, :-2], seed),
-        regularisation=None if request.chooses_regularisation else choices.regularisation,
-        weights=distinct.rows.weights,
-        of_classes=request.of_classes,
-    )
-    if found.is_uninformative and m < min(n, MOST_ROWS):
-        return _choose(request, choices, matrix_of, sample, seed, min(n, MOST_ROWS))
+    for m in sorted({number_of_rows(n), min(n, MOST_ROWS)}):
+        points, joined = _join(sample.first(m))
+        if len(points) < 3:
+            return choices
+        found = choose_ridge(
+            lambda width, points=points: np.asarray(_wide(matrix_of(points, width))),
+            joined.targets,
+            median=kernels.median_bandwidth(points[:, :-2], request.seed) if searches else None,
+            regularisation=None if request.chooses_regularisation else choices.regularisation,
+            weights=joined.weights,
+            of_classes=request.of_classes,
+        )
+        if not found.is_uninformative:
+            break
     return replace(
         choices,
         found=found,
         regularisation=found.regularisation,
-        bandwidth=choices.bandwidth if seed is None else found.bandwidth,
-        distinct=distinct if m == n else None,
+        bandwidth=found.bandwidth if searches else choices.bandwidth,
+        joined=joined if m == n else None,
     )
 
 
 def add_left_out_columns(targets: Any, weights: Any, spans: list[slice]) -> tuple[Any, Any]:
     """Targets and weights with further sets of outputs next to the first, shapes (n, (1 + k) c).
 
-    They learn from the same kernel values as the first, which goes without no row; set k goes without the k-th of the
-    ``spans``. The calibration is learned on these rows.
+    Set k is not trained on the k-th of the ``spans``, and a calibration is learned there. All sets share the kernel
+    values.
     """
     if not spans:
         return targets, None if weights is None else weights[:, None]
@@ -315,6 +355,13 @@ def add_left_out_columns(targets: Any, weights: Any, spans: list[slice]) -> tupl
         left_out = xp.zeros_like(of_rows[rows, :])
         sets.append(xp.concat([of_rows[: rows.start, :], left_out, of_rows[rows.stop :, :]]))
     return xp.concat([targets] * len(sets), axis=1), xp.concat(sets, axis=1)
+
+
+def _join(sample: Sample) -> tuple[np.ndarray, Joined]:
+    """Augmented points of which none is a copy of another, shape (k, d + 2), and how the rows were joined."""
+    x = _wide(sample.points)[:, :-2]
+    joined = join_copies(x, _wide(sample.targets), None if sample.weights is None else _wide(sample.weights))
+    return kernels.augmented(x[joined.first]), joined
 
 
 def _wide(a: Any) -> np.ndarray:

@@ -26,8 +26,7 @@ from .expansion_plan import (
     plan_expansion,
     stopping_rules,
 )
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .rows import TrainingSet
 from .snapshot import RiskSnapshot
 from .stream_training import Batch
@@ -203,7 +202,7 @@ def fit_expansion(
             snapshot=lambda state, epoch: snapshot_of(plan, problem, state, epoch, order, options, device),
             may_shrink=settings.step_size is None,
         )
-        phases.end_training(run)
+        phases.end("training", run)
         if not run.state.is_finite():
             raise DivergenceError(
                 f"Training diverged with step_size={plan.stepper.step_size:.3g}. Take a smaller step_size, or "

@@ -28,8 +28,7 @@ from .components import (
     even_batch_size,
     stopping,
 )
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .snapshot import ComponentSnapshot
 
 SAMPLE = 2000
@@ -96,7 +95,7 @@ def fit_feature_components(
             ),
             may_shrink=True,
         )
-        phases.end_training(run)
+        phases.end("training", run)
         state = run.state
         check_finite(state, getattr(stepper, "step_size", None))
         # The moment of the components over training points, shape (k, k); the steps had moments of their batches.

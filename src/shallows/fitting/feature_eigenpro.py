@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,36 +17,25 @@ from ..models.centring import Centring, check_scale
 from ..models.functions import FeatureFunction
 from ..solvers.least_squares.batch_steps import StepPlan, report_steps
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
+from .calibration import learn_calibration
 from .checks import is_whole
 from .choices import (
     Choices,
     Request,
     Sample,
     add_left_out_columns,
-    choose_bandwidth,
-    choose_for_kernel,
+    choose_components,
     choose_for_matrix,
+    choose_kernel,
     choose_on_all_rows,
-    inner_products,
-    narrow_bandwidth,
+    held_out_spans,
+    rows_to_choose_with,
 )
-from .judged_calibration import learn_calibration
-from .kernel_steps import warn_if_unconverged
-from .kernel_sums import (
-    check_memory,
-    left_out_spans,
-    order_rows,
-    outputs_of,
-    report_of_machine,
-    report_of_model,
-)
-from .leave_one_out_choice import choose_components
-from .machine import SMALL, Options
-from .phases import Phases
-from .rows import TrainingSet, split_rows
-from .snapshot import LeastSquaresSnapshot
-from .square_targets import SquareTargets, learn_square_targets
-from .warm_start import Ended, begin
+from .least_squares import FittedFunction, check_memory, outputs_at, report_of_model, warn_if_unconverged
+from .machine import SMALL, Options, Phases, report_of_machine
+from .rows import TrainingSet, order_rows, split_rows
+from .snapshot import Ended, LeastSquaresSnapshot, begin
+from .square_targets import learn_square_targets
 
 GROWING = ("fourier", "orthogonal")
 """Beginnings of the names of maps of which more rows are given more features, where their number is left open."""
@@ -58,34 +48,6 @@ MANY = 10_000
 
 N_ARRAYS = 6
 """Arrays of the targets' shape that a fit holds at most."""
-
-
-@dataclass(frozen=True)
-class FittedFeatureFunction:
-    """What a fit of least squares on features leaves.
-
-    Attributes
-    ----------
-    model : FeatureFunction
-    targets : SquareClassTargets or SquareValueTargets
-    bandwidth : float or None
-        Of the kernel, where the features are those of one.
-    run : Run
-    report : dict
-        What was chosen where a parameter left it open, and how the training went.
-    seconds : dict
-        Of each phase.
-    ended : Ended or None
-        Where the next fit may go on.
-    """
-
-    model: FeatureFunction
-    targets: SquareTargets
-    bandwidth: float | None
-    run: training.Run
-    report: dict[str, Any]
-    seconds: dict[str, float]
-    ended: Ended | None
 
 
 def fit_feature_eigenpro(
@@ -110,10 +72,10 @@ def fit_feature_eigenpro(
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
     name: str,
-) -> FittedFeatureFunction:
+) -> FittedFunction:
     """Train on checked rows."""
-    phases, device, of_labels = Phases(), options.fit_device(), {"of_labels": of_classes}
-    rows, held_out = split_rows(rows, validation_fraction, seed, **of_labels, of_every_class=calibrates)
+    phases, device = Phases(), options.fit_device()
+    rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
@@ -124,9 +86,8 @@ def fit_feature_eigenpro(
     wanted = n_components if takes_kernel or is_whole(n_components) else None
     components = choose_components(wanted, *of_kernel, rows, codes, seed, budget)
     with device.active():
-        spans = left_out_spans(n, 0, c, held_out, calibrates=calibrates, in_closed_form=n <= SMALL)
-        asked = {"of_classes": of_classes, "regularisation": regularisation, "bandwidth": bandwidth}
-        order = order_rows(n, seed, targets, codes, spans, **asked)
+        spans = held_out_spans(n, 0, c) if calibrates and held_out is None and n > SMALL else []
+        order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularisation), spans)
         X = rows.X if components is None else components(rows.X)
         centring, points = place_points(X, order, feature_map, kernel, device, dtype, takes_kernel=takes_kernel)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
@@ -134,9 +95,11 @@ def fit_feature_eigenpro(
         phases.end("preparation")
 
         calibrates = calibrates and of_classes and not centring.all_equal
-        request = Request(*of_kernel, regularisation, of_classes and not targets.several, centring.all_equal)
+        named_kernel = of_kernel if takes_kernel else (None, bandwidth, None)
+        exclusive = of_classes and not targets.several
+        request = Request(*named_kernel, regularisation, exclusive, centring.all_equal, unit, seed)
         width, room = n_features or number_of_features(named, n), budget - points.nbytes
-        made, choices = choose_kernel(request, sample, unit, width, seed, room, takes_kernel=takes_kernel)
+        made, choices = choose_kernel(request, sample, room, n_units=width)
         room = budget - points.nbytes
         blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room)
         choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
@@ -146,8 +109,7 @@ def fit_feature_eigenpro(
         plan = solver.plan(*given, by_kernel=named.startswith("rbf"), all_equal=centring.all_equal)
         phases.end("eigensystem")
 
-        small = choices.path is not None
-        spans = left_out_spans(n, 0, c, held_out, calibrates=calibrates, in_closed_form=small)
+        spans = held_out_spans(n, 0, c) if calibrates and held_out is None and choices.path is None else []
         learned, weights = add_left_out_columns(sample.targets, weights, spans)
         room -= N_ARRAYS * learned.nbytes + step_bytes(plan, blocks, points, learned.shape[1], dtype)
         design = Design(blocks, points[:, :-2], budget=room)
@@ -165,7 +127,7 @@ def fit_feature_eigenpro(
                     solver.max_epochs,
                     max_seconds=phases.left(options.max_seconds),
                     tolerance=solver.tol,
-                    validate=None if held_out is None else held_out.validation(**of_labels),
+                    validate=None if held_out is None else held_out.error,
                     patience=patience,
                     # Fewer features than rows leave a loss that no epoch takes away.
                     least_fall=2.0 * solver.tol if choices.regularisation and n > MANY else 0.0,
@@ -179,17 +141,21 @@ def fit_feature_eigenpro(
                 may_shrink=solver.step_size is None,
                 state=start.state(stepper, problem),
             )
-        phases.end_training(run)
+        phases.end("training", run)
         found = run.state.coefficients
         if calibrates:
-            outputs, left_out = outputs_of(function, targets, options, device), choices.left_out_scores()
-            given = targets, rows, codes, order, outputs, found, held_out, left_out, choices, spans
-            targets = replace(targets, calibration=learn_calibration(*given))
+            outputs = functools.partial(
+                outputs_at, function, targets, device, options.prediction_budget(device, share=2)
+            )
+            learned_on = found, held_out, choices, spans
+            targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
         coefficients = np.ascontiguousarray(arrays.to_numpy(found[:, :c]).T).T
         model = FeatureFunction(blocks.to(arrays.Device("cpu")), centring, coefficients, components)
         arrays.synchronise(points[:1, :])
-    warn_if_unconverged(run, solver, choices.regularisation, centring.all_equal or targets.are_equal)
+    steps = {name: getattr(solver, name) for name in ("max_epochs", "tol", "step_size", "damping")}
+    nothing_to_learn = centring.all_equal or targets.are_equal
+    warn_if_unconverged(run, **steps, regularisation=choices.regularisation, nothing_to_learn=nothing_to_learn)
     report = {
         "features": features.name_of(feature_map),
         "n_features": blocks.n_features,
@@ -201,7 +167,7 @@ def fit_feature_eigenpro(
         "power": plan.preconditioner.power,
     }
     width = None if made is None else made.bandwidth
-    return FittedFeatureFunction(model, targets, width, run, report, phases.seconds, start.end(run))
+    return FittedFunction(model, targets, None, width, run, report, phases.seconds, start.end(run))
 
 
 def place_points(
@@ -229,24 +195,6 @@ def place_points(
     if named:
         check_scale(points, dtype, may_vanish=centring.all_equal or (takes_kernel and not kind.shift_invariant))
     return centring, points
-
-
-def choose_kernel(
-    request: Request, sample: Sample, unit: float, n_features: int, seed: int, room: int, *, takes_kernel: bool
-) -> tuple[Any, Choices]:
-    """The kernel of the features, None where they have none, and λ.
-
-    ``unit`` is what the user's weights were divided by; ``room`` are bytes.
-    """
-    points = sample.points
-    choices = choose_bandwidth(request, sample, unit, seed, is_given=not takes_kernel)
-    choices = narrow_bandwidth(request, choices, sample.first, len(points), points.shape[1] - 2, room, n_features)
-    with arrays.one_blas_thread():
-        made = None
-        if takes_kernel:
-            given = request.kernel, choices.bandwidth, request.kernel_params
-            made = kernels.choose(*given, points, seed, all_equal=request.all_equal)
-        return made, choose_for_kernel(request, choices, made, sample)
 
 
 def choose_on_features(
@@ -283,3 +231,13 @@ def step_bytes(plan: StepPlan, blocks: Blocks, points: Any, n_outputs: int, dtyp
     held = blocks.n_features * (plan.preconditioner.rank + 10 * n_outputs)
     at_work = max(2, workers_of(points, blocks.spans)) * width + 4 * n_outputs
     return dtype.itemsize * (held + plan.batch_size * at_work)
+
+
+def inner_products(blocks: Blocks, points: np.ndarray, like: Any) -> np.ndarray:
+    """The matrix of inner products of the features of augmented points, made in the library of ``like``."""
+    total, plain = np.zeros((len(points), len(points))), arrays.like(points[:, :-2], like)
+    for k in range(len(blocks.spans)):
+        block = blocks.block(plain, k)
+        block = block.toarray() if hasattr(block, "toarray") else arrays.to_numpy(block)
+        total += block.astype(np.float64) @ block.T.astype(np.float64)
+    return total

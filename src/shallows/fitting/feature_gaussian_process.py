@@ -22,8 +22,7 @@ from ..spectrum import marginal_likelihood
 from ..spectrum.kernel_ridge_choice import is_automatic
 from .feature_choice import with_bandwidth
 from .feature_rows import blocks_of_rows, check_finite, check_room_of_system
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .rows import TrainingSet
 from .square_targets import SquareValueTargets
 
@@ -107,7 +106,8 @@ def fit_feature_gaussian_process(
         Unfitted, of the kernel and with the seed.
     """
     phases, n = Phases(), len(rows.rows)
-    targets = SquareValueTargets.about_mean(rows.y, rows.weights, scaled=False)
+    y = rows.y.astype(np.float64).reshape(n, -1)
+    targets = SquareValueTargets(rows.y.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1]))
     codes = targets.encode(rows.y)
     choice, width = choose_by_likelihood(rows, codes, kernel, bandwidth, kernel_params, variances, seed)
     transformer = with_bandwidth(transformer, width).fit(rows.X)

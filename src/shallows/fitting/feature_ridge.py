@@ -12,22 +12,20 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..errors import ShallowsError
-from ..models.centring import refuse_wide
 from ..models.functions import TransformedFunction
 from ..solvers.least_squares import normal_equations
 from ..solvers.least_squares.feature_block_descent import BLOCK_SIZE, FeatureBlockDescent, FeatureBlockProblem
 from ..solvers.least_squares.normal_equations import Direct
-from ..spectrum import principal_components
-from ..spectrum.principal_components import Components
+from ..spectrum.kernel_ridge_choice import AUTO
 from . import leave_one_out_choice
-from .checks import is_whole, warn_user
+from .checks import warn_user
+from .choices import choose_components
 from .feature_choice import choose_on_features, with_bandwidth
 from .feature_columns import MadeColumns
 from .feature_rows import FittedOnFeatures, blocks_of_rows, check_finite, check_room_of_system
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .rows import TrainingSet
-from .square_targets import SquareClassTargets, SquareValueTargets
+from .square_targets import learn_square_targets
 
 FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
 """So many features times √n, and the most: beyond 62,500 rows the time of a fit grows like n."""
@@ -72,16 +70,11 @@ def fit_feature_ridge(
         λ; None leaves it to the training data.
     """
     phases, budget = Phases(), options.budget(arrays.Device("cpu"))
-    if of_classes:
-        targets: Any = SquareClassTargets.of(
-            rows.y, rows.weights, class_weight=class_weight, fit_intercept=fit_intercept
-        )
-    else:
-        targets = SquareValueTargets.about_mean(rows.y, rows.weights)
+    of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
+    targets = learn_square_targets(rows.y, rows.weights, **of_targets, in_unit=False)
     codes = targets.encode(rows.y)
-    components = choose_components(
-        n_components, rows, codes, kernel, bandwidth, kernel_params, seed, budget, searches=searches
-    )
+    width = AUTO if searches else bandwidth
+    components = choose_components(n_components, kernel, width, kernel_params, rows, codes, seed, budget)
     X = rows.X if components is None else components(rows.X)
     grown = with_more_features(transformer, len(rows.rows)) if grows else transformer
     choice = choose_on_features(
@@ -122,28 +115,6 @@ def fit_feature_ridge(
     }
     model = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T), components)
     return FittedOnFeatures(model, targets, n_iter, report, phases.seconds)
-
-
-def choose_components(
-    wanted: int | str | None,
-    rows: TrainingSet,
-    codes: np.ndarray,
-    kernel: Any,
-    bandwidth: Any,
-    kernel_params: Mapping[str, Any] | None,
-    seed: int,
-    budget: int,
-    *,
-    searches: bool,
-) -> Components | None:
-    """Principal components to take in place of the inputs."""
-    if is_whole(wanted):
-        refuse_wide(rows.X)
-    if kernel is not None:
-        leave_one_out_choice.warn_of_all_inputs(wanted, kernel, bandwidth, kernel_params, rows.X, budget)
-    return principal_components.components_for(
-        wanted, kernel if searches else None, kernel_params, rows.X, codes, rows.weights, seed, budget
-    )
 
 
 def with_more_features(transformer: Any, n: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,14 @@ from ..kernels import Kernel
 from ..models.functions import DividedFunction, KernelSum
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares.projected import ProjectedEigenPro, ProjectedPlan
-from . import convergence_warning
+from .calibration import learn_calibration
 from .center_choices import (
     CONJUGATE_GRADIENTS,
     EIGENPRO,
     begins_with_steps,
-    choose_kernel,
+    choose_kernel_of_centers,
     may_change_to_steps,
     measure_points,
-    order_rows,
     span_to_choose_with,
     spans_left_out,
     with_all_rows,
@@ -39,49 +38,16 @@ from .center_training import (
     plan_training,
     seconds_of_passes,
 )
-from .checks import warn_user
-from .choices import Choices, Request, add_left_out_columns, held_out_spans
-from .judged_calibration import learn_calibration
-from .leave_one_out_choice import choose_components
-from .machine import Options
-from .phases import Phases
-from .rows import TrainingSet, split_rows
-from .snapshot import FunctionSnapshot, prediction_budget
+from .choices import Choices, Request, add_left_out_columns, choose_components, held_out_spans
+from .least_squares import FittedFunction, warn_if_unconverged
+from .machine import Options, Phases
+from .rows import TrainingSet, order_rows, split_rows
+from .snapshot import Ended, FunctionSnapshot, begin
 from .square_targets import SquareTargets, learn_square_targets
-from .warm_start import Ended, begin
 
 ARRAYS_OF_TARGETS = 6
 """Arrays of the targets' shape that a fit holds at most: the targets, the iterate, the iterate at the start of the
 epoch, the best one, a copy for a checkpoint and one for intermediate results."""
-
-
-@dataclass(frozen=True)
-class FittedCenters:
-    """What a fit over centers leaves.
-
-    Attributes
-    ----------
-    model : KernelSum
-    targets : SquareClassTargets or SquareValueTargets
-        With the calibration of classes.
-    support : ndarray of int, or None
-        Numbers of the user's rows that the centers are; None if the user gave them.
-    run : Run
-    report : dict
-        What was chosen where a parameter left it open, and how the training went.
-    seconds : dict
-        Of each phase.
-    ended : Ended or None
-        Where the next fit may go on.
-    """
-
-    model: KernelSum
-    targets: SquareTargets
-    support: np.ndarray | None
-    run: training.Run
-    report: dict[str, Any]
-    seconds: dict[str, float]
-    ended: Ended | None
 
 
 def fit_kernel_centers(
@@ -109,7 +75,7 @@ def fit_kernel_centers(
     checkpoint: training.Checkpoint | None,
     name: str,
     ranks: Alone = ALONE,
-) -> FittedCenters:
+) -> FittedFunction:
     """Train on checked rows.
 
     The random order of the rows, and with it the centers, are functions of the seed and the classes alone.
@@ -126,7 +92,7 @@ def fit_kernel_centers(
     centers = centers if components is None or are_training_points(centers) else components(centers)
     with device.active():
         spans = spans_left_out(centers, n, c) if calibrates and held_out is None else []
-        order = order_rows(seed, targets, codes, span_to_choose_with(centers, n, bandwidth, regularisation), spans)
+        order = order_rows(seed, codes, targets, span_to_choose_with(centers, n, bandwidth, regularisation), spans)
         centring = measure_points(inputs, kernel, centers)
         place = functools.partial(
             place_centers, inputs, order, centers, centring, c, budget, device, dtype, kernel=kernel
@@ -143,8 +109,9 @@ def fit_kernel_centers(
 
         all_equal, exclusive = centring.all_equal, of_classes and not targets.several
         calibrates = calibrates and of_classes and not all_equal
-        request = Request(kernel, bandwidth, kernel_params, regularisation, exclusive, all_equal)
-        made, choices = choose_kernel(request, placed, rows.matrix, aims, weights, unit, seed, budget)
+        of_kernel = kernel, bandwidth, kernel_params
+        request = Request(*of_kernel, regularisation, exclusive, all_equal, unit, seed, rows.matrix)
+        made, choices = choose_kernel_of_centers(request, placed, aims, weights, budget)
         budget -= made.matrix_bytes
         choices = with_all_rows(request, choices, made, placed, aims, weights, calibrates=calibrates)
         choices = agreed(choices, made, ranks)
@@ -177,7 +144,7 @@ def fit_kernel_centers(
                     max_epochs,
                     max_seconds=phases.left(options.max_seconds),
                     tolerance=tol,
-                    validate=None if held_out is None else held_out.validation(of_labels=of_classes),
+                    validate=None if held_out is None else held_out.error,
                     patience=patience,
                 ),
                 observers=[*progress_of(name, options, ranks), *observers],
@@ -189,12 +156,10 @@ def fit_kernel_centers(
                 may_shrink=steps.step_size is None,
                 state=start.state(stepper, problem),
             )
-        phases.end_training(run)
+        phases.end("training", run)
         if calibrates:
-            outputs = functools.partial(
-                outputs_of, function, ranks, targets, device, prediction_budget(options, device)
-            )
-            learned_on = run.state.coefficients, held_out, choices.left_out_scores(), choices, spans
+            outputs = functools.partial(outputs_of, function, ranks, targets, device, options.prediction_budget(device))
+            learned_on = run.state.coefficients, held_out, choices, spans
             targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
         model = replace(function, coefficients=run.state.coefficients[:, :c]).on_host()
@@ -217,9 +182,11 @@ def fit_kernel_centers(
         "n_features_used": int(centring.varies.sum()),
         "n_validation": 0 if held_out is None else len(held_out.rows),
     }
-    warn_if_unconverged(run, max_epochs, tol, steps, choices, nothing_to_learn=all_equal or targets.are_equal)
+    of_steps = {"max_epochs": max_epochs, "tol": tol, "step_size": steps.step_size, "damping": steps.damping}
+    nothing_to_learn = all_equal or targets.are_equal
+    warn_if_unconverged(run, **of_steps, regularisation=choices.regularisation, nothing_to_learn=nothing_to_learn)
     support = rows.rows[order][: placed.n] if placed.sampled else None
-    return FittedCenters(model, targets, support, run, report, phases.seconds, start.end(run))
+    return FittedFunction(model, targets, support, made.bandwidth, run, report, phases.seconds, start.end(run))
 
 
 def shared_budget(options: Options, device: arrays.Device, ranks: Alone) -> int:
@@ -291,26 +258,3 @@ def report_of_training(plan: BatchPlan | ProjectedPlan, run: training.Run, batch
         "n_subsample": plan.preconditioner.n_subsample,
         "solver": EIGENPRO,
     }
-
-
-def warn_if_unconverged(
-    run: training.Run,
-    max_epochs: int,
-    tol: float,
-    steps: ProjectedEigenPro,
-    choices: Choices,
-    *,
-    nothing_to_learn: bool,
-) -> None:
-    """Warn if the training ended far from the training targets and something is known to help."""
-    message = convergence_warning.message(
-        run,
-        max_epochs=max_epochs,
-        tol=tol,
-        step_size=steps.step_size,
-        damping=steps.damping,
-        regularisation=choices.regularisation,
-        nothing_to_learn=nothing_to_learn,
-    )
-    if message:
-        warn_user(message)

@@ -28,8 +28,7 @@ from .components import (
     report_choices,
     train_components,
 )
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 
 
 class KernelComponents(TrainedComponents):
@@ -99,7 +98,7 @@ def fit_kernel_components(
         report = chosen | begun | report_choices(view, stepper, size, budget, dtype, device, seed)
         plan = ComponentPlan((view,), NotCoded(), stepper, problem, size, dtype, seed, report)
         run = train_components(KernelComponents(plan, None), solver, options, max_seconds, observers, checkpoint)
-        phases.end_training(run)
+        phases.end("training", run)
         check_finite(run.state, stepper.step_size)
         # The moments of the steps are those of their batches.
         x = problem.points[: min(MOMENT_ROWS, n), :]

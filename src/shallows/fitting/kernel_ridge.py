@@ -1,7 +1,9 @@
-"""The fit of kernel ridge regression to its solution: by a factorization, or by iterations on the equations."""
+"""The fit of kernel least squares with all training points as centers: exact solvers, EigenPro and kernel SGD."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,33 +11,35 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, kernels, training
+from .. import arrays, gram, kernels, training
+from ..models.centring import Centring, check_scale
 from ..models.functions import KernelSum
-from ..solvers.least_squares.ridge_solver import RidgeSolver
+from ..solvers.least_squares.batch_steps import kernel_of_preconditioner, subsample_first
+from ..solvers.least_squares.kernel_problem import KernelSolver
 from ..spectrum.certificates import different
+from .calibration import learn_calibration
 from .checks import warn_user
-from .choices import Choices, Request, Sample, choose_on_all_rows
-from .judged_calibration import learn_calibration
-from .kernel_sums import (
-    FittedKernelSum,
-    check_memory,
+from .choices import (
+    Request,
+    Sample,
+    add_left_out_columns,
+    choose_components,
     choose_kernel,
-    evaluation_cache,
-    order_rows,
-    outputs_of,
-    place_points,
-    report_of_machine,
-    report_of_model,
+    choose_on_all_rows,
+    held_out_spans,
+    rows_to_choose_with,
 )
-from .leave_one_out_choice import choose_components
-from .machine import SMALL, Options
-from .phases import Phases
-from .rows import TrainingSet
-from .snapshot import LeastSquaresSnapshot
+from .least_squares import FittedFunction, check_memory, outputs_at, report_of_model, warn_if_unconverged
+from .machine import SMALL, Options, Phases, report_of_machine
+from .rows import HeldOut, TrainingSet, order_rows, split_rows
+from .snapshot import Ended, EvaluationCache, LeastSquaresSnapshot, begin
 from .square_targets import learn_square_targets
 
 MOST_LEFT_OUT = 1000
-"""Rows on which the calibration is learned, each left out in closed form."""
+"""Rows that a calibration is learned on if the factor of the kernel matrix leaves rows out in closed form."""
+
+BLOCKS_BYTES = 2**28
+"""Bytes that the blocks of kernel values of a prediction may use on a CPU."""
 
 
 def fit_kernel_ridge(
@@ -46,122 +50,208 @@ def fit_kernel_ridge(
     bandwidth: float | str | None,
     kernel_params: Any,
     n_components: int | str | None,
-    regularisation: float | str,
+    regularisation: float | str | None,
     calibrates: bool,
-    solver: RidgeSolver,
+    solver: KernelSolver,
     class_weight: Any,
-    before: tuple[np.ndarray, np.ndarray] | None,
     seed: int,
     options: Options,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
     name: str,
-) -> FittedKernelSum:
-    """Solve for the coefficients on checked rows.
+    validation_fraction: float | None = None,
+    patience: int = 3,
+    warm: tuple[Any, Ended | None] = (None, None),
+    before: tuple[np.ndarray, np.ndarray] | None = None,
+) -> FittedFunction:
+    """Fit to checked rows.
 
-    ``before`` has the support and the coefficients of a fit to begin with.
+    Parameters
+    ----------
+    regularisation : float, "auto" or None
+        λ; None if only an early end of the training regularizes.
+    warm : tuple
+        The parameters of the estimator, and where its last fit ended, for solvers with steps.
+    before : tuple of ndarray, optional
+        Support and coefficients of the last fit, where an exact solver starts.
     """
-    phases, device = Phases(), options.fit_device()
+    phases, device, ranks = Phases(), options.fit_device(), solver.ranks
+    rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes, of_every_class=calibrates)
+    start = begin(*warm, rows, seed)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
-    (n, c), budget = codes.shape, options.budget(device)
+    (n, c), budget = codes.shape, ranks.share_of(options.budget(device), options.memory)
     solver = solver.for_size(n, budget)
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
-    of_kernel = kernel, bandwidth, kernel_params
-    components = choose_components(n_components, *of_kernel, rows, codes, seed, budget)
+    given, of_kernel, components = solver.given_preconditioner(), (kernel, bandwidth, kernel_params), None
+    if given is None:
+        components = choose_components(n_components, *of_kernel, rows, codes, seed, budget)
     with device.active():
-        asked = {"of_classes": of_classes, "regularisation": regularisation, "bandwidth": bandwidth}
-        # Only a factor leaves rows out in closed form.
-        leaves_out = calibrates and solver.is_direct and n > MOST_LEFT_OUT
-        order = order_rows(n, seed, targets, codes, [slice(n - MOST_LEFT_OUT, n)] if leaves_out else [], **asked)
+        n_kept, small = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularisation is not None
+        spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=small)
+        order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularisation), spans)
+        order = subsample_first(given, order)
         centring, points = place_points(components, rows.X, order, kernel, device, dtype)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
         sample = Sample(points, arrays.to_device(codes[order], device, dtype), weights)
         phases.end("preparation")
 
-        request = Request(*of_kernel, regularisation, of_classes and not targets.several, centring.all_equal)
-        made, choices = choose_kernel(request, sample, rows.matrix, None, unit, seed, budget - points.nbytes)
-        budget -= made.matrix_bytes
-        calibrates = calibrates and of_classes and not centring.all_equal
-        if calibrates and 2 < n <= SMALL and not (solver.is_direct and different(points[:, :-2]) == n):
-            # A factor leaves rows out one by one, which says nothing of a row that is there twice.
-            choices = choose_on_all_rows(request, choices, lambda x: kernels.matrix(made, x), sample)
-        if centring.all_equal and choices.regularisation == 0 and not solver.solves_singular:
+        all_equal, exclusive = centring.all_equal, of_classes and not targets.several
+        request = Request(*of_kernel, regularisation, exclusive, all_equal, unit, seed, rows.matrix)
+        known = given and kernel_of_preconditioner(given, *of_kernel)
+        kernel, choices = choose_kernel(request, sample, budget - points.nbytes, known=known)
+        budget -= kernel.matrix_bytes
+        calibrates = calibrates and of_classes and not all_equal
+        if needs_closed_form(solver, request, sample, calibrates=calibrates):
+            choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
+        if all_equal and choices.regularisation == 0 and not solver.solves_singular:
             # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
             choices = replace(choices, regularisation=1.0)
         phases.end("selection")
 
         room = budget - points.nbytes
-        known = {"ridge": choices.regularisation, "eigensystem": None}
-        plan = solver.plan(made, points, weights, None, c, seed, room, **known, all_equal=centring.all_equal)
+        known = {"ridge": choices.regularisation, "eigensystem": choices.eigensystem()}
+        plan = solver.plan(kernel, points, weights, given, c, seed, room, **known, all_equal=all_equal)
+        choices = replace(choices, regularisation=ranks.from_first(choices.regularisation))
         phases.end("eigensystem")
 
-        learned, weights = sample.targets, None if weights is None else weights[:, None]
-        room -= solver.n_arrays * learned.nbytes + solver.step_bytes(plan, c, dtype.itemsize)
-        start = coefficients_before(before, rows.rows[order], points, dtype)
-        asked = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": start}
-        problem, stepper = solver.build(plan, points, learned, weights, choices.regularisation, c, room, **asked)
-        matrix, cache = problem.gram, evaluation_cache(problem.gram, rows.matrix)
-        function = KernelSum(made, centring, matrix.points, learned, True, components, cache)
+        small = choices.path is not None
+        spans = spans_to_leave_out(
+            solver, n, plan.n_subsample, c, held_out, calibrates=calibrates, in_closed_form=small
+        )
+        columns, weights = add_left_out_columns(sample.targets, weights, [] if solver.is_exact else spans)
+        room -= solver.n_arrays * columns.nbytes + solver.step_bytes(plan, columns.shape[1], dtype.itemsize)
+        asked = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": None}
+        if before is not None and np.array_equal(before[0], rows.rows[order]):
+            asked["start"] = arrays.to_device(before[1], arrays.device_of(points), dtype)
+        problem, stepper = solver.build(plan, points, columns, weights, choices.regularisation, c, room, **asked)
+        matrix, cache = problem.gram, None
+        if rows.matrix is None and isinstance(matrix, (gram.Gram, gram.ShuffledGram)):
+            cache = EvaluationCache(n, arrays.itemsize(matrix.points), matrix.spare_bytes - BLOCKS_BYTES)
+        function = KernelSum(matrix.kernel, centring, matrix.points, columns[:, :c], True, components, cache)
+        function = solver.function(function, matrix)
         phases.end("kernel_matrix")
 
-        run = training.train(
-            stepper,
-            problem,
-            training.Batches(n, plan.batch_size, seed),
-            training.Stopping(solver.max_epochs, tolerance=solver.tolerance),
-            observers=[*([training.Progress(name)] if options.verbose else []), *observers],
-            checkpoint=checkpoint,
-            snapshot=lambda state, epoch: LeastSquaresSnapshot(
-                replace(function, coefficients=state.coefficients),
-                *(targets, problem, state, epoch, order, None, options, device),
-            ),
-            may_shrink=True,
-        )
-        phases.end_training(run)
+        with arrays.own_threads() if solver.own_threads else contextlib.nullcontext():
+            run = training.train(
+                stepper,
+                problem,
+                start.batches(training.Batches(n, plan.batch_size, seed, solver.shuffle)),
+                training.Stopping(
+                    solver.max_epochs,
+                    max_seconds=phases.left(options.max_seconds),
+                    tolerance=solver.tolerance,
+                    validate=None if held_out is None else held_out.error,
+                    patience=patience,
+                ),
+                observers=[*([training.Progress(name)] if options.verbose and not ranks.rank else []), *observers],
+                checkpoint=checkpoint,
+                snapshot=lambda state, epoch: LeastSquaresSnapshot(
+                    replace(function, coefficients=state.coefficients[:, :c]),
+                    *(targets, problem, state, epoch, order, held_out, options, device),
+                ),
+                may_shrink=solver.step_size is None,
+                state=start.state(stepper, problem),
+            )
+        phases.end("training", run)
         found = run.state.coefficients
         if calibrates:
-            outputs, left_out = outputs_of(function, targets, options, device), left_out_scores(run, learned, choices)
-            given = targets, rows, codes, order, outputs, found, None, left_out, choices, []
-            targets = replace(targets, calibration=learn_calibration(*given))
+            outputs = functools.partial(
+                outputs_at, function, targets, device, options.prediction_budget(device, share=2)
+            )
+            learned_on = found, held_out, choices, [] if solver.is_exact else spans, left_out_outputs(run, columns)
+            targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
-        model = KernelSum(made, centring, points, found, components=components).on_host()
+        model = KernelSum(plan.kernel, centring, points, found[:, :c], components=components).on_host()
         arrays.synchronise(points[:1, :])
-    warn_if_unconverged(run, solver)
+    warn_user_of_loss(run, solver, choices.regularisation, nothing_to_learn=all_equal or targets.are_equal)
+    chosen = None if regularisation is None else choices
     report = {
-        **report_of_model(made, targets, choices, unit, run, matrix, centring, components, None),
+        **report_of_model(plan.kernel, targets, chosen, unit, run, matrix, centring, components, held_out),
         **report_of_machine(budget, dtype, device, seed),
         **solver.report(plan, problem, stepper, run),
     }
-    return FittedKernelSum(model, targets, rows.rows[order], run, report, phases.seconds, None)
+    support, width = rows.rows[order], model.kernel.bandwidth
+    return FittedFunction(model, targets, support, width, run, report, phases.seconds, start.end(run))
 
 
-def coefficients_before(
-    before: tuple[np.ndarray, np.ndarray] | None, support: np.ndarray, points: Any, dtype: np.dtype
-) -> Any:
-    """The coefficients of the fit before, where they belong to the same rows in the same order."""
-    if before is None or not np.array_equal(before[0], support):
-        return None
-    return arrays.to_device(before[1], arrays.device_of(points), dtype)
+def spans_to_leave_out(
+    solver: KernelSolver,
+    n: int,
+    n_kept: int,
+    n_outputs: int,
+    held_out: HeldOut | None,
+    *,
+    calibrates: bool,
+    in_closed_form: bool,
+) -> list[slice]:
+    """Rows, in the order of the fit, that a calibration is learned on, unless it is learned on held-out rows.
+
+    ``in_closed_form``: whether all rows are left out one by one in closed form. ``n_kept``: the first rows, which
+    cannot be left out.
+    """
+    if not calibrates or held_out is not None:
+        return []
+    if solver.is_exact:
+        return [slice(n - MOST_LEFT_OUT, n)] if solver.is_direct and n > MOST_LEFT_OUT else []
+    return [] if in_closed_form else held_out_spans(n, n_kept, n_outputs)
 
 
-def left_out_scores(run: training.Run, targets: Any, choices: Choices) -> tuple[np.ndarray, slice] | None:
-    """Outputs at rows that their fit went without, in closed form, and which rows of the fit these are."""
+def place_points(
+    components: Any, X: Any, order: np.ndarray, kernel: Any, device: arrays.Device, dtype: np.dtype
+) -> tuple[Centring, Any]:
+    """The training points, or their components, in the order of the fit on the device.
+
+    They are centered if that changes no kernel value.
+    """
+    X = X if components is None else components(X)
+    kind = kernels.kind(kernel)
+    kind.check_inputs(X.shape[1])
+    centring = Centring.of(
+        X,
+        centred=kind.shift_invariant,
+        without_constants=kind.of_distance,
+        may_stay_sparse=kind.takes_sparse_points,
+    )
+    points = centring.training_points(X, order, device, dtype)
+    check_scale(points, dtype, may_vanish=not kind.shift_invariant)
+    return centring, points
+
+
+def needs_closed_form(solver: KernelSolver, request: Request, sample: Sample, *, calibrates: bool) -> bool:
+    """Whether ridge regression on all rows of a small problem is needed, for the calibration or for λ."""
+    wanted = (calibrates and request.regularisation is not None) or (
+        request.chooses_regularisation and not solver.is_exact
+    )
+    if not wanted or request.all_equal or not 2 < len(sample.points) <= SMALL:
+        return False
+    # A factor leaves rows out one by one, which is no use for a row that has a copy.
+    return not (solver.is_direct and different(sample.points[:, :-2]) == len(sample.points))
+
+
+def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice] | None:
+    """Outputs at some rows of functions fitted without the row, from the factor of the kernel matrix, and these rows.
+
+    Leave-one-out residuals are αᵢ / ((K + λW⁻¹)⁻¹)ᵢᵢ.
+    """
     inverse = getattr(run.state, "inverse_diagonal", None)
-    if inverse is None or choices.path is not None:
-        return choices.left_out_scores()
-    n = targets.shape[0]
-    rows = slice(n - len(inverse), n)
+    if inverse is None:
+        return None
+    rows = slice(targets.shape[0] - len(inverse), targets.shape[0])
     coefficients = arrays.to_numpy(run.state.coefficients[rows, :])
     return arrays.to_numpy(targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
 
 
-def warn_if_unconverged(run: training.Run, solver: RidgeSolver) -> None:
-    """Warn if iterations ended above the tolerance."""
-    left = math.sqrt(max(run.losses[-1], 0.0))
-    if not solver.is_direct and left > solver.tol:
+def warn_user_of_loss(run: training.Run, solver: Any, regularisation: float, *, nothing_to_learn: bool) -> None:
+    """Warn if the solver ended far from its aim and a remedy is known."""
+    if not solver.is_exact:
+        steps = {name: getattr(solver, name) for name in ("max_epochs", "tol", "step_size", "damping")}
+        warn_if_unconverged(run, **steps, regularisation=regularisation, nothing_to_learn=nothing_to_learn)
+        return
+    residual = math.sqrt(max(run.losses[-1], 0.0))
+    if not solver.is_direct and residual > solver.tol:
         warn_user(
-            f"After max_iterations={solver.max_epochs} the relative residual is {left:.1e}, above "
+            f"After max_iterations={solver.max_epochs} the relative residual is {residual:.1e}, above "
             f"tol={solver.tol:g}; {solver.remedies} or a larger regularisation would help.",
         )

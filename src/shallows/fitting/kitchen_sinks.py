@@ -10,15 +10,13 @@ import numpy as np
 from .. import arrays, streams
 from ..models.functions import TransformedFunction
 from ..solvers.least_squares.bounded import minimise_in_box
-from .calibration import Calibration
+from .calibration import Calibration, calibrate_judged
 from .choices import number_held_out
 from .feature_rows import FittedOnFeatures, blocks_of_rows, check_room_of_system
-from .judged_calibration import Model, calibrate_judged
 from .labels import class_labels, with_every_class
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .rows import TrainingSet
-from .square_targets import SquareClassTargets, SquareValueTargets
+from .square_targets import learn_square_targets
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,8 @@ def fit_kitchen_sinks(
     calibrates : bool
         Whether outputs become probabilities by a calibration.
     """
-    phases, targets = Phases(), learn_targets(rows, class_weight, of_classes=of_classes)
+    phases, of_targets = Phases(), {"of_classes": of_classes, "class_weight": class_weight}
+    targets = learn_square_targets(rows.y, rows.weights, **of_targets, in_unit=False)
     codes, scales = targets.encode(rows.y), np.ones(1)
     if not of_classes:
         scales = np.sqrt(np.average(codes**2, axis=0, weights=rows.weights))
@@ -90,13 +89,6 @@ def fit_kitchen_sinks(
         report |= {} if calibration is None else calibration.report()
     phases.end("training")
     return FittedOnFeatures(model, targets, n_iter, report, phases.seconds)
-
-
-def learn_targets(rows: TrainingSet, class_weight: Any, *, of_classes: bool) -> Any:
-    """How the targets of the rows are coded."""
-    if not of_classes:
-        return SquareValueTargets.about_mean(rows.y, rows.weights)
-    return SquareClassTargets.of(rows.y, rows.weights, class_weight=class_weight)
 
 
 def learn_calibration(
@@ -127,5 +119,9 @@ def learn_calibration(
     wH = w[:, None] * H
     alpha, _ = search.weights(gram - wH.T @ H, moments - wH.T @ T, rest)
     of_rows, shares = None if weights is None else w, np.average(codes > 0, 0, weights)
-    whole = Model(lambda some: features(some) @ model.coefficients.T, codes)
-    return calibrate_judged(H @ alpha.T, T, of_rows, shares, codes, model=whole, multilabel=several)
+
+    def outputs_at(some: np.ndarray) -> np.ndarray:
+        return features(some) @ model.coefficients.T
+
+    of_model = {"outputs_at": outputs_at, "trained_codes": codes, "multilabel": several}
+    return calibrate_judged(H @ alpha.T, T, of_rows, shares, codes, **of_model)

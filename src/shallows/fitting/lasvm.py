@@ -20,7 +20,6 @@ from .kernel_points import place_and_choose
 from .labels import single_column
 from .machine import Options
 from .rows import TrainingSet
-from .snapshot import prediction_budget
 from .support_vectors import FittedMachines, warn_of_work_left
 from .targets import Machines
 
@@ -90,7 +89,7 @@ def fit_lasvm(
             warn_of_work_left(violated(most, "steps", state.gap, solver.tol))
     found = functions_of(machines, options.device)
     device = arrays.resolve_device(options.device)
-    outputs = found.model.scores(rows.X, device, prediction_budget(options, device))
+    outputs = found.model.scores(rows.X, device, options.prediction_budget(device))
     gap = relative_gap(found, outputs, y, rows.weights, C)
     if gap > LARGE_GAP:
         left = f"After max_epochs={solver.max_epochs} the dual objective is still {gap:.0%} below the primal one"

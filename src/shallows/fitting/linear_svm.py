@@ -20,8 +20,7 @@ from ..solvers.linear_svm.subgradients import StochasticSettings
 from . import column_scales
 from .checks import warn_user
 from .labels import single_column
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .rows import TrainingSet
 from .snapshot import FunctionSnapshot
 from .targets import Machines

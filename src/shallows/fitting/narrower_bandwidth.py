@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import is_classifier
 
 from .. import arrays, gram
 from ..arrays import Array
@@ -23,43 +22,46 @@ from ..spectrum.leave_one_out import RidgeChoice
 from .calibration import MOST_CLASSES, calibrate
 
 SHARE, LEAST_ROWS, MOST_ROWS = 2, 1000, 30_000
-"""One in so many rows is looked at, where these are at least the second, and at most the third."""
+"""1/SHARE of the rows are looked at, if these are at least the second number, and at most the third."""
+
+FEWEST_ROWS = SHARE * LEAST_ROWS
+"""With fewer rows no narrower bandwidth is looked for."""
 
 CENTRES_SHARE, LEAST_CENTRES, MOST_CENTRES = 4, 1250, 2500
-"""One in so many of these is a centre, between these; but at most half of them."""
+"""1/CENTRES_SHARE of these rows are centers, between the two numbers; at most half of them."""
 
 ASIDE = 3
-"""One in so many of the rows is kept aside to tell the errors."""
+"""1/ASIDE of the rows measure the errors."""
 
 MORE = 1.5
-"""A function is fitted to at least so many times the rows that chose the bandwidth: else they know no more."""
+"""A function is fitted to at least this multiple of the rows that chose the bandwidth; fewer would tell nothing new."""
 
 ROWS_PER_NUMBER = 5
-"""So many rows kept aside for each number of the calibration, which has the square of the number of classes."""
+"""Rows that measure errors, for each number of the calibration, which has the square of the number of classes."""
 
 PASSES = 8
-"""Conjugate gradients for a bandwidth, at most; more change little of its error."""
+"""The most iterations of conjugate gradients for a bandwidth; more change little of its error."""
 
 MOST_HALVINGS = 5
-"""So often is the bandwidth halved at most, while the error falls."""
+"""The bandwidth is halved at most this often, while the error falls."""
 
 HOPELESS = 2.0
-"""No more rows are looked at where half of the bandwidth has so many times the error with few."""
+"""No more rows are looked at if half of the bandwidth has this multiple of the error with few rows."""
 
 FAR = 1.1
-"""Nor is a third bandwidth tried where half of it has so many times the error with more rows: seldom is one between the
-two better by enough then."""
+"""No third bandwidth is tried if half of it has this multiple of the error with more rows: a bandwidth between the two
+is seldom better by enough then."""
 
 CHANCE, LEAST_GAIN, LEAST_SHARE = 2.0, 1e-3, 0.01
-"""A narrower bandwidth is better if it lowers the error by more than so many standard errors, this share of a
-constant's error, and this share of its own."""
+"""A narrower bandwidth must lower the error by more than CHANCE standard errors, LEAST_GAIN of a constant's error and
+LEAST_SHARE of its own error."""
 
 STEEPEST, LEAST_FACTOR = -1.0 / 3.0, 0.5
-"""The best bandwidth falls by a power of the rows that is at least the first, which is that of functions of one input
-with one derivative; and from the rows looked at to all of them by no smaller factor than the second."""
+"""The best bandwidth falls as a power of the rows. The power is at least STEEPEST, that of functions of one input with
+one derivative. From the rows looked at to all rows the bandwidth falls by at most LEAST_FACTOR."""
 
 UNITS_PER_ROOT = 12.5
-"""A function of fewer centres or features than so many times √n gains from no bandwidth narrower than fewer rows do."""
+"""A function of n rows needs at least this number times √n centers or features to gain from a narrower bandwidth."""
 
 
 def narrower(
@@ -74,50 +76,49 @@ def narrower(
     of_classes: bool = False,
     falls_on: bool = True,
 ) -> RidgeChoice:
-    """Narrow a bandwidth that few rows chose where half of the rows have a smaller error then, by more than chance.
+    """Narrow a bandwidth that few rows chose, if half of the rows have a smaller error then, by more than chance.
 
-    Few rows do not show the finer structure that many can learn: the best bandwidth falls with their number. The best
-    one of half of the rows lies where a parabola through the errors of three bandwidths is lowest. Where it is narrower
-    than that of the few, it is taken to fall on to all n rows by the same power of their number. Errors are those of
-    kernel ridge regression on centres, at rows that it was not fitted to and with the λ of the few: squares, or for
-    classes the cross-entropy of outputs that are calibrated at these rows. Squares also fall where a function comes
-    nearer to the step from −1 to +1 between two classes, though no label changes.
+    Few rows do not show the fine structure that many rows can learn, so the best bandwidth falls with their number. The
+    best bandwidth of half of the rows is at the minimum of a parabola through the errors of three bandwidths. If it is
+    narrower, it is extrapolated to all n rows by the same power of their number. Errors are those of kernel ridge
+    regression on centers with the λ of the few rows, at other rows: squares, or for classes the cross-entropy of
+    calibrated outputs. Squares would also fall when a function comes nearer to the step between two classes, although
+    no label changes.
 
-    Random features need a wider bandwidth than centres, and theirs does not fall on: with a given number of features
-    the best one is nearly the same for 20,000 and for 160,000 rows (5,000 features: on digits 6.2 and 5.2, on Covertype
-    1.6 both times).
+    Random features need a wider bandwidth than centers, and theirs is not extrapolated (``falls_on=False``). With a
+    given number of features the best bandwidth is nearly the same for 20,000 and for 160,000 rows. Measured with 5,000
+    features: 6.2 and 5.2 on digits, 1.6 both times on Covertype.
 
     Parameters
     ----------
     choice : RidgeChoice
-        By few rows, with the errors of the bandwidths beside its own.
+        By few rows, with the errors of the neighboring bandwidths.
     scores_of : callable
-        Given a bandwidth, augmented points, targets and weights of the first of these, a number of centres or features
-        and λ: outputs at the other points of a function fitted to the first, such as `scores_of_centres`.
+        ``scores_of(bandwidth, points, targets, weights, p, λ)``: outputs at the last points of a function of p centers
+        or features, fitted to the targets of the first points, such as `scores_of_centres`.
     first_rows : callable
-        Augmented points, shape (m, d + 2), targets, shape (m, c), and weights, shape (m,), or None, of the first m rows
-        in random order.
+        ``first_rows(m)``: augmented points (m, d + 2), targets (m, c) and weights (m,) or None in random order.
     n, d : int
         All rows, and their inputs.
     budget : int
         Bytes.
     n_units : float
-        Centres or features of the function that is to be fitted.
+        Centers or features of the function that will be fitted.
     of_classes : bool
-        Whether targets are codes of classes, positive for a row's own, as `SquareClassTargets` has them.
+        Whether targets are codes of classes, as `SquareClassTargets` has them.
     falls_on : bool
-        Whether the bandwidth is taken to fall on to all n rows.
+        Whether the bandwidth is extrapolated to all n rows.
 
     Returns
     -------
     RidgeChoice
-        With the narrower bandwidth, and how it was found; the same one for too few rows or too little memory, and where
-        no narrower bandwidth is better.
+        With the narrower bandwidth and how it was found. The same object for too few rows, too little memory, or if no
+        narrower bandwidth is better.
     """
     n = int(min(n, (n_units / UNITS_PER_ROOT) ** 2))
     m = min(MOST_ROWS, n // SHARE)
     p = int(min(max(LEAST_CENTRES, m // CENTRES_SHARE), m // 2, MOST_CENTRES, n_units))
-    # The matrix with the centres, their own and its factors, and the points beside copies, in double precision at most.
+    # The matrices of the rows with the centers and of the centers, its factors, the points and copies, in float64.
     if m < LEAST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
         return choice
     start = width = choice.bandwidth
@@ -158,7 +159,7 @@ def narrower(
             return choice
         if width not in errors:
             error_of(width)
-    except ShallowsError:  # A kernel without a bound, or its matrix of the centres is singular to rounding.
+    except ShallowsError:  # The kernel overflows, or its matrix of the centers is singular up to rounding.
         return choice
     width = min((tried for tried in errors if tried < start), key=errors.__getitem__)
     gain = losses[start] - losses[width]
@@ -168,20 +169,15 @@ def narrower(
     if falls_on:
         power = math.log(width / _lowest(choice.bandwidths, start)) / math.log(n_rows / choice.n_rows)
         width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
-    # Rounded, so that it is the same however many threads have added up the errors.
-    told = {"rows": n_rows, "errors": dict(sorted(errors.items()))}
-    return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing=told)
-
-
-def are_classes(estimator: Any) -> bool:
-    """Whether the targets of a fit are codes of classes that exclude each other."""
-    return is_classifier(estimator) and not estimator._multilabel
+    # Rounded, so that it does not depend on the number of threads that added up the errors.
+    narrowing = {"rows": n_rows, "errors": dict(sorted(errors.items()))}
+    return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing=narrowing)
 
 
 def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None, Array]:
-    """Points with copies joined, in the order in which they came: a copy would tell the target of one kept aside.
+    """Points with copies joined, in their order, their mean targets and weights, and the targets of the first copies.
 
-    Targets are the means of the copies', and those of the first copies stand beside them: of classes a mean is no code.
+    A copy would reveal the target of a row that measures errors. A mean of the codes of classes is not a code.
     """
     wide = [None if part is None else arrays.to_numpy(part).astype(np.float64) for part in (targets, weights)]
     joined = join_copies(arrays.to_numpy(points), *wide)
@@ -202,7 +198,7 @@ def scores_of_centres(
     p: int,
     regularisation: float,
 ) -> Array:
-    """Outputs at the last points of kernel ridge regression on p centres, fitted to the targets of the first ones."""
+    """Outputs at the last points of kernel ridge regression on p centers, fitted to the targets of the first points."""
     n, kernel = targets.shape[0], kernel_of(bandwidth)
     centres = arrays.contiguous(points[:p, :])
     of_centres = None if weights is None else weights[:p, 0]
@@ -220,15 +216,12 @@ def scores_of_centres(
 
 
 def _losses(scores: Array, targets: Array, weights: Array | None, codes: Array | None = None) -> np.ndarray:
-    """Losses at the last rows, as shares of a constant's mean.
-
-    ``codes`` of classes, if there are few enough to calibrate, make them cross-entropies.
-    """
+    """Losses at the last rows, as shares of a constant's mean: cross-entropies of few classes, else squares."""
     n = targets.shape[0] - targets.shape[0] // ASIDE
-    tell, told = (_squares, targets) if codes is None or codes.shape[1] > MOST_CLASSES else (_cross_entropies, codes)
-    y = arrays.to_numpy(told[n:, :]).astype(np.float64)
+    loss, true = (_squares, targets) if codes is None or codes.shape[1] > MOST_CLASSES else (_cross_entropies, codes)
+    y = arrays.to_numpy(true[n:, :]).astype(np.float64)
     w = np.ones(len(y)) if weights is None else arrays.to_numpy(weights[n:, 0]).astype(np.float64)
-    losses, of_a_constant = tell(arrays.to_numpy(scores).astype(np.float64), y, w)
+    losses, of_a_constant = loss(arrays.to_numpy(scores).astype(np.float64), y, w)
     return w * losses / (float(np.mean(w * of_a_constant)) or 1.0)
 
 
@@ -238,7 +231,7 @@ def _squares(scores: np.ndarray, targets: np.ndarray, _: np.ndarray) -> tuple[np
 
 
 def _cross_entropies(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cross-entropies of rows by outputs that are calibrated on them, and by the frequencies of the classes."""
+    """Cross-entropies of rows, by outputs calibrated on these rows, and by the frequencies of the classes."""
     logits = calibrate(scores, codes, weights).logits(scores)
     if logits.shape[1] == 1:
         logits, codes = (np.hstack([-0.5 * each, 0.5 * each]) for each in (logits, codes))
@@ -248,9 +241,9 @@ def _cross_entropies(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray)
 
 
 def _lowest(errors: dict[float, float], middle: float) -> float:
-    """The bandwidth at which a parabola through the errors of three neighbours, in logarithms, is lowest.
+    """The bandwidth at the minimum of a parabola through the errors of three neighbors, in logarithms.
 
-    The middle one itself where it has one neighbour, and where the parabola does not bend up.
+    The middle bandwidth if it has only one neighbor, or if the parabola does not bend up.
     """
     widths = sorted(errors)
     k = widths.index(middle)

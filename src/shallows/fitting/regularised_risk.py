@@ -20,12 +20,10 @@ from . import column_scales, leave_one_out_choice
 from .batches_in_order import InOrderThenDrawn, InOrderThenShuffled
 from .checks import warn_user
 from .kernel_points import place_points
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .rows import TrainingSet, split_rows
-from .snapshot import RiskSnapshot
+from .snapshot import Ended, RiskSnapshot, begin
 from .targets import ClassTargets, ValueTargets
-from .warm_start import Ended, begin
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def fit_regularised_risk(
                 solver.max_epochs,
                 max_seconds=options.max_seconds,
                 tolerance=solver.tol,
-                validate=None if held_out is None else held_out.validation(of_labels=of_classes),
+                validate=None if held_out is None else held_out.error,
                 patience=patience,
             ),
             observers=[*([training.Progress(name)] if options.verbose else []), *observers],
@@ -140,7 +138,7 @@ def fit_regularised_risk(
             may_shrink=getattr(solver, "step_size", None) is None,
             state=start.state(stepper, problem),
         )
-        phases.end_training(run)
+        phases.end("training", run)
         model, kept = function_of(problem, run.state, made, centring, blocks).kept()
         warn_of_scales(problem, model, points, feature_map, name)
         warn_if_above_zero(problem, run, name)

@@ -1,19 +1,29 @@
-"""A function, or components, in the middle of a training, as observers see them."""
+"""A model during its training: snapshots for observers, kernel values that they reuse, and where a next fit starts."""
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 
-from .. import arrays
-from .early_stopping import HeldOut
+from .. import arrays, training
+from ..gram import Blocks
+from ..training import states
 from .machine import Options
+from .rows import HeldOut, TrainingSet
 
+MOST_SEEN_ONCE = 4
+"""Sets of points seen once that are remembered, so that a second visit is recognized."""
 
-def prediction_budget(options: Options, device: arrays.Device, *, share: int = 4) -> int:
-    """Bytes that a prediction takes at a time, at most one in ``share`` of those that it may use."""
-    return min(options.budget(device) // share, 2**28 if device.kind == "cpu" else 2**32)
+WHEN_TO_STOP = frozenset({"max_epochs", "max_seconds", "tol", "n_iter_no_change", "warm_start", "verbose"})
+"""Parameters that may change between a fit and its continuation."""
+
+BLOCK_BYTES = 2**25
+"""Bytes of the data that are read at a time for their digest."""
 
 
 class FunctionSnapshot:
@@ -24,15 +34,17 @@ class FunctionSnapshot:
     model
         The function, with ``scores``.
     targets
-        How its outputs become labels or values.
+        Turn its outputs into labels or values.
     problem, state
-        The solver's; ``problem.training_scores(state)`` gives the outputs at the points of the fit.
+        Of the solver; ``problem.training_scores(state)`` are the outputs at the points of the fit.
     order : ndarray of int
-        Which of the training rows stands at each of these points.
+        The number of the training row at each of these points.
     held_out : HeldOut or None
         Rows for early stopping.
     epoch : int
     """
+
+    budget_share: ClassVar[int] = 4
 
     def __init__(
         self,
@@ -54,12 +66,13 @@ class FunctionSnapshot:
     def decision_function(self, X: Any) -> np.ndarray:
         """Outputs at any points in the units of the targets, shape (m, c)."""
         if self._last is None or self._last[0] is not X:
-            raw = self.model.scores(X, self._device, self._budget())
+            budget = self._options.prediction_budget(self._device, share=self.budget_share)
+            raw = self.model.scores(X, self._device, budget)
             self._last = (X, self.targets.unscale(raw))
         return self._last[1]
 
     def training_decision_function(self) -> np.ndarray:
-        """The same at the training rows in their own order, shape (n, c)."""
+        """Outputs at the training rows in the user's order, shape (n, c)."""
         if self._in_training is None:
             fitted = self._fitted_scores()
             scores = np.empty_like(fitted)
@@ -74,23 +87,20 @@ class FunctionSnapshot:
         """Outputs of the function at the points of the fit."""
         return self.problem.training_scores(self.state)
 
-    def _budget(self) -> int:
-        return prediction_budget(self._options, self._device)
-
     def predict(self, X: Any) -> np.ndarray:
         """Labels or values in the user's coding."""
         return self.targets.decode(self.decision_function(X))
 
     def predict_training(self) -> np.ndarray:
-        """`predict` on the training rows in their own order."""
+        """`predict` at the training rows in the user's order."""
         return self.targets.decode(self.training_decision_function())
 
     def square_loss(self, X: Any, y: Any) -> float:
-        """Mean over points and outputs of (f(x) − y)², with classes coded as f is aimed at them, mostly −1 and +1."""
+        """Mean over points and outputs of (f(x) − y)², where classes are coded as f learns them, mostly −1 and +1."""
         return self._square_loss(self.decision_function(X), y)
 
     def training_square_loss(self, y: Any) -> float:
-        """`square_loss` on the training rows, whose targets are given in their own order."""
+        """`square_loss` at the training rows; ``y`` are their targets in the user's order."""
         return self._square_loss(self.training_decision_function(), y)
 
     def _square_loss(self, scores: np.ndarray, y: Any) -> float:
@@ -98,7 +108,7 @@ class FunctionSnapshot:
 
     def coefficient_norm(self) -> float:
         """‖α‖₂ over all kernel functions or features and outputs."""
-        # The columns after those of the model are of functions that a calibration is learned on.
+        # Further columns are functions that a calibration is learned on.
         own = self.state.coefficients[:, : self.model.coefficients.shape[1]]
         return float(np.linalg.norm(arrays.to_numpy(own).astype(np.float64)))
 
@@ -107,28 +117,23 @@ class RiskSnapshot(FunctionSnapshot):
     """A function that minimizes a regularized risk, at a state of its solver."""
 
     def objective(self) -> float:
-        """What the training minimizes, in the units that it is minimized in."""
+        """The objective that the training minimizes, in its units."""
         return self.problem.objective(self.state.coefficients)
 
     def mean_loss(self, X: Any, y: Any) -> float:
-        """Mean of the loss on any points, for losses of classes; without the regularizer."""
+        """Mean loss of classes at any points, without the regularizer."""
         scores = self.decision_function(X)
         codes = self.targets.encode(np.asarray(y)).astype(scores.dtype)
         return float(np.mean(self.targets.loss.value(scores, codes), dtype=np.float64))
 
 
 class LeastSquaresSnapshot(FunctionSnapshot):
-    """A sum of kernel functions of least squares, whose state may have further columns for a calibration."""
+    """A function of least squares. Its state may have further columns, which a calibration is learned on."""
+
+    budget_share = 2
 
     def _fitted_scores(self) -> np.ndarray:
         return arrays.to_numpy(self.problem.gram.dot(self.model.coefficients))
-
-    def _budget(self) -> int:
-        return prediction_budget(self._options, self._device, share=2)
-
-    def coefficient_norm(self) -> float:
-        """‖α‖₂ of the model's outputs."""
-        return float(np.linalg.norm(arrays.to_numpy(self.model.coefficients).astype(np.float64)))
 
 
 class ComponentSnapshot:
@@ -180,3 +185,171 @@ class TwoViewSnapshot(ComponentSnapshot):
         """Values of the functions of the first view, shape (m, k), or of both."""
         first = super().transform(X)
         return first if Y is None else (first, self.model.transform_second(self.coding.encode(Y), self._device))
+
+
+@dataclass
+class CachedKernelValues:
+    """Kernel values between the points of an evaluation and the training points."""
+
+    points: np.ndarray  # (m, d): a copy
+    budget: int = 0  # Bytes of a block of a product, which determine how the values are cut into blocks
+    blocks: dict[int, Blocks] | None = None  # By the first row of each block; None until the points come again
+
+
+@dataclass
+class EvaluationCache:
+    """Kernel values of points that are scored more than once during a fit, such as a test set after every epoch.
+
+    For ten thousand points their computation can take longer than an epoch with a matrix in memory. Values are kept
+    from the second time on, as far as the memory allows. Scores do not change. Points are recognized by their values.
+    """
+
+    n: int  # Training points
+    itemsize: int  # Bytes of a kernel value
+    left: int  # Bytes that may still be kept
+    known: list[CachedKernelValues] = field(default_factory=list)
+
+    def entry_for(self, X: Any, budget: int) -> CachedKernelValues | None:
+        """The entry of some points, to be filled or read; None for points that are new, sparse or too many.
+
+        ``budget``: bytes for the blocks of a product.
+        """
+        if not isinstance(X, np.ndarray):
+            return None
+        for known in self.known:
+            if known.points.dtype == X.dtype and np.array_equal(known.points, X):
+                needed = X.shape[0] * self.n * self.itemsize
+                if known.blocks is None and needed <= self.left:
+                    self.left -= needed
+                    known.budget, known.blocks = budget, {}
+                return known if known.blocks is not None else None
+        once = [known for known in self.known if known.blocks is None]
+        if len(once) == MOST_SEEN_ONCE:
+            self.known = [known for known in self.known if known is not once[0]]
+            self.left += once[0].points.nbytes
+        if X.nbytes <= self.left:
+            self.left -= X.nbytes
+            self.known.append(CachedKernelValues(np.array(X)))
+        return None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Where a fit ended.
+
+    Attributes
+    ----------
+    digest : str
+        Of its data, parameters and seed.
+    seed : int
+        Which a fit that may go on takes again where ``random_state`` is no int.
+    n_epochs : int
+        Epochs of it and of those that it went on from.
+    held, numbers : dict
+        What the state of the solver keeps, on the host.
+    """
+
+    digest: str
+    seed: int
+    n_epochs: int
+    held: dict[str, np.ndarray]
+    numbers: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LaterEpochs:
+    """The batches of a source from an epoch on.
+
+    Attributes
+    ----------
+    batches : Batches
+    first : int
+    """
+
+    batches: training.Batches
+    first: int
+    names_rows: ClassVar[bool] = True
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def of_epoch(self, epoch: int) -> list[slice]:
+        """The batches of an epoch, in their order."""
+        return self.batches.of_epoch(self.first + epoch)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a fit begins: at zero, or where the one before it ended.
+
+    Attributes
+    ----------
+    digest : str or None
+        Of the data, the parameters and the seed, if the next fit may go on from this one.
+    ended : Ended or None
+        Where the fit before ended, if this one goes on from it.
+    seed : int
+    """
+
+    digest: str | None
+    ended: Ended | None
+    seed: int
+
+    def batches(self, batches: training.Batches) -> Any:
+        """The batches of the epochs that follow."""
+        return batches if self.ended is None else LaterEpochs(batches, self.ended.n_epochs)
+
+    def state(self, solver: Any, problem: Any) -> Any:
+        """The state of the solver to start from, or None for its own first one."""
+        if self.ended is None:
+            return None
+        state = solver.init(problem)
+        held = {name: arrays.like(array, state.coefficients) for name, array in self.ended.held.items()}
+        states.put_back(state, (held, dict(self.ended.numbers)))
+        return state
+
+    def end(self, run: training.Run) -> Ended | None:
+        """Where a run ended, if the next fit may go on from it."""
+        if self.digest is None:
+            return None
+        held, numbers = states.keep(run.state)
+        held = {name: np.array(arrays.to_numpy(array)) for name, array in held.items()}
+        before = 0 if self.ended is None else self.ended.n_epochs
+        return Ended(self.digest, self.seed, before + run.epoch, held, numbers)
+
+
+def begin(parameters: Mapping[str, Any] | None, ended: Ended | None, rows: TrainingSet, seed: int) -> Start:
+    """Where a fit begins.
+
+    It goes on where the fit before ended if data, sample weights, seed and parameters are the same, but for
+    `WHEN_TO_STOP`. What a solver keeps beside its coefficients, as dual variables or residuals, belongs to one problem;
+    with another it would lead to a wrong solution.
+
+    Parameters
+    ----------
+    parameters : mapping or None
+        Of the estimator; None for a fit that neither goes on from another nor is gone on from.
+    ended : Ended or None
+        Where the fit before ended.
+    """
+    if parameters is None:
+        return Start(None, None, seed)
+    digest = _digest(parameters, [rows.X, rows.y, rows.weights, rows.matrix], seed)
+    return Start(digest, ended if ended is not None and ended.digest == digest else None, seed)
+
+
+def _digest(given: Mapping[str, Any], parts: list[Any], seed: int) -> str:
+    parameters = {name: value for name, value in given.items() if name not in WHEN_TO_STOP}
+    digest = hashlib.blake2b(repr((sorted(parameters.items()), seed)).encode())
+    for part in parts:
+        if part is None:
+            continue
+        for array in (part.data, part.indices, part.indptr) if scipy.sparse.issparse(part) else (np.asarray(part),):
+            digest.update(repr((array.dtype.str, array.shape)).encode())
+            if array.dtype == object:
+                digest.update(repr(array.tolist()).encode())
+                continue
+            row_bytes = max(1, array.nbytes // max(1, array.shape[0]))
+            for rows in arrays.blocks(array.shape[0], max(1, BLOCK_BYTES // row_bytes)):
+                digest.update(np.ascontiguousarray(array[rows]).tobytes())
+    return digest.hexdigest()

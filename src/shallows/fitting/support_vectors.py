@@ -21,11 +21,10 @@ from . import leave_one_out_choice
 from .checks import warn_user
 from .kernel_points import place_and_choose
 from .labels import single_column
-from .machine import LEAST_MEMORY, Options
-from .phases import Phases
+from .machine import LEAST_MEMORY, Options, Phases
 from .rows import TrainingSet
+from .square_targets import unit_of_targets
 from .targets import Machines
-from .units import unit_of_targets
 
 LEAST_REGULARISATION = 1e-3
 """The least λ of regression that "auto" chooses. With smaller ones fits of noise-free values may need minutes."""

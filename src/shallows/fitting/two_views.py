@@ -32,8 +32,7 @@ from .components import (
     report_choices,
     train_components,
 )
-from .machine import Options
-from .phases import Phases
+from .machine import Options, Phases
 from .snapshot import TwoViewSnapshot
 
 
@@ -117,7 +116,7 @@ def fit_two_views(
         report = chosen | begun | report_choices(views[0], stepper, size, budget, dtype, device, seed)
         plan = ComponentPlan(views, coding, stepper, problem, size, dtype, seed, report)
         run = train_components(ComponentPairs(plan, None), solver, options, max_seconds, observers, checkpoint)
-        phases.end_training(run)
+        phases.end("training", run)
         check_finite(run.state, stepper.step_size)
         # The moments of the steps are those of their batches.
         first = problem.take(slice(0, min(MOMENT_ROWS, n)))

@@ -13,7 +13,7 @@ from ... import training
 from ...errors import UnknownNameError
 from ...fitting.checks import check_choice
 from ...fitting.feature_components import PrincipalFeatures, fit_feature_components
-from ...fitting.phases import Phases
+from ...fitting.machine import Phases
 from ...fitting.stream_training import Batch
 from ...solvers import settings
 from ...solvers.feature_components import SOLVERS

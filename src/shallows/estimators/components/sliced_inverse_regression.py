@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_array, validate_data
 from ...fitting.checks import check_median_bandwidth, width
 from ...fitting.components import Labels, NotCoded, Values
 from ...fitting.labels import refuse_missing_labels
+from ...fitting.square_targets import unit_of_targets
 from ...fitting.two_views import ComponentPairs
-from ...fitting.units import unit_of_targets
 from ...solvers.components.two_view_state import TwoViewState
 from ..inputs import read_points, to_host
 from ..parameters import with_parameters

@@ -19,7 +19,7 @@ from ...features.fourier import FourierFeatures
 from ...features.given_units import GivenUnits
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.labels import refuse_missing_labels
-from ...fitting.units import unit_of_targets
+from ...fitting.square_targets import unit_of_targets
 from ...kernels import Kernel
 from ..inputs import read_points, to_host
 from ..parameters import stores_parameters

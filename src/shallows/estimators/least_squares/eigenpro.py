@@ -9,8 +9,8 @@ from typing import Any
 from ... import training
 from ...errors import ShallowsError
 from ...fitting.checks import is_whole
-from ...fitting.kernel_steps import fit_kernel_steps
-from ...fitting.kernel_sums import FittedKernelSum
+from ...fitting.kernel_ridge import fit_kernel_ridge
+from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel, precomputed
 from ...ranks import Alone
@@ -67,8 +67,8 @@ class EigenProMachine(KernelLeastSquares):
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
         ranks: Alone,
-    ) -> FittedKernelSum:
-        return fit_kernel_steps(
+    ) -> FittedFunction:
+        return fit_kernel_ridge(
             rows,
             of_classes=not self._y_is_numeric,
             kernel=self.kernel,

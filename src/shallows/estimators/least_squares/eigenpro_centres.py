@@ -13,7 +13,8 @@ from ...errors import ShallowsError
 from ...fitting.center_choices import CONJUGATE_GRADIENTS, EIGENPRO
 from ...fitting.center_points import are_training_points
 from ...fitting.checks import MOST, check_choice, is_whole
-from ...fitting.kernel_centers import FittedCenters, fit_kernel_centers
+from ...fitting.kernel_centers import fit_kernel_centers
+from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel, precomputed
 from ...ranks import Alone
@@ -68,7 +69,7 @@ class EigenProCentresMethod(KernelLeastSquares):
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
         ranks: Alone,
-    ) -> FittedCenters:
+    ) -> FittedFunction:
         sampled = are_training_points(self.centres)
         return fit_kernel_centers(
             rows,

@@ -8,7 +8,8 @@ from typing import Any
 from ... import features as feature_maps
 from ... import training
 from ...fitting.checks import check_whole
-from ...fitting.feature_eigenpro import FittedFeatureFunction, fit_feature_eigenpro
+from ...fitting.feature_eigenpro import fit_feature_eigenpro
+from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel, precomputed
 from ...ranks import Alone
@@ -63,7 +64,7 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
         ranks: Alone,
-    ) -> FittedFeatureFunction:
+    ) -> FittedFunction:
         return fit_feature_eigenpro(
             rows,
             of_classes=not self._y_is_numeric,
@@ -87,7 +88,7 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
             name=type(self).__name__,
         )
 
-    def _store(self, found: FittedFeatureFunction) -> None:
+    def _store(self, found: FittedFunction) -> None:
         vars(self).pop("bandwidth_", None)  # of a fit with other parameters
         super()._store(found)
         self.coef_ = found.model.coefficients.T

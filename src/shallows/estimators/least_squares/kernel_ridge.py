@@ -8,7 +8,7 @@ from typing import Any
 from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.kernel_ridge import fit_kernel_ridge
-from ...fitting.kernel_sums import FittedKernelSum
+from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
 from ...ranks import Alone
@@ -51,7 +51,7 @@ class KernelRidgeMachine(KernelLeastSquares):
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
         ranks: Alone,
-    ) -> FittedKernelSum:
+    ) -> FittedFunction:
         goes_on = self.warm_start and hasattr(self, "dual_coef_")
         return fit_kernel_ridge(
             rows,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ... import training
-from ...fitting.kernel_steps import fit_kernel_steps
-from ...fitting.kernel_sums import FittedKernelSum
+from ...fitting.kernel_ridge import fit_kernel_ridge
+from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel
 from ...ranks import Alone
@@ -53,8 +53,8 @@ class KernelSGDMachine(KernelLeastSquares):
         observers: Sequence[training.Observer],
         checkpoint: training.Checkpoint | None,
         ranks: Alone,
-    ) -> FittedKernelSum:
-        return fit_kernel_steps(
+    ) -> FittedFunction:
+        return fit_kernel_ridge(
             rows,
             of_classes=not self._y_is_numeric,
             kernel=self.kernel,

@@ -12,10 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from ... import arrays, kernels, losses, training
 from ... import features as feature_maps
 from ...errors import ShallowsError
-from ...fitting import early_stopping, leave_one_out_choice
+from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.regularised_risk import FittedRisk, fit_regularised_risk
-from ...fitting.snapshot import prediction_budget
+from ...fitting.rows import check_early_stopping
 from ...kernels import precomputed
 from ...models.centring import check_scores
 from ...models.functions import FeatureFunction
@@ -163,7 +163,7 @@ class RegularisedRisk(Estimator):
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
         check_whole(self, "batch_size", optional=True)
         check_whole(self, "max_epochs", "n_features")
-        early_stopping.check_parameters(self)
+        check_early_stopping(self)
         feature_maps.check(self.features)
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
@@ -183,7 +183,7 @@ class RegularisedRisk(Estimator):
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs in the units of the targets, shape (m, c), for checked X."""
         device = arrays.resolve_device(self.device)
-        scores = self._model.scores(X, device, prediction_budget(self._options(), device))
+        scores = self._model.scores(X, device, self._options().prediction_budget(device))
         check_scores(scores, X)
         return self._targets.unscale(scores)
 

@@ -9,7 +9,6 @@ import numpy as np
 from ... import arrays, kernels, training
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_choice, check_positive, check_whole
-from ...fitting.snapshot import prediction_budget
 from ...fitting.support_vectors import FittedMachines, fit_kernel_svm
 from ...solvers.support_vectors.dual_problem import TwoClassSettings
 from ..base import Estimator
@@ -119,4 +118,4 @@ def check_kernel_and_limits(estimator: Any) -> None:
 def outputs(estimator: Any, X: Any) -> np.ndarray:
     """The outputs of all machines of a fitted estimator at checked points, float64, shape (m, n_problems)."""
     device = arrays.resolve_device(estimator.device)
-    return estimator._model.scores(X, device, prediction_budget(estimator._options(), device))
+    return estimator._model.scores(X, device, estimator._options().prediction_budget(device))

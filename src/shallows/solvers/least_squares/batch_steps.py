@@ -36,6 +36,11 @@ class StepPlan:
     cycle: Cycle | None = None  # Factors of the step, if the rule has any
     is_exact: bool = False  # Whether the step comes from the rule "exact"
 
+    @property
+    def n_subsample(self) -> int:
+        """Points of the preconditioner's subsample, which are the first in the order of the fit."""
+        return 0 if self.preconditioner is None else self.preconditioner.n_subsample
+
 
 def subsample_size(settings: Any, n: int, itemsize: int, budget: int) -> int:
     """M: ``n_subsample`` of the settings, at most n, or a size chosen from the number of points and the budget."""
@@ -106,7 +111,7 @@ def report_steps(settings: Any, plan: StepPlan, run: Any) -> dict[str, Any]:
         "top_eigenvalue": plan.top_eigenvalue,
         "largest_diagonal": plan.largest_diagonal,
         "rank": p.rank if p else 0,
-        "n_subsample": p.n_subsample if p else 0,
+        "n_subsample": plan.n_subsample,
     }
 
 

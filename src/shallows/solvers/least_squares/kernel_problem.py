@@ -30,6 +30,8 @@ class KernelSolver(Settings):
     """Whether our own threads share the large products of a step, while the threads of BLAS rest."""
     ranks: ClassVar[Any] = ALONE
     """The processes that take the steps."""
+    is_exact: ClassVar[bool] = False
+    """Whether it solves the equations. Others can train further outputs, with other weights, next to the model."""
     is_direct: ClassVar[bool] = False
     """Whether one step in double precision is the solution."""
     shuffle: ClassVar[bool] = False

@@ -36,6 +36,7 @@ class RidgeSolver(KernelSolver):
     max_iterations: int | None = None
 
     name: ClassVar[str] = ""
+    is_exact: ClassVar[bool] = True
     default_iterations: ClassVar[int] = 1000
 
     @property

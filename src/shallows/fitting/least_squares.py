@@ -1,0 +1,225 @@
+"""What the fits of least squares share: their result, checks of memory and convergence, and the report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, kernels, training
+from ..errors import ShallowsError
+from ..kernels import Kernel
+from ..models.centring import Centring, stay_sparse
+from ..spectrum import principal_components
+from .checks import is_whole, warn_user
+from .choices import Choices
+from .machine import GROWTH, Options
+from .rows import HeldOut, TrainingSet
+from .snapshot import Ended
+from .square_targets import SquareTargets
+
+SPARE_BYTES = 9 * 2**24
+"""Bytes of a fit besides its arrays: blocks of the data, the choice of parameters, a small preconditioner."""
+
+FAR = 0.5
+"""A loss above this share of the zero function's is far from the training targets."""
+
+FAST, SLOW = 0.05, 0.01
+"""Shares by which the loss falls in an epoch: below SLOW it counts as constant. On pure noise it fell by 0.1 to 3 % per
+epoch in 5 dimensions, and by up to 10 % in 20 dimensions. So a fast fall is no proof of structure."""
+
+SMALL_DAMPING = 0.1
+"""With a smaller damping the leading directions are so slow that they, rather than noise, explain a large loss."""
+
+
+@dataclass(frozen=True)
+class FittedFunction:
+    """The result of a fit of least squares in steps.
+
+    Attributes
+    ----------
+    model : KernelSum or FeatureFunction
+    targets : SquareClassTargets or SquareValueTargets
+        With the calibration of classes.
+    support : ndarray of int, or None
+        Numbers of the user's rows that are the centers; None if the centers are no rows.
+    bandwidth : float or None
+        Of the kernel, if there is one.
+    run : Run
+    report : dict
+        The entries of ``effective_params_``.
+    seconds : dict
+        Of each phase.
+    ended : Ended or None
+        Where the next fit may continue.
+    """
+
+    model: Any
+    targets: SquareTargets
+    support: np.ndarray | None
+    bandwidth: float | None
+    run: training.Run
+    report: dict[str, Any]
+    seconds: dict[str, float]
+    ended: Ended | None
+
+
+def check_memory(
+    rows: TrainingSet,
+    n_outputs: int,
+    kernel: Any,
+    n_components: Any,
+    n_arrays: int,
+    options: Options,
+    device: arrays.Device,
+    dtype: np.dtype,
+) -> None:
+    """Refuse a budget that is smaller than the data, the points in the precision of the fit and its outputs.
+
+    This happens before any large array exists, for budgets of a process on a CPU. ``n_arrays``: the most arrays of the
+    targets' shape in the fit.
+
+    Raises
+    ------
+    ShallowsError
+        With the least possible budget, and other remedies.
+    """
+    if options.memory is None or device.kind != "cpu":
+        return
+    n, d = rows.X.shape
+    width = min(d, n_components) if is_whole(n_components) else d
+    points = n * (width + 2) * dtype.itemsize
+    if stay_sparse(rows.X) and kernels.kind(kernel).takes_sparse_points and not is_whole(n_components):
+        points, n_components = rows.X.nnz * (dtype.itemsize + 4), None
+    outputs = n * n_outputs * (2 * n_arrays * dtype.itemsize + 16)
+    used = arrays.resident_memory()
+    chosen_with = 0 if n_components is None else principal_components.bytes_beside(n, d)
+    least = used + points + outputs + max(SPARE_BYTES, chosen_with)
+    if arrays.memory_budget(options.memory, device) >= least:
+        return
+    half = dtype == np.float64 and options.dtype == "float64"
+    raise ShallowsError(
+        f"memory={options.memory!r} cannot be kept: the process holds {_megabytes(used)} already, and the fit takes "
+        f"at least {_megabytes(least - used)}, of which {_megabytes(points)} are the points in {dtype.name}. "
+        f'The least that can be kept is memory="{_megabytes(least + GROWTH).replace(" ", "")}". To need less, read '
+        f"X as a memory map (numpy.load with mmap_mode) or hand over fewer rows"
+        f"{', take dtype=' + repr('float32') if half else ''}, or use EigenProCentresClassifier or "
+        "EigenProCentresRegressor, which read the data batch by batch."
+    )
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{math.ceil(n_bytes / 1e6)} MB"
+
+
+def outputs_at(
+    function: Any, targets: SquareTargets, device: arrays.Device, budget: int, X: Any, coefficients: Any
+) -> np.ndarray:
+    """Outputs at checked points of a function with other coefficients, in the units of the targets, shape (m, c)."""
+    return targets.unscale(replace(function, coefficients=coefficients).scores(X, device, budget))
+
+
+def report_of_model(
+    kernel: Kernel | None,
+    targets: SquareTargets,
+    choices: Choices | None,
+    weight_unit: float,
+    run: training.Run,
+    kept: Any,
+    centring: Centring,
+    components: Any,
+    held_out: HeldOut | None,
+) -> dict[str, Any]:
+    """The entries of ``effective_params_`` about the model and its training.
+
+    ``choices`` is None if there is no λ. ``kept`` has the share of the kernel matrix or features kept in memory.
+    """
+    calibration = getattr(targets, "calibration", None)
+    return {
+        **({} if kernel is None else {"kernel": kernel.name, "bandwidth": kernel.bandwidth}),
+        **({"kernel_params": kernel.parameters} if kernel is not None and kernel.parameters else {}),
+        **({} if choices is None else choices.report(weight_unit)),
+        **({} if calibration is None else calibration.report()),
+        "n_epochs": run.epoch,
+        "stopped_by": run.stopped_by,
+        "kept_fraction": kept.kept_fraction,
+        **({"kept_bits": kept.kept_bits} if hasattr(kept, "kept_bits") else {}),
+        "n_components": None if components is None else components.directions.shape[1],
+        "n_features_used": int(centring.varies.sum()),
+        "n_validation": 0 if held_out is None else len(held_out.rows),
+    }
+
+
+def warn_if_unconverged(
+    run: training.Run,
+    *,
+    max_epochs: int,
+    tol: float,
+    step_size: float | None,
+    damping: float = 1.0,
+    regularisation: float = 0.0,
+    nothing_to_learn: bool = False,
+) -> None:
+    """Warn if a training ended at ``max_epochs`` far from the training targets and a remedy is known.
+
+    No warning if there is nothing to learn but the mean, because all points or targets are equal. None with a
+    regularization, which keeps the loss of noisy targets large, unless a small damping explains the loss. None if the
+    loss is constant at a step that the library chose: the rest is noise or too fine for the kernel.
+
+    Parameters
+    ----------
+    max_epochs, tol, step_size, damping
+        As the parameters of the estimator.
+    regularisation : float
+        λ that was given or chosen.
+    """
+    losses = run.losses
+    if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
+        return
+    ended = f"After max_epochs={max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero function"
+    if damping < SMALL_DAMPING and not run.validation_errors:
+        warn_user(
+            f"{ended}. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more slowly "
+            "than the others; take damping=1."
+        )
+    elif regularisation == 0:
+        advice = _advice(step_size, losses, run.validation_errors)
+        if advice:
+            warn_user(f"{ended}, above tol={tol:g}. {advice}")
+
+
+def fall_per_epoch(losses: list[float]) -> float:
+    """The share by which the loss falls per epoch at the end.
+
+    With small batches the loss varies by a tenth between epochs, so this compares means of up to ten epochs.
+    """
+    n = min(10, len(losses) // 2)
+    before, after = sum(losses[-2 * n : -n]), sum(losses[-n:])
+    return 1.0 - (after / before) ** (1.0 / n)
+
+
+def _advice(step_size: float | None, losses: list[float], validation_errors: list[float]) -> str:
+    if validation_errors:
+        # The model is that of the best epoch. If it is not the last one, more epochs made predictions worse.
+        rising = min(validation_errors[:-1], default=math.inf) > validation_errors[-1]
+        return "The score of the held-out rows was still rising: a larger max_epochs may help." if rising else ""
+    if len(losses) == 1:
+        return "One epoch does not show whether it falls: take a larger max_epochs."
+    fall = fall_per_epoch(losses)
+    if fall >= FAST:
+        return (
+            f"It still falls, by {fall:.0%} an epoch: a larger max_epochs comes nearer to the training targets. Where "
+            "these are noisy, that can make predictions worse; early_stopping=True ends the training where held-out "
+            "rows are predicted best."
+        )
+    if fall >= SLOW:
+        return (
+            f"It falls slowly, by {fall:.1%} an epoch, as it does where targets are noisy: more epochs would then fit "
+            "the noise, and early_stopping=True, which ends the training where held-out rows are predicted best, can "
+            "help."
+        )
+    if step_size is not None:
+        return f"It hardly falls with step_size={step_size:g}; leave the step to the program (step_size=None)."
+    return ""
