@@ -104,7 +104,7 @@ ESTIMATORS = LazyTable(
         "EigenProClassifier": ".least_squares.eigenpro",
         "EigenProRegressor": ".least_squares.eigenpro",
         "ExtremeLearningMachineAutoencoder": ".closed_forms.extreme_learning_machine_autoencoder",
-        "Fastfood": ".feature_maps.fourier",
+        "Fastfood": ".feature_maps.fastfood",
         "FeatureEigenProClassifier": ".least_squares.feature_eigenpro",
         "FeatureEigenProRegressor": ".least_squares.feature_eigenpro",
         "FeatureGaussianProcessRegressor": ".closed_forms.feature_gaussian_process",
@@ -124,7 +124,7 @@ ESTIMATORS = LazyTable(
         "LowRankLinearizedSVMClassifier": ".budgeted.low_rank_svm",
         "NystroemFeatures": ".feature_maps.landmarks",
         "PolynomialFeatures": ".feature_maps.polynomials",
-        "QuasiMonteCarloFeatures": ".feature_maps.fourier",
+        "QuasiMonteCarloFeatures": ".feature_maps.quasi_monte_carlo",
         "RBFNetwork": ".feature_maps.landmarks",
         "RandomBinning": ".feature_maps.random_binning",
         "RandomKitchenSinksClassifier": ".closed_forms.kitchen_sinks",
@@ -133,7 +133,7 @@ ESTIMATORS = LazyTable(
         "RegularisedRiskRegressor": ".regularised.regularised_risk",
         "SemiRandomFeatures": ".feature_maps.units",
         "SparseRandomFeatures": ".feature_maps.sparse_random_features",
-        "TensorSketch": ".feature_maps.polynomials",
+        "TensorSketch": ".feature_maps.tensor_sketch",
     },
 )
 """Every estimator by its name."""

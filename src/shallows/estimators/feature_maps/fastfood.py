@@ -1,0 +1,46 @@
+"""Fastfood features of a kernel, as a transformer."""
+
+from __future__ import annotations
+
+from ... import features
+from .fourier import FourierTransformer
+
+
+class Fastfood(FourierTransformer):
+    """Fourier features of a kernel of the Euclidean distance by Hadamard transforms, for many inputs.
+
+    The kernel is "gaussian", "laplace", "cauchy", "matern" or an object. The frequencies are rows of products of
+    Hadamard, diagonal and permutation matrices: a feature needs about √d products instead of d, and no matrix is kept.
+    The features are unbiased, with an error about 10 % above that of `FourierFeatures`. They are faster for 200 inputs
+    or more: with 1,024 inputs, projections need a quarter of the time.
+
+    Parameters
+    ----------
+    form : {"pair", "cosine"}, default="pair"
+        cos ωᵀx and sin ωᵀx, two columns (an odd ``n_features`` is rounded up), or √2 cos(ωᵀx + b) with random phases b.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    feature_map_ : shallows.features.Fastfood
+        The map, for centered points.
+    effective_params_ : dict
+        Values that the library chose, with seed, precision and device.
+
+    References
+    ----------
+    Q. Le, T. Sarlós and A. Smola (2013), "Fastfood - approximating kernel expansions in loglinear time", ICML 30.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import Fastfood
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(Fastfood(bandwidth=20.0, random_state=0), RidgeClassifier(alpha=0.1))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
+    True
+    """
+
+    _map = features.Fastfood

@@ -1,0 +1,46 @@
+"""Fourier features at a sequence of low discrepancy, as a transformer."""
+
+from __future__ import annotations
+
+from ... import features
+from .fourier import FourierTransformer
+
+
+class QuasiMonteCarloFeatures(FourierTransformer):
+    """Fourier features of a shift-invariant kernel at a Sobol sequence, which covers the frequencies' law evenly.
+
+    Kernels are those of `FourierFeatures`. The frequencies are quantiles of a randomly shifted sequence of low
+    discrepancy. With few inputs the error decreases nearly as 1/n_features (independent frequencies: 1/√n_features);
+    with hundreds of inputs both are about equal.
+
+    Parameters
+    ----------
+    form : {"pair", "cosine"}, default="pair"
+        cos ωᵀx and sin ωᵀx, two columns (an odd ``n_features`` is rounded up), or √2 cos(ωᵀx + b) with random phases b.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+    feature_map_ : shallows.features.QuasiMonteCarloFeatures
+        The map, for centered points.
+    effective_params_ : dict
+        Values that the library chose, with seed, precision and device.
+
+    References
+    ----------
+    J. Yang, V. Sindhwani, H. Avron and M. Mahoney (2014), "Quasi-Monte Carlo feature maps for shift-invariant kernels",
+    ICML 31.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import QuasiMonteCarloFeatures
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(QuasiMonteCarloFeatures(bandwidth=20.0, random_state=0), RidgeClassifier(alpha=0.1))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
+    True
+    """
+
+    _map = features.QuasiMonteCarloFeatures

@@ -1,0 +1,84 @@
+"""Tensor sketches of a polynomial kernel, as a transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import arrays, features
+from ...kernels import Kernel
+from ..parameters import stores_parameters
+from .base import FeatureMapTransformer
+
+
+class TensorSketch(FeatureMapTransformer):
+    """Random features of the polynomial kernel (s xᵀz + c)^p: inner products of rows are unbiased for it.
+
+    The number of features is free, unlike that of `PolynomialFeatures`.
+    `sklearn.kernel_approximation.PolynomialCountSketch` is the same method, without a GPU.
+
+    Attributes
+    ----------
+    feature_map_ : shallows.features.TensorSketch
+    effective_params_ : dict
+        Values that the library chose, with seed, precision and device.
+
+    References
+    ----------
+    N. Pham and R. Pagh (2013), "Fast and scalable polynomial kernels via explicit feature maps", KDD 19.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from shallows import TensorSketch
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(TensorSketch(scale=1e-3, random_state=0), RidgeClassifier(alpha=0.1))
+    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
+    True
+    """
+
+    kernel, bandwidth = "polynomial", None
+
+    @stores_parameters
+    def __init__(
+        self,
+        *,
+        degree: int = 2,
+        offset: float = 1.0,
+        scale: float = 1.0,
+        n_features: int = 1000,
+        random_state: Any = None,
+        device: str = "auto",
+        memory: int | str | None = None,
+        dtype: str = "auto",
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        degree : int, default=2
+            p.
+        offset : float, default=1.0
+            c, at least 0.
+        scale : float, default=1.0
+            s, positive. One over the number of inputs, or over their mean squared norm, keeps values near 1.
+        n_features : int, default=1000
+            Number of features, the columns of the result.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same features every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses that of the training points.
+        """
+
+    @property
+    def kernel_params(self) -> dict[str, Any]:
+        """Parameters of the polynomial kernel."""
+        return {"degree": self.degree, "offset": self.offset, "scale": self.scale}
+
+    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+        return features.TensorSketch(kernel, X.shape[1], self.n_features, seed)
