@@ -15,8 +15,8 @@ PACKAGES = ("shallows", "shallows_papers")
 SHARED = {
     *("__init__", "base", "checkpoints", "convergence", "eigenpro", "fastfood", "feature_eigenpro", "feature_ridge"),
     "feature_gaussian_process",
-    *("fitting", "hidden_units", "kernel_cca", "kernel_svd", "kitchen_sinks", "lasvm", "oja", "precomputed"),
-    *("predictions", "problem", "regularised_risk", "rows", "semi_random", "source", "targets"),
+    *("fitting", "fourier", "kernel_cca", "kernel_svd", "kitchen_sinks", "landmarks", "lasvm", "monomials", "oja"),
+    *("predictions", "problem", "quasi_monte_carlo", "regularised_risk", "rows", "semi_random", "source", "targets"),
     *(
         "budgeted_svm",
         "expansion",

@@ -21,8 +21,8 @@ from ..fitting.machine import Options
 from ..fitting.rows import TrainingSet
 from ..kernels import precomputed
 from ..utils.plain_numbers import numeric_targets, plain_parameter
-from .inputs import largest_unit, read_points, to_host
-from .parameters import refuse_other_names
+from .constructors import refuse_other_names
+from .input_checks import largest_unit, read_points, to_host
 
 LEAST_WEIGHT = 1e-300
 """Smaller weights, in units of the largest, underflow to zero when they are divided by it."""

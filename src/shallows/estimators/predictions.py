@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
 from ..fitting.labels import check_class_weight, check_two_classes, refuse_missing_labels, single_column
-from .inputs import follows_input
+from .input_checks import follows_input
 
 
 def has_probabilities(model: Any) -> bool:

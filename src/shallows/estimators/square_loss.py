@@ -20,7 +20,7 @@ from ..models.centring import check_scores
 from ..ranks import ALONE, Alone
 from ..utils import progress
 from .base import Estimator
-from .inputs import follows_input
+from .input_checks import follows_input
 
 
 class LeastSquaresEstimator(Estimator):

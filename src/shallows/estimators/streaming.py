@@ -14,7 +14,7 @@ from ..fitting import labels, stream_training
 from ..fitting.stream_training import Batch, Stream, joined, n_rows, next_beginning, owned
 from ..utils.plain_numbers import plain_numbers
 from .base import Estimator
-from .inputs import LEAST_ROWS, to_host
+from .input_checks import LEAST_ROWS, to_host
 from .predictions import learn_classes_of_stream
 
 ENOUGH = 400

@@ -16,7 +16,7 @@ from ..errors import ShallowsError
 from ..fitting.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers
 from .feature_maps.fourier import FourierFeatures
-from .inputs import refuse_text, to_host
+from .input_checks import refuse_text, to_host
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
 

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shallows.errors import ShallowsError
-from shallows.estimators.inputs import to_host
+from shallows.estimators.input_checks import to_host
 from shallows.fitting.checks import check_choice, check_kinds, is_whole
 from shallows.utils.plain_numbers import PlainParameters
 

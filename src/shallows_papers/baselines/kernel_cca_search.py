@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from shallows.estimators.components.kernel_cca import DoublyStochasticKernelCCA
-from shallows.estimators.parameters import stores_parameters
+from shallows.estimators.constructors import stores_parameters
 
 from .randomised_cca import VALIDATION, total_correlation
 

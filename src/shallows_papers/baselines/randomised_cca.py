@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from shallows import streams
 from shallows.errors import ShallowsError
+from shallows.estimators.constructors import stores_parameters
 from shallows.estimators.feature_maps.fourier import FourierFeatures
 from shallows.estimators.feature_maps.landmarks import NystroemFeatures
-from shallows.estimators.parameters import stores_parameters
 from shallows.models.component_functions import signs_of_columns
 from shallows.spectrum.eigensystems import eigensystem, top_eigensystem
 

@@ -15,7 +15,7 @@ from ...fitting.targets import Machines
 from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
 from ...solvers.settings import settings_of
 from ..base import Estimator
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
 

@@ -16,7 +16,7 @@ from ...fitting.targets import Machines
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
 from ...solvers.settings import settings_of
 from ..base import Estimator
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
 

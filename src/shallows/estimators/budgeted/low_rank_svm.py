@@ -17,8 +17,8 @@ from ...kernels import precomputed
 from ...models.centring import Centring
 from ...spectrum.leave_one_out import RidgeChoice
 from ..base import Estimator
+from ..constructors import stores_parameters
 from ..feature_maps.landmarks import LANDMARKS, NystroemFeatures
-from ..parameters import stores_parameters
 from ..predictions import LabelPredictions, learn_classes
 
 BLOCK_NUMBERS = 2**24

@@ -10,8 +10,8 @@ from ...features.hidden_units import OF_PRODUCTS
 from ...fitting.autoencoder import fit_autoencoder
 from ...fitting.checks import check_choice, check_positive, check_whole
 from ...kernels import Kernel
+from ..constructors import stores_parameters
 from ..feature_maps.base import STRIP_BYTES, FeatureMapTransformer
-from ..parameters import stores_parameters
 
 
 class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):

@@ -14,11 +14,11 @@ from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_choice, check_whole, is_whole
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
 from ..base import Estimator
+from ..constructors import stores_parameters
 from ..feature_maps.fourier import FourierFeatures
 from ..feature_maps.landmarks import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures
-from ..inputs import follows_input
-from ..parameters import stores_parameters
+from ..input_checks import follows_input
 from ..predictions import ValuePredictions
 
 MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}

@@ -17,8 +17,8 @@ from ...kernels import Kernel
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.lazy_tables import LazyTable
+from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
-from ..parameters import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import SquareLossLabels, TransformedEstimator
 
@@ -32,10 +32,10 @@ TRANSFORMERS = LazyTable(
         "binning": ".random_binning:RandomBinning",
         "nystrom": ".landmarks:NystroemFeatures",
         "rbf": ".landmarks:RBFNetwork",
-        "polynomial": ".polynomials:PolynomialFeatures",
+        "polynomial": ".monomials:PolynomialFeatures",
         "tensor_sketch": ".tensor_sketch:TensorSketch",
-        "hidden_units": ".units:HiddenUnits",
-        "semi_random": ".units:SemiRandomFeatures",
+        "hidden_units": ".random_units:HiddenUnits",
+        "semi_random": ".random_units:SemiRandomFeatures",
     },
 )
 """The transformer of each map."""

@@ -9,8 +9,8 @@ from ...errors import ShallowsError
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.choices import check_calibration
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
-from ..feature_maps.units import HiddenUnits, check_units
-from ..parameters import stores_parameters, with_parameters
+from ..constructors import stores_parameters, with_parameters
+from ..feature_maps.random_units import HiddenUnits, check_units
 from ..predictions import ValuePredictions
 from ..square_loss import SquareLossLabels, TransformedEstimator
 

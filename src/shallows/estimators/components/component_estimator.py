@@ -19,8 +19,8 @@ from ...models.centring import check_scores
 from ...training.failed_fits import keeps_model_on_failure
 from ...utils.plain_numbers import plain_numbers
 from ..base import Estimator
-from ..inputs import LEAST_ROWS, follows_input
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
+from ..input_checks import LEAST_ROWS, follows_input
 from ..streaming import batches_of, is_array
 
 SLICE = 2048

@@ -19,9 +19,9 @@ from ...solvers import settings
 from ...solvers.feature_components import SOLVERS
 from ...solvers.feature_components.problem import FeaturePCASettings, FeaturePCAState
 from ...utils.lazy_tables import LazyTable
+from ..constructors import stores_parameters
 from ..feature_maps.base import FeatureMapTransformer
-from ..inputs import read_points
-from ..parameters import stores_parameters
+from ..input_checks import read_points
 from .component_estimator import ComponentEstimator
 
 MAPS = LazyTable(

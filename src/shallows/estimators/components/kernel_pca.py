@@ -13,8 +13,8 @@ from ...fitting.checks import check_choice
 from ...fitting.kernel_components import KernelComponents, fit_kernel_components
 from ...fitting.stream_training import Batch
 from ...solvers.components.oja import ComponentState, Oja
-from ..inputs import read_points
-from ..parameters import with_parameters
+from ..constructors import with_parameters
+from ..input_checks import read_points
 from .component_estimator import ComponentEstimator
 
 METHODS = ("subspace", "individual")

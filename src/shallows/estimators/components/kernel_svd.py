@@ -8,7 +8,7 @@ from ...fitting.checks import check_choice
 from ...fitting.two_views import ComponentPairs
 from ...solvers.components.kernel_svd import TwoViewSVD
 from ...solvers.components.two_view_state import TwoViewState
-from ..parameters import with_parameters
+from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 
 

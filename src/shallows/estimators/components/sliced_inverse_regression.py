@@ -13,8 +13,8 @@ from ...fitting.labels import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
 from ...fitting.two_views import ComponentPairs
 from ...solvers.components.two_view_state import TwoViewState
-from ..inputs import read_points, to_host
-from ..parameters import with_parameters
+from ..constructors import with_parameters
+from ..input_checks import read_points, to_host
 from .component_estimator import ComponentEstimator
 from .kernel_cca import CanonicalEstimator
 from .two_view_estimator import FLOATS

@@ -16,7 +16,7 @@ from ...fitting.two_views import ComponentPairs, fit_two_views
 from ...models.centring import check_scores
 from ...solvers.components.two_view_state import TwoViewSettings
 from ...utils.plain_numbers import numeric_targets
-from ..inputs import read_points
+from ..input_checks import read_points
 from .component_estimator import ComponentEstimator
 
 FLOATS = [np.float64, np.float32]

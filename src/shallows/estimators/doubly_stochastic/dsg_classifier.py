@@ -14,8 +14,8 @@ from ...errors import ShallowsError
 from ...fitting.labels import refuse_balanced, refuse_missing_labels
 from ...fitting.stream_training import Stream
 from ...fitting.targets import StreamedClasses
-from ..inputs import follows_input
-from ..parameters import with_parameters
+from ..constructors import with_parameters
+from ..input_checks import follows_input
 from ..predictions import LabelPredictions, has_probabilities
 from .random_feature_expansion import RandomFeatureExpansion
 

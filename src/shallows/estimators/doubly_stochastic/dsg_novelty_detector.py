@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses
 from ...fitting.targets import NoveltyTargets
-from ..inputs import follows_input, to_host
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
+from ..input_checks import follows_input, to_host
 from .random_feature_expansion import RandomFeatureExpansion
 
 ROUNDING = 1000.0

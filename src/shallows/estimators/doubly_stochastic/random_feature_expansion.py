@@ -32,7 +32,7 @@ from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.expansion_settings import ExpansionSettings
 from ...solvers.settings import settings_of
 from ...utils.plain_numbers import plain_numbers
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
 from ..streaming import GrowingModel, batches_of, is_array
 
 SCHEDULES = ("auto", "line_search", "constant", "decay", "theory")

@@ -14,8 +14,8 @@ from ...fitting.checks import check_median_bandwidth, check_whole
 from ...kernels import Kernel, precomputed
 from ...models.centring import Centring, check_scale, check_scores
 from ..base import Estimator
-from ..inputs import follows_input
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
+from ..input_checks import follows_input
 
 SAMPLE = 1000
 """Points for the median rule and the check of the kernel."""

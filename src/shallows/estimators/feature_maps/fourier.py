@@ -14,7 +14,7 @@ from ...features.fourier import (
     orthogonal_pairs,
 )
 from ...kernels import Kernel
-from ..parameters import with_parameters
+from ..constructors import with_parameters
 from .base import FeatureMapTransformer
 
 FORMS = {

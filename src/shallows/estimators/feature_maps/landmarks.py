@@ -19,7 +19,7 @@ from ...features.landmarks import (
 from ...features.pivoted_cholesky import nystrom_at_pivots, nystrom_at_random_pivots
 from ...fitting.column_scales import shifted
 from ...kernels import Kernel
-from ..parameters import with_parameters
+from ..constructors import with_parameters
 from .base import FeatureMapTransformer
 
 LANDMARKS = {

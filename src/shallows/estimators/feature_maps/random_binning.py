@@ -9,7 +9,7 @@ import scipy.sparse
 from ... import arrays, features
 from ...fitting.checks import check_whole
 from ...kernels import Kernel
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
 

@@ -21,8 +21,8 @@ from ...fitting.checks import check_positive, check_whole
 from ...fitting.labels import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
 from ...kernels import Kernel
-from ..inputs import read_points, to_host
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
+from ..input_checks import read_points, to_host
 from .base import STRIP_BYTES, FeatureMapTransformer
 
 TOLERANCE, PASSES, LAST_PASSES = 1e-4, 50, 1000

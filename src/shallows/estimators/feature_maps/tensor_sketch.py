@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import arrays, features
 from ...kernels import Kernel
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
 

@@ -18,7 +18,7 @@ from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
 from ...spectrum import Preconditioner
-from ..parameters import stores_parameters, with_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import KernelLeastSquares, SquareLossLabels
 

@@ -21,8 +21,8 @@ from ...ranks import Alone
 from ...solvers.least_squares.projected import ProjectedEigenPro
 from ...solvers.settings import settings_of
 from ...spectrum.kernel_ridge_choice import AUTO
-from ..inputs import read_points
-from ..parameters import stores_parameters, with_parameters
+from ..constructors import stores_parameters, with_parameters
+from ..input_checks import read_points
 from ..predictions import ValuePredictions
 from ..square_loss import KernelLeastSquares, SquareLossLabels
 

@@ -15,7 +15,7 @@ from ...ranks import Alone
 from ...solvers import settings
 from ...solvers.least_squares import RIDGE_SOLVERS
 from ...solvers.least_squares.ridge_solver import RidgeSolver
-from ..parameters import stores_parameters, with_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import KernelLeastSquares, SquareLossLabels
 

@@ -13,7 +13,7 @@ from ...kernels import Kernel
 from ...ranks import Alone
 from ...solvers.least_squares.kernel_sgd import KernelSGD
 from ...solvers.settings import settings_of
-from ..parameters import stores_parameters, with_parameters
+from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import KernelLeastSquares, SquareLossLabels
 

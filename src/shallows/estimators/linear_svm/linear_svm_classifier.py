@@ -20,7 +20,7 @@ from ...solvers.linear_svm.rows import SAMPLINGS
 from ...solvers.linear_svm.subgradients import AVERAGINGS
 from ...solvers.settings import settings_of
 from ..base import Estimator
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
 

@@ -23,8 +23,8 @@ from ...solvers import settings
 from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import RiskSettings
 from ..base import Estimator
-from ..inputs import follows_input
-from ..parameters import stores_parameters, with_parameters
+from ..constructors import stores_parameters, with_parameters
+from ..input_checks import follows_input
 from ..predictions import LabelPredictions, ValuePredictions, has_probabilities
 
 

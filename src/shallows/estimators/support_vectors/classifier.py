@@ -12,7 +12,7 @@ from ...fitting.checks import check_choice, check_positive, check_whole
 from ...fitting.support_vectors import FittedMachines, fit_kernel_svm
 from ...solvers.support_vectors.dual_problem import TwoClassSettings
 from ..base import Estimator
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 
 

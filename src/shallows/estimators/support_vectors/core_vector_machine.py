@@ -13,8 +13,8 @@ from ...fitting.checks import check_positive, check_whole
 from ...fitting.support_vectors import fit_core_vector_regression
 from ...solvers.support_vectors.core_vectors import CoreVectorMachine
 from ..base import Estimator
-from ..inputs import follows_input
-from ..parameters import stores_parameters, with_parameters
+from ..constructors import stores_parameters, with_parameters
+from ..input_checks import follows_input
 from .classifier import SupportVectorClassifier, check_kernel_and_limits, outputs
 
 

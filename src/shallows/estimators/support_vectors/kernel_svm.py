@@ -7,7 +7,7 @@ from ...fitting.checks import check_choice
 from ...solvers import settings
 from ...solvers.support_vectors import SOLVERS
 from ...solvers.support_vectors.dual_problem import DualSettings
-from ..parameters import with_parameters
+from ..constructors import with_parameters
 from .classifier import SupportVectorClassifier
 
 

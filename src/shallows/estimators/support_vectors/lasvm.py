@@ -13,7 +13,7 @@ from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, show
 from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...solvers.support_vectors.lasvm import LASVM
-from ..parameters import with_parameters
+from ..constructors import with_parameters
 from ..streaming import check_rows, end_beginning, rows_to_learn
 from .classifier import SupportVectorClassifier
 

@@ -38,7 +38,7 @@ def _constant(node: ast.expr | None) -> Any:
 def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict[str, ast.expr]] | None:
     """The function that a name calls, and the parameters that it has besides those in its own signature.
 
-    It is the name's own, or the constructor of a class. A base class may have it, and `estimators.parameters` may
+    It is the name's own, or the constructor of a class. A base class may have it, and `estimators.constructors` may
     have made it of another by ``__init__ = with_parameters(Other.__init__, name=default)``.
     """
     if found is None:

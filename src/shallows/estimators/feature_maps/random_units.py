@@ -9,7 +9,7 @@ from ...errors import ShallowsError, UnknownNameError
 from ...features.hidden_units import ACTIVATIONS, stacked
 from ...fitting.checks import MOST, check_whole, is_whole
 from ...kernels import Kernel
-from ..parameters import stores_parameters
+from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
 MOST_ROWS = 10_000
