@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
 from ... import training
 from ...errors import UnknownNameError
@@ -21,7 +20,6 @@ from ...solvers.feature_components.problem import FeaturePCASettings, FeaturePCA
 from ...utils.lazy_tables import LazyTable
 from ..constructors import stores_parameters
 from ..feature_maps.base import FeatureMapTransformer
-from ..input_checks import read_points
 from .component_estimator import ComponentEstimator
 
 MAPS = LazyTable(
@@ -36,7 +34,7 @@ def _takes_streams(model: Any) -> bool:
     if model.solver in SOLVERS and not SOLVERS[model.solver].streams:
         able = ", ".join(repr(name) for name, solver in SOLVERS.items() if solver.streams)
         raise AttributeError(
-            f"partial_fit needs a solver that sees rows once ({able}), and solver={model.solver!r} goes over all rows "
+            f"partial_fit needs a solver that uses each row once ({able}). solver={model.solver!r} visits them "
             "again and again."
         )
     return True
@@ -45,81 +43,64 @@ def _takes_streams(model: Any) -> bool:
 class FeatureKernelPCA(ComponentEstimator):
     """Kernel PCA on explicit features of a kernel, for data whose kernel matrix does not fit into memory.
 
-    The components are the directions of most variance of Nyström features of any kernel, or of random Fourier features.
-    They are found batch by batch by one of four rules, from the components of 2,000 rows on; data may stream past
-    (`partial_fit`). With all points as landmarks it is kernel PCA itself, and with fewer the features bound what is
-    found. The functions of `DoublyStochasticKernelPCA` gain features, and have no such bound.
+    The components are the directions with the most variance of Nyström features of any kernel, or of random Fourier
+    features. A solver finds them batch by batch, starting from the components of 2,000 rows. Data may be a stream
+    (`partial_fit`). The features limit the accuracy; with all points as landmarks the result is kernel PCA itself. The
+    functions of `DoublyStochasticKernelPCA` have no such limit.
 
     Parameters
     ----------
     n_components : int, default=2
         k.
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values. "fourier" takes those of the difference of two points.
+        A name or object of `shallows.kernels`, or a function of two arrays. "fourier" needs a shift-invariant kernel.
     bandwidth : float, "median" or None, default=None
-        σ, in the units of the features. "median" and None take the median distance of a subsample (of the first rows of
-        a stream).
+        σ, in the units of X. "median" and None: the median distance of a subsample; a stream uses its first rows.
     kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+        Parameters of the kernel, such as ``{"nu": 1.5}``.
     features : {"nystrom", "fourier"}, default="nystrom"
-        The map. "nystrom" has sampled training points as landmarks, of a stream among its first rows.
+        The map. The landmarks of "nystrom" are sampled training points (of a stream, first rows).
     n_features : int, default=1000
-        D, the number of features; of landmarks at most one for each training point.
+        D, the number of features. There is at most one landmark for each training point.
     center : bool, default=True
-        Whether the features are centred, as `sklearn.decomposition.KernelPCA` does.
+        Center the features, as `sklearn.decomposition.KernelPCA` does.
     solver : {"oja", "vr", "power", "msg"}, default="oja"
-        How the components are found.
-
-        - "oja": Oja's rule, whose error falls as one over the rows seen.
-        - "vr": VR-PCA, the same with a product of the whole covariance now and then, so that the noise of a batch
-          vanishes near the solution and the error falls by a factor an epoch. Not for streams.
-        - "power": the noisy power method, a power iteration on the covariance of a block of rows.
-        - "msg": matrix stochastic gradient, steps among matrices between 0 and the identity, of bounded rank.
+        Oja's rule; VR-PCA, which reduces the noise of batches, not for streams; the noisy power method; matrix
+        stochastic gradient.
     solver_params : dict, optional
-        Parameters of the solver, by name.
-
-        - "oja": ``step_size`` η₁ (None: half of 1/λ_k, of the last eigenvalue) and ``decrease`` ρ in the steps
-          η₁ / (1 + ρ (t − 1)) (None: they tend to c/t with c twice the inverse of the gap after the last component).
-        - "vr": ``step_size`` (None: half of 1/λ_k), and ``period`` (1.0), the passes between two products with the
-          whole covariance, each of which costs a pass that is not counted.
-        - "power": ``rows`` of a block (None: all of a fit, and of a stream as many as it begins with).
-        - "msg": ``step_size`` η₁ in the steps η₁/√t (None: half of 1/λ_k), and ``rank`` (None: k + 1), more than k.
+        "oja": ``step_size``, ``decrease``; "vr": ``step_size``, ``period``; "power": ``rows``; "msg": ``step_size``,
+        ``rank``. See the method guide.
     batch_size : int, optional
-        The rows of a step. None takes 256 ("msg": 64). The batches of a stream are used as they come, if they have as
-        many.
+        Rows of a step. None: 256, or 64 for "msg". Smaller batches of a stream wait for more rows.
     n_iter, max_epochs : int, optional
-        The most steps and the most passes over the data. If both are None, three passes ("power": ten) and at least 200
-        steps.
+        Most steps and passes. If both are None: three passes ("power": ten), and at least 200 steps.
     max_seconds : float, optional
-        The most seconds of training.
+        Time limit of the training.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: random features, the order of the rows and of the blocks. The same int gives
-        the same model.
+        Seed of all random draws. An int gives the same model every time.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
+        "auto" uses a GPU if CuPy finds one.
     memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free. Features of the
-        training rows are kept where they fit, and else made for each batch.
+        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory. Features of the training
+        rows are kept if they fit; otherwise each batch computes them again.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
+        Precision. "auto": float32, or float64 for up to 1,000 points.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     eigenvalues_ : ndarray, shape (n_components,)
-        Of the covariance of the features, descending. Those of the kernel matrix divided by the number of points are
-        near; `sklearn.decomposition.KernelPCA` has them without the division.
+        Of the features' covariance, descending: near those of the kernel matrix divided by the number of rows.
     dual_coef_ : ndarray, shape (n_features_out, n_components)
         Orthonormal coefficients of the features.
     transformer_ : FeatureMapTransformer
         The fitted features.
     bandwidth_ : float or None
     losses_ : list of float
-        The share of the features' variance that the components held, for each epoch.
+        Share of the features' variance in the components, for each epoch.
     effective_params_ : dict
-        What was chosen and estimated.
+        Chosen and estimated values.
 
     References
     ----------
@@ -129,7 +110,7 @@ class FeatureKernelPCA(ComponentEstimator):
     R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
     """
 
-    step_size = None  # Solvers that have one have it among their parameters.
+    step_size = None  # It is in ``solver_params``.
 
     @stores_parameters
     def __init__(
@@ -153,9 +134,8 @@ class FeatureKernelPCA(ComponentEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
-
-    # ------------------------------------------------------------------------------------ the parts of a fit
+    ):
+        """Store the parameters, which the docstring of the class describes."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -163,24 +143,19 @@ class FeatureKernelPCA(ComponentEstimator):
         UnknownNameError.check("solver", self.solver, SOLVERS)
         self._settings()
 
-    def _validated_views(self, *views: Any, first: bool, least: int = 2) -> Batch:
-        least = least if self.center else 1  # Deviations from a mean need two rows.
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": least}
-        return (validate_data(self, read_points(views[0]), reset=first, **options),)
-
     def _train(
         self,
-        rows: Batch,
+        views: Batch,
         seed: int,
         *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
         max_seconds: float | None = None,
     ) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
-        phases, options, dtype = Phases(), self._options(), self._options().precision(rows[0].shape[0])
-        transformer = self._transformer(seed, dtype).fit(rows[0])
+        phases, options, dtype = Phases(), self._options(), self._options().precision(views[0].shape[0])
+        transformer = self._transformer(seed, dtype).fit(views[0])
         found = fit_feature_components(
-            rows[0],
+            views[0],
             blocks=transformer._blocks,
             centring=transformer._centring,
             n_components=self.n_components,

@@ -1,9 +1,9 @@
-"""What the estimators of two views share: checks of both, their plan, and the functions of either view."""
+"""The base of the estimators that relate two views of the same examples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
@@ -15,42 +15,24 @@ from ...fitting.stream_training import Batch
 from ...fitting.two_views import ComponentPairs, fit_two_views
 from ...models.centring import check_scores
 from ...solvers.components.two_view_state import TwoViewSettings
+from ...solvers.settings import settings_of
 from ...utils.plain_numbers import numeric_targets
 from ..input_checks import read_points
-from .component_estimator import ComponentEstimator
+from .component_estimator import FLOATS, ComponentEstimator
 
-FLOATS = [np.float64, np.float32]
+METHODS = ("newton", "gradient", "printed")
+"""Rules for the steps of kernel CCA, see `DoublyStochasticKernelCCA`."""
 
 
 class TwoViewEstimator(ComponentEstimator):
     """Base of the estimators that relate two views of the same examples."""
 
     _takes_targets = True
-
-    # ------------------------------------------------------------------- what a subclass must define
-
-    def _settings(self) -> TwoViewSettings:
-        """The settings of the solver."""
-        raise NotImplementedError
-
-    def _chosen(self) -> dict[str, Any]:
-        """Entries of ``effective_params_`` that name the rule of the steps."""
-        raise NotImplementedError
-
-    # ------------------------------------------------------------------- what a subclass may define anew
-
-    def _coding_of(self, Y: np.ndarray) -> Any:
-        """How a second view is coded, learned from checked training rows; see `shallows.fitting.components`."""
-        return Columns(Y.shape[1])
-
-    def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
-        """The second view as an array of floats with a row for each example."""
-        return check_array(numeric_targets(read_points(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
+    _solver: ClassVar[type[TwoViewSettings]]
+    """Settings of the solver, from the parameters of the same names."""
 
     def transform(self, X: Any, y: Any = None) -> Any:
-        """Values of the functions of the first view, or of both.
-
-        `fit_transform` returns those of the first view, as a pipeline needs them.
+        """Values of the functions of the first view, or of both views. `fit_transform` returns the first view's.
 
         Parameters
         ----------
@@ -69,7 +51,7 @@ class TwoViewEstimator(ComponentEstimator):
         if len(Y) != X.shape[0]:
             raise ValueError(f"The two views have {X.shape[0]} and {len(Y)} rows; each row is one example.")
         device = arrays.resolve_device(self.device)
-        functions = self._functions_on(device)
+        functions = self._model_on(device).functions
         found = functions.transform(X, device), functions.transform_second(Y, device)
         if self._state.is_finite():
             check_scores(found[0], X)
@@ -86,15 +68,23 @@ class TwoViewEstimator(ComponentEstimator):
             (second, width(self.second_bandwidth), parameters),
         ]
 
-    def _validated_views(self, X: Any, Y: Any, *, first: bool, least: int = 2) -> tuple[Any, ...]:
-        if Y is None:
+    def _learn_coding(self, Y: np.ndarray) -> Any:
+        """The coding of a second view, learned from checked training rows; see `shallows.fitting.components`."""
+        return Columns(Y.shape[1])
+
+    def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
+        """The second view as an array of floats with a row for each example."""
+        return check_array(numeric_targets(read_points(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
+
+    def _check_views(self, X: Any, y: Any, *, first: bool, least: int = 2) -> Batch:
+        if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: it is the second view."
             )
         X, Y = validate_data(
             self,
             read_points(X),
-            numeric_targets(read_points(Y, "y")),
+            numeric_targets(read_points(y, "y")),
             accept_sparse="csr",
             dtype=FLOATS,
             multi_output=True,
@@ -105,9 +95,20 @@ class TwoViewEstimator(ComponentEstimator):
         Y = self._second_view(Y, None)
         return X, Y.reshape(len(Y), -1)
 
+    def _check_batch(self, batch: Batch, coding: Any) -> tuple[Batch, Any]:
+        views, _ = super()._check_batch(batch, coding)
+        if coding is None:
+            return views, self._learn_coding_of_batch(views[1])
+        coding.encode(self._second_view(views[1], coding))
+        return views, coding
+
+    def _learn_coding_of_batch(self, Y: np.ndarray) -> Any:
+        """The coding of the second view after the first batch of a stream."""
+        return self._learn_coding(Y)
+
     def _train(
         self,
-        rows: Batch,
+        views: Batch,
         seed: int,
         *,
         observers: Sequence[training.Observer] = (),
@@ -115,33 +116,22 @@ class TwoViewEstimator(ComponentEstimator):
         max_seconds: float | None = None,
     ) -> tuple[ComponentPairs, training.Run, dict[str, float]]:
         return fit_two_views(
-            *rows,
-            coding=self._coding_of(rows[1]),
+            *views,
+            coding=self._learn_coding(views[1]),
             kernels=tuple(self._view_kernels()),
             n_components=self.n_components,
             centred=bool(self.center),
             block_size=self.block_size,
             max_features=self.max_features,
             orthogonal=self.orthogonal,
-            solver=self._settings(),
-            chosen=self._chosen(),
+            solver=settings_of(self._solver, self),
+            chosen={name: getattr(self, name) for name in ("method", "ridge", "scaling") if hasattr(self, name)},
             seed=seed,
             options=self._options(),
             max_seconds=max_seconds,
             observers=observers,
             checkpoint=checkpoint,
         )
-
-    def _checked_batch(self, batch: Batch, coding: Any) -> tuple[Batch, Any]:
-        views, known = super()._checked_batch(batch, coding)
-        if coding is None:
-            return views, self._first_coding(views[1])
-        coding.encode(self._second_view(views[1], coding))
-        return views, known
-
-    def _first_coding(self, Y: np.ndarray) -> Any:
-        """What the first batch of a stream says of the second view."""
-        return self._coding_of(Y)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -105,7 +105,8 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Store the parameters, which the docstring of the class describes."""
 
     @property
     def loss(self) -> losses.Loss:
