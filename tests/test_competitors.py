@@ -24,7 +24,7 @@ from shallows.estimators import (
     RegularisedRiskClassifier,
     RegularisedRiskRegressor,
 )
-from shallows.fitting.batches_in_order import InOrderThenDrawn, InOrderThenShuffled
+from shallows.training.batches import InOrderThenDrawn, InOrderThenShuffled
 from solved_by import constructor
 
 WAYS = [

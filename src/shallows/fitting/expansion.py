@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,13 +18,7 @@ from ..ranks import ALONE, Alone
 from ..solvers.examples import Examples
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from ..solvers.expansions.expansion_settings import ExpansionSettings
-from .expansion_plan import (
-    ExpansionPlan,
-    check_room,
-    holds_points,
-    plan_expansion,
-    stopping_rules,
-)
+from .expansion_plan import ExpansionPlan, check_room, holds_points, plan_expansion, stopping_rules
 from .machine import Options, Phases
 from .rows import TrainingSet
 from .snapshot import RiskSnapshot
@@ -33,30 +26,30 @@ from .stream_training import Batch
 from .targets import ExpansionTargets, NoveltyTargets
 
 LEAST_MEMORY = 2**26
-"""Bytes that the smallest fit takes."""
+"""Bytes that the smallest fit needs."""
 
 LEAST_STEP = 100
-"""Rows of a step on a stream; smaller batches wait for others, since a step adds a block of features to the model."""
+"""Rows of a step on a stream. Smaller batches wait for others, because a step adds a block of features to the model."""
 
 OFFSET_ROWS = 2000
-"""Rows of a stream, drawn from all of them, on which the offset of novelty is set at the end of a call."""
+"""Rows of a stream, drawn from all of them, that set the offset of novelty at the end of a call."""
 
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Rows by which the offset is set: the number that was drawn for each, the points, their weights."""
+"""Rows that set the offset: the random number of each row, the points, their weights."""
 
 
 @dataclass(frozen=True)
 class TrainedExpansion:
-    """A function with what a stream needs to go on with it.
+    """A function with what a stream needs to continue.
 
     Attributes
     ----------
     plan : ExpansionPlan
     state : ExpansionState
     sample : tuple or None
-        Rows by which the offset of novelty is set; None for other targets.
+        Rows that set the offset of novelty; None for other targets.
     rows_of_step : int
-        How many rows of a stream a step has at least.
+        The least number of rows of a step on a stream.
     """
 
     plan: ExpansionPlan
@@ -67,36 +60,46 @@ class TrainedExpansion:
     @property
     def function(self) -> Expansion:
         """The function alone."""
-        return self.plan.function(self.state)
+        return Expansion(self.plan.problem, self.state, self.plan.centring, self.plan.dtype)
 
     def on(self, device: Device) -> Self:
         """The same with its coefficients on a device."""
-        return self if self.state.device == device else dataclasses.replace(self, state=self.state.to(device))
+        return self if self.state.device == device else replace(self, state=self.state.to(device))
 
     def kept(self) -> Self:
-        """The same on the host, as a file holds it."""
-        return dataclasses.replace(self, state=self.function.kept().state)
+        """The same on the host, for a file."""
+        return replace(self, state=self.function.kept().state)
 
     def examples(self, rows: Batch, device: Device) -> Examples:
-        """Checked rows of a stream as the stepper takes them."""
-        return self.plan.examples(rows, device)
+        """Checked rows (X, y, weights) of a stream in the form that the stepper needs."""
+        (X, y, weights), plan = rows, self.plan
+        targets, w = plan.targets.encode(y), None
+        points = plan.centring.training_points(X, np.arange(X.shape[0]), device, plan.dtype)[:, :-2]
+        if device.kind == "gpu":
+            points = arrays.contiguous(points)  # Otherwise each product would copy them.
+        if weights is not None:
+            w = arrays.to_device((weights / plan.weight_unit)[:, None], device, plan.dtype)
+        return Examples(points, None if targets is None else arrays.to_device(targets, device, plan.dtype), w)
 
     def sampled(self, sample: Sample | None, batch: Examples, number: int) -> Sample | None:
-        """The sample with the rows of a batch of this number."""
-        return None if self.sample is None else sampled(sample, batch, number, self.plan.seed)
+        """The sample with the rows of the batch of this number."""
+        return None if self.sample is None else add_to_sample(sample, batch, number, self.plan.seed)
 
     def settled(self, state: ExpansionState, sample: Sample | None) -> Self:
-        """The model at the end of a call on a stream."""
+        """The model at the end of a call on a stream, with the offset of the sample of all rows so far."""
         if sample is not None:
-            set_offset(self.plan.problem, state, sample)
-        return dataclasses.replace(self, state=state, sample=sample)
+            _, rows, weights = sample
+            points = arrays.like(rows, state.buffer)
+            w = None if (weights == 1.0).all() else arrays.like(weights, state.buffer)
+            state.targets_for(self.plan.problem, Examples(points, None, w), state.values(self.plan.problem, points))
+        return replace(self, state=state, sample=sample)
 
     def snapshot(self, state: ExpansionState, epoch: int, options: Options, device: Device) -> ExpansionSnapshot:
         """The function at a state on a stream, for observers."""
         return snapshot_of(self.plan, self.plan.problem, state, epoch, np.empty(0, int), options, device)
 
     def report(self, run: training.Run) -> dict[str, Any]:
-        """Entries of ``effective_params_``: what was chosen, and how the training went."""
+        """Entries of ``effective_params_``."""
         state = run.state
         return self.plan.report | {
             "n_blocks": state.n_blocks,
@@ -110,7 +113,7 @@ class TrainedExpansion:
 
 
 class ExpansionSnapshot(RiskSnapshot):
-    """What observers see of a random feature expansion in the middle of its training."""
+    """A random feature expansion during its training, for observers."""
 
     @property
     def n_blocks(self) -> int:
@@ -123,7 +126,7 @@ class ExpansionSnapshot(RiskSnapshot):
         return self.state.n_blocks * self.problem.features.block_size
 
     def objective(self) -> float:
-        """Mean training loss, E ℓ(f(x), y), in the units that it is minimised in; without the regulariser."""
+        """The mean training loss E ℓ(f(x), y) in the units of the minimization, without the regularizer."""
         problem = self.problem
         scores = self.state.shifted_values_at_points(problem)
         examples = Examples(problem.points, problem.targets, problem.weights)
@@ -150,14 +153,10 @@ def fit_expansion(
     max_seconds: float | None = None,
     ranks: Alone = ALONE,
 ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
-    """Train on checked rows; returns the model, how the training went, and the seconds of each phase.
+    """Train on checked rows; returns the model, its training, and the seconds of each phase.
 
-    The random order of the rows and the features are functions of the seed alone.
-
-    Parameters
-    ----------
-    max_seconds : float, optional
-        Of training, where a call on a stream named a limit of its own.
+    The random order of the rows and the features depend on the seed alone. ``max_seconds`` is the limit of a call on a
+    stream.
     """
     phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
     codes, dtype = targets.encode(rows.y), options.precision(n)
@@ -165,29 +164,16 @@ def fit_expansion(
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
         plan = plan_expansion(
-            rows,
-            targets,
-            codes,
-            kernel=kernel,
-            bandwidth=bandwidth,
-            kernel_params=kernel_params,
-            form=form,
-            orthogonal=orthogonal,
-            settings=settings,
-            dtype=dtype,
-            budget=budget,
-            device=device,
-            seed=seed,
-            ranks=ranks,
-        )
+            rows, targets, codes, kernel=kernel, bandwidth=bandwidth, kernel_params=kernel_params, form=form,
+            orthogonal=orthogonal, settings=settings, dtype=dtype, budget=budget, device=device, seed=seed, ranks=ranks,
+        )  # fmt: skip
         order = streams.permutation(seed, "order", 0, n)
         points = place_points(rows.X, order, plan.centring, device, dtype, budget)
         weights = None
         if rows.weights is not None:
             weights = arrays.to_device(rows.weights[order] / plan.weight_unit, device, dtype)[:, None]
         coded = None if codes is None else arrays.to_device(codes[order], device, dtype)
-        given = {"points": points, "targets": coded, "weights": weights, "keep_values": settings.keep_values}
-        problem = dataclasses.replace(plan.problem, **given)
+        problem = replace(plan.problem, points=points, targets=coded, weights=weights, keep_values=settings.keep_values)
         phases.end("preparation")
 
         stopping = stopping_rules(settings, n, plan.batch_size, max_seconds or options.max_seconds)
@@ -208,12 +194,17 @@ def fit_expansion(
                 f"Training diverged with step_size={plan.stepper.step_size:.3g}. Take a smaller step_size, or "
                 "leave it to the program (step_size=None)."
             )
-        sample = first_sample(problem, run.state, seed) if isinstance(targets, NoveltyTargets) else None
+        sample = None
+        if isinstance(targets, NoveltyTargets):
+            # The offset of the whole training set. The steps had offsets of their batches.
+            whole = Examples(points, None, weights)  # type: ignore[arg-type]
+            run.state.targets_for(problem, whole, run.state.shifted_values_at_points(problem))
+            sample = add_to_sample(None, whole, 0, seed)
         run.state.known = None
         arrays.synchronise(points[:1, :])
         if ranks is not ALONE:
             run.state = run.state.in_one_process(plan.problem)
-            plan = dataclasses.replace(plan, stepper=plan.stepper.in_one_process())
+            plan = replace(plan, stepper=plan.stepper.in_one_process())
     rows_of_step = min(LEAST_STEP, settings.batch_size or LEAST_STEP)
     return TrainedExpansion(plan, run.state, sample, rows_of_step), run, phases.seconds
 
@@ -221,7 +212,7 @@ def fit_expansion(
 def place_points(
     X: Any, order: np.ndarray, centring: Centring, device: Device, dtype: np.dtype, budget: int
 ) -> Array | RowsAsArray:
-    """The training points in the order of the fit on the device, if they fit; else a view that reads each batch."""
+    """The training points in the order of the fit on the device, if they fit; otherwise a view that reads batches."""
     held = holds_points(*X.shape, dtype, budget)
     rows = TrainingRows(X, order, centring, device, dtype, held=held)
     if not held:
@@ -240,38 +231,20 @@ def snapshot_of(
     device: Device,
 ) -> ExpansionSnapshot:
     """The function at a state, for observers; on a stream the problem has no points."""
-    targets = plan.targets
+    targets, function = plan.targets, Expansion(plan.problem, state, plan.centring, plan.dtype)
     if isinstance(targets, NoveltyTargets):
         targets = NoveltyTargets(targets.loss, float(state.offset))
-    return ExpansionSnapshot(plan.function(state), targets, problem, state, epoch, order, None, options, device)
+    return ExpansionSnapshot(function, targets, problem, state, epoch, order, None, options, device)
 
 
-def first_sample(problem: ExpansionProblem, state: ExpansionState, seed: int) -> Sample:
-    """Set the offset on the whole training set, where the steps had batches of it, and draw rows for a stream."""
-    whole = Examples(problem.points, None, problem.weights)  # type: ignore[arg-type]
-    state.targets_for(problem, whole, state.shifted_values_at_points(problem))
-    return sampled(None, whole, 0, seed)
-
-
-def sampled(sample: Sample | None, batch: Examples, number: int, seed: int) -> Sample:
-    """A sample with the rows of a batch: those with the smallest of the numbers that are drawn for all rows."""
+def add_to_sample(sample: Sample | None, batch: Examples, number: int, seed: int) -> Sample:
+    """A sample with the rows of a batch: a random number is drawn for every row, and the smallest numbers are kept."""
     drawn = streams.uniform(seed, "rows of the offset", number, (batch.points.shape[0],))
     weights = np.ones((len(drawn), 1)) if batch.weights is None else arrays.to_numpy(batch.weights)
     own, points = np.argsort(drawn, kind="stable")[:OFFSET_ROWS], batch.points
-    if isinstance(points, RowsAsArray):
-        rows = arrays.to_numpy(points[own, :])
-    else:
-        rows = arrays.to_numpy(arrays.take_rows(points, own))
+    rows = arrays.to_numpy(points[own, :] if isinstance(points, RowsAsArray) else arrays.take_rows(points, own))
     drawn, weights = drawn[own], weights[own]
     if sample is not None:
         drawn, rows, weights = (np.concatenate(pair) for pair in zip(sample, (drawn, rows, weights), strict=True))
     kept = np.argsort(drawn, kind="stable")[:OFFSET_ROWS]
     return drawn[kept], rows[kept], weights[kept]
-
-
-def set_offset(problem: ExpansionProblem, state: ExpansionState, sample: Sample) -> None:
-    """Set the offset of novelty on a sample of all rows that came."""
-    _, rows, weights = sample
-    points = arrays.like(rows, state.buffer)
-    w = None if (weights == 1.0).all() else arrays.like(weights, state.buffer)
-    state.targets_for(problem, Examples(points, None, w), state.values(problem, points))

@@ -13,66 +13,63 @@ from ..arrays import Device
 from ..errors import ShallowsError
 from ..features.random_features import stream_of
 from ..models.centring import Centring, check_precision, check_scale
-from ..models.functions import Expansion
 from ..ranks import Alone
-from ..solvers.examples import Examples
 from ..solvers.expansions import doubly_stochastic
 from ..solvers.expansions.block_policies import Checked, Fresh, UniformReuse
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
-from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, counts_of
+from ..solvers.expansions.expansion import ExpansionProblem, counts_of
 from ..solvers.expansions.expansion_settings import ExpansionSettings
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import choose_ridge
 from .checks import is_positive, warn_user
 from .rows import TrainingSet
-from .stream_training import Batch
 from .targets import ExpansionTargets, StreamedClasses
 
 SAMPLE = 1000
-"""Points from which bandwidth, top eigenvalue and variance of the features are estimated before the training."""
+"""Points for the estimates before the training: bandwidth, top eigenvalue and variance of the features."""
 
 CHOSEN_FROM = 600
-"""Those of them on which bandwidth and regularisation are chosen; each bandwidth that is tried takes an eigensystem.
-Where these do not show that there is anything to be learnt, all are taken."""
+"""Points of the sample for the choice of bandwidth and regularization; each bandwidth needs an eigensystem. The whole
+sample is used if these points do not show that there is anything to learn."""
 
 SHRINKAGE = 0.1
-"""κ over the curvature of the loss that the damping is chosen for. Smaller ones take more steps to the regularised
-solution; larger ones end further from it, since a block then takes less from what the other blocks have learnt."""
+"""κ over the curvature of the loss, for the default damping. Smaller values need more steps to the regularized
+solution. Larger values end further from it, because a block then explains less of what other blocks have learned."""
 
 SHORT = 0.5
-"""Steps times L with which that is so for blocks whose covariance is inverted, on all data that were tried."""
+"""The default step times L for blocks whose covariance is inverted. It was short enough on all data that were tried."""
 
 DAMPING_OF_BATCH = (0.02, 0.15, 0.5)
-"""ε of a batch of B examples is at least c F/B, see `DoublyStochastic`. The least c, the one where no λ was chosen, and
-the most."""
+"""ε of a batch of B examples is at least c F/B, see `DoublyStochastic`: the smallest c, c if no λ was chosen, and the
+largest c."""
 
 RIDGES_OF_BATCH = 3.0
-"""c over the λ that was chosen, which is best for few examples as for many. It is more than 1, since what other batches
-have told is in f already, and what is left has a larger share of noise."""
+"""c over the chosen λ; the best value for few examples and for many. It is more than 1 because f includes what other
+batches have shown, so that the remainder has a larger share of noise."""
 
 LEAST_DAMPING = 1e-4
-"""What float32 resolves of the covariance of a block."""
+"""The relative precision of the covariance of a block in float32."""
 
 WARN_MOMENT, MOST_MOMENT = 100.0, 1e12
-"""E (φ(x)φ(x))² over k(x, x)², as a multiple of F where a user is warned, and where it is refused. On digits a moment
-of 3,000 costs nothing, one of 10⁷ a percent of the test images, and one of 10¹⁴ nine percent."""
+"""E (φ(x)φ(x))² over k(x, x)²: a warning above the first number times F, an error above the second. On digits, a moment
+of 3,000 costs nothing, 10⁷ a percent of the test images, and 10¹⁴ nine percent."""
 
 LEAST_ERROR = 0.01
-"""The least share of the variance of labels that is believed to be left."""
+"""The smallest estimate of the share of the labels' variance that a regression leaves."""
 
 
 @dataclass(frozen=True)
 class ExpansionPlan:
-    """What is chosen before a training, and holds for the whole stream that may follow.
+    """What is chosen before a training, also for a stream that follows.
 
     Attributes
     ----------
-    targets : StreamedClasses, StreamedValues or Novelty
+    targets : StreamedClasses, StreamedValues or NoveltyTargets
     centring : Centring
     dtype : dtype
     weight_unit : float
-        What sample weights are divided by.
+        Divisor of the sample weights.
     problem : ExpansionProblem
         Without points.
     stepper : DoublyStochastic
@@ -91,26 +88,6 @@ class ExpansionPlan:
     batch_size: int
     seed: int
     report: dict[str, Any]
-
-    def function(self, state: ExpansionState) -> Expansion:
-        """The function at a state."""
-        return Expansion(self.problem, state, self.centring, self.dtype)
-
-    def examples(self, rows: Batch, device: Device) -> Examples:
-        """Checked rows (X, y, weights) of a stream as the stepper takes them."""
-        X, y, weights = rows
-        targets, w = self.targets.encode(y), None
-        points = self.centring.training_points(X, np.arange(X.shape[0]), device, self.dtype)[:, :-2]
-        if device.kind == "gpu":
-            points = arrays.contiguous(points)  # Else each product would copy them.
-        if weights is not None:
-            w = arrays.to_device((weights / self.weight_unit)[:, None], device, self.dtype)
-        return Examples(points, None if targets is None else arrays.to_device(targets, device, self.dtype), w)
-
-
-def holds_points(n: int, d: int, dtype: np.dtype, budget: int) -> bool:
-    """Whether all points are copied into half of the memory; else each batch is read from the data in its turn."""
-    return n * (d + 2) * dtype.itemsize <= budget // 2
 
 
 def plan_expansion(
@@ -135,45 +112,46 @@ def plan_expansion(
     weight_unit, loss = 1.0 if weights is None else float(weights.mean()), targets.loss
     centred = kernels.kind(kernel).shift_invariant
     centring = Centring.of(X, centred=centred, without_constants=False)
-    block_size, batch_size = settings.sizes(n, in_pairs=centred)
+    F, batch_size = settings.sizes(n, in_pairs=centred)
 
     looked_at = streams.permutation(seed, "first look", 0, n)[:SAMPLE]
     sample, mean_square = place_sample(X[looked_at], centring, dtype, centred=centred)
     of_sample = (sample, *(None if part is None else part[looked_at] for part in (codes, weights)))
+    given = loss, settings.regularisation, kernel, bandwidth, kernel_params, centring.all_equal, n, seed
     for m in (CHOSEN_FROM, SAMPLE):
-        first = (None if part is None else part[:m] for part in of_sample)
-        kernel_, nu, chosen = choose_kernel(*first, loss, settings, centring, kernel, bandwidth, kernel_params, n, seed)
+        made, nu, chosen = choose_kernel(*(None if part is None else part[:m] for part in of_sample), *given)
         is_uninformative = chosen.pop("is_uninformative", False)
         if len(sample) <= m or not is_uninformative:
             break
     if not centred:
-        kernel_.check_values(kernels.augmented(sample.astype(dtype)))
+        made.check_values(kernels.augmented(sample.astype(dtype)))
     room = max(2**24, (budget - n * (d * holds_points(n, d, dtype, budget) + c) * dtype.itemsize) // 2)
     features = stream_of(
-        kernel_, d, block_size, seed, form=form, orthogonal=orthogonal, mean_square=mean_square, cache_bytes=room // 2
+        made, d, F, seed, form=form, orthogonal=orthogonal, mean_square=mean_square, cache_bytes=room // 2
     )
-    # Beside coefficients and frequencies a block has its covariance and the factor that inverts it.
+    # Besides coefficients and frequencies, a block has its covariance and the factor that inverts it.
     width, squares = features.width, 2 if settings.preconditioning else 0
     arrays.check_room(
-        f"A block of {block_size:,} frequencies takes",
+        f"A block of {F:,} frequencies takes",
         dtype.itemsize * width * (FIRST_CAPACITY * c + features.drawn_numbers + squares * width),
         budget,
         "Take a smaller block_size, or give more memory.",
     )
-    stepper, told = choose_stepper(sample, features, block_size, batch_size, loss, settings, nu, chosen, seed)
-    ranks.same((kernel_.name, kernel_.bandwidth), "kernels (give the bandwidth as a number)")
+    stepper, steps = choose_stepper(sample, features, F, batch_size, loss, settings, nu, chosen, seed)
+    ranks.same((made.name, made.bandwidth), "kernels (give the bandwidth as a number)")
     stepper = ranks.divide(ranks.from_first(stepper))
-    at_once = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
-    counts = None
+    at_once, counts = min(room // 4, 2**28 if device.kind == "cpu" else 2**32), None
     if isinstance(targets, StreamedClasses) and targets.has_intercept:
         counts = counts_of(codes, None if weights is None else weights / weight_unit)
-    growth = divergence_factor(settings, loss)
+    # Steps of θ/t are long by design, and the loss of novelty has no lower bound.
+    unbounded = loss.coding == "offset" or (settings.schedule == "theory" and settings.step_size is not None)
+    growth = math.inf if unbounded else training.GROWTH
     problem = ExpansionProblem(features, loss, c, budget=at_once, growth=growth, counts=counts)
-    report = told | {
-        "kernel": kernel_.name,
-        "bandwidth": kernel_.bandwidth,
+    report = steps | {
+        "kernel": made.name,
+        "bandwidth": made.bandwidth,
         "loss": loss.name,
-        "block_size": block_size,
+        "block_size": F,
         "batch_size": batch_size,
         "regularisation": stepper.regularisation,
         "memory_budget": budget,
@@ -182,7 +160,12 @@ def plan_expansion(
         "seed": seed,
         "choice": chosen,
     }
-    return ExpansionPlan(targets, centring, dtype, weight_unit, problem, stepper, block_size, batch_size, seed, report)
+    return ExpansionPlan(targets, centring, dtype, weight_unit, problem, stepper, F, batch_size, seed, report)
+
+
+def holds_points(n: int, d: int, dtype: np.dtype, budget: int) -> bool:
+    """Whether all points fit into half of the memory; otherwise each batch is read from the data when it is needed."""
+    return n * (d + 2) * dtype.itemsize <= budget // 2
 
 
 def place_sample(X: Any, centring: Centring, dtype: np.dtype, *, centred: bool) -> tuple[np.ndarray, float]:
@@ -199,51 +182,47 @@ def choose_kernel(
     targets: np.ndarray | None,
     weights: np.ndarray | None,
     loss: losses.Loss,
-    settings: ExpansionSettings,
-    centring: Centring,
+    regularisation: float | None,
     kernel: Any,
     bandwidth: Any,
     kernel_params: Any,
+    all_equal: bool,
     n: int,
     seed: int,
 ) -> tuple[Any, Any, dict[str, Any]]:
-    """The kernel, the regularisation, and what was found about both where they were chosen.
+    """The kernel, the regularization ν, and a summary of how they were chosen.
 
-    What the user gives stays. The rest is what leaves the least error of kernel ridge regression in leaving out one
-    point of the sample after the other; ``n`` are the points that will be trained on, and targets of None are those
-    of novelty, where nothing is there to be predicted. A loss of classes has a curvature of L at the decision and
-    less away from it, on average L e with the share e of the variance of the labels that the regression leaves;
-    scores are then larger than labels by as much, and so ν = L² e λ/n.
+    What the user did not give minimizes the leave-one-out error of kernel ridge regression on the sample. There are
+    ``n`` training points; targets are None for novelty, which has nothing to predict. A loss of classes has the
+    curvature L at the decision and on average L e, where e is the share of the labels' variance that the regression
+    leaves. Scores are then larger than labels by the same factor, so ν = L² e λ/n.
     """
-    named = bandwidth if is_positive(bandwidth) else None
-    name, width, parameters = kernels.translated(kernel, named, kernel_params)
+    name, width, parameters = kernels.translated(kernel, bandwidth if is_positive(bandwidth) else None, kernel_params)
     kind = kernels.kind(name)
-    takes_bandwidth = not isinstance(kind, kernels.Kernel) and kind.takes_bandwidth
-    # Where all points coincide, every bandwidth gives the same function.
-    coincide = centring.all_equal or (sample == sample[0]).all()
-    regularisation, median = settings.regularisation, None
-    n_rows = len(sample)
+    # If all points are equal, every bandwidth gives the same function.
+    median, all_equal, n_rows = None, all_equal or (sample == sample[0]).all(), len(sample)
     if targets is not None:
         joined = join_copies(sample, targets, weights)
         sample, targets, weights = sample[joined.first], joined.targets, joined.weights
-    if takes_bandwidth and width is None:
-        median = 1.0 if coincide else kernels.median_bandwidth(sample, seed)
-        width = median if targets is None or coincide or bandwidth != "auto" else None
+    if not isinstance(kind, kernels.Kernel) and kind.takes_bandwidth and width is None:
+        median = 1.0 if all_equal else kernels.median_bandwidth(sample, seed)
+        width = median if targets is None or all_equal or bandwidth != "auto" else None
 
-    def made(of: float | None) -> Any:
-        if isinstance(kind, kernels.Kernel):
-            return kind
-        return kernels.make(name, of, **parameters)
+    def kernel_of(width: float | None) -> Any:
+        return kind if isinstance(kind, kernels.Kernel) else kernels.make(name, width, **parameters)
+
+    def matrix_of(width: float | None) -> np.ndarray:
+        K = kernel_of(width)(sample, sample)
+        return 0.5 * (K + K.T)
 
     if targets is None or (regularisation is not None and (width is not None or median is None)):
-        return made(width), regularisation, {}
+        return kernel_of(width), regularisation, {}
     total = float(n_rows if weights is None else weights.sum())
-    centred = targets - np.average(targets, axis=0, weights=weights)
-    # Minimising Σ w (f − y)² + λ‖f‖² is ν = λ/Σw; with more points than the sample has, λ grows as √n.
+    # Minimizing Σ w (f − y)² + λ‖f‖² means ν = λ/Σw; with more points than in the sample, λ grows as √n.
     size = total * math.sqrt(max(1.0, n / n_rows))
     choice = choose_ridge(
-        lambda of: _symmetric(made(of)(sample, sample)),
-        centred,
+        matrix_of,
+        targets - np.average(targets, axis=0, weights=weights),
         median=median,
         bandwidth=width,
         regularisation=None if regularisation is None else regularisation * size,
@@ -251,24 +230,26 @@ def choose_kernel(
     )
     if regularisation is None:
         regularisation = choice.regularisation / size
-        regularisation *= curvature(loss) * curvature_met(loss, choice.error)
-    return (
-        made(choice.bandwidth),
-        regularisation,
-        choice.summary()
-        | {"ridge": choice.regularisation * len(sample) / total, "is_uninformative": choice.is_uninformative},
-    )
+        regularisation *= curvature(loss) * mean_curvature(loss, choice.error)
+    ridge = choice.regularisation * len(sample) / total
+    summary = choice.summary() | {"ridge": ridge, "is_uninformative": choice.is_uninformative}
+    return kernel_of(choice.bandwidth), regularisation, summary
 
 
-def curvature_met(loss: losses.Loss, error: float) -> float:
-    """The curvature of the loss where the scores will be, from the share of variance that a regression leaves."""
+def curvature(loss: losses.Loss) -> float:
+    """L, the largest ℓ''; 1 for losses with kinks, as for the square."""
+    return min(loss.smoothness, 1.0)
+
+
+def mean_curvature(loss: losses.Loss, error: float) -> float:
+    """The curvature of the loss near the scores, from the share of the variance that a regression leaves."""
     return curvature(loss) * (min(1.0, max(error, LEAST_ERROR)) if loss.for_classes else 1.0)
 
 
 def choose_stepper(
     sample: np.ndarray,
     features: Any,
-    block_size: int,
+    F: int,
     batch_size: int,
     loss: losses.Loss,
     settings: ExpansionSettings,
@@ -276,58 +257,27 @@ def choose_stepper(
     chosen: dict[str, Any],
     seed: int,
 ) -> tuple[DoublyStochastic, dict[str, Any]]:
-    """The stepper, and what was decided or estimated for it."""
+    """The stepper, and the entries of ``effective_params_`` about it."""
     preconditioning, schedule = settings.preconditioning, settings.schedule
     if schedule == "auto":
         schedule = "theory" if preconditioning and nu > 0 else "line_search"
-    F, L, theta_nu, decrease = block_size, curvature(loss), None, 0.0
-    kernel = features.kernel
-    K, moment = kernel(sample, sample), features.relative_moment
-    _check_moment(kernel, moment, F)
-    # Dampings are in units of k(x, x), which is 1 for kernels of the difference x − z.
-    size = 1.0 if kernel.has_frequencies else float(np.mean(kernel.diagonal(sample)))
+    kernel, moment = features.kernel, features.relative_moment
+    K = kernel(sample, sample)
+    check_moment(kernel, moment, F)
+    # k(x, x), the unit of dampings; 1 for kernels of the difference x − z.
+    unit = 1.0 if kernel.has_frequencies else float(np.mean(kernel.diagonal(sample)))
     with arrays.one_blas_thread():
         top = float(np.linalg.eigvalsh(K[:500, :500] / min(500, len(K)))[-1])
-    stable = doubly_stochastic.stable_step(loss, top, batch_size, F, preconditioning is not None, size, moment)
+    stable = doubly_stochastic.stable_step(loss, top, batch_size, F, preconditioning is not None, unit, moment)
     damping, damping_of_batch = settings.damping, 0.0
     if damping is None:
-        damping = size * LEAST_DAMPING
-        if preconditioning == "block":
-            damping = max(damping, F * nu / (SHRINKAGE * curvature_met(loss, chosen.get("error", 1.0))))
-        least, usual, most = (size * c for c in DAMPING_OF_BATCH)
-        damping_of_batch = min(most, max(least, RIDGES_OF_BATCH * chosen["ridge"])) if "ridge" in chosen else usual
-        damping_of_batch *= _copies(sample)  # Copies of an example tell no more of the directions than one does.
+        damping, damping_of_batch = choose_damping(sample, loss, F, preconditioning, nu, chosen, unit)
         if preconditioning:
-            # The damping of the batch bounds what one example counts, and so do short steps.
-            stable = SHORT / L
-    if schedule == "line_search":
-        # With the covariance inverted, 2/L is the edge of stability where the loss is most curved.
-        step = settings.step_size or (2.0 / L if preconditioning else 16.0 * stable)
-    elif schedule == "theory":
-        theta_nu = settings.theta_nu or (2.0 if preconditioning else 1.0)
-        # θ/(t + t₀) with t₀ such that the first step is a stable one; a step of θ itself is the plain θ/t.
-        step = settings.step_size or stable
-        if not preconditioning:
-            step = min(theta_nu / nu, step)
-            decrease = step / (theta_nu / nu)
-    else:
-        step, decrease = settings.step_size or stable, settings.decrease if schedule == "decay" else 0.0
-    variance = bound = cap = None
-    policy: Any = Fresh()
-    if settings.method == "udsg":
-        policy = UniformReuse(settings.fresh, settings.reused)
-    elif settings.method == "cdsg":
-        variance = settings.feature_variance
-        if variance is None:
-            variance = doubly_stochastic.feature_variance(features, sample)
-        if features.product_bound is None:
-            raise ShallowsError(
-                "method='cdsg' compares the variances of an old block and a new one by a bound of the products of "
-                f"two features, and those of the kernel {kernel.name!r} have none. Take method='dsg' or 'udsg'."
-            )
-        bound, cap = settings.gradient_bound, float(settings.cap)
-        policy = Checked(float(variance), bound, cap, product_bound=features.product_bound)
-    solver = DoublyStochastic(
+            # The damping of the batch limits the influence of one example, and so do short steps.
+            stable = SHORT / curvature(loss)
+    step, decrease, theta_nu = choose_steps(settings, schedule, nu, stable, curvature(loss))
+    policy, bounds = choose_policy(settings, features, sample)
+    stepper = DoublyStochastic(
         float(step),
         float(decrease),
         float(nu),
@@ -339,8 +289,8 @@ def choose_stepper(
         damping_of_batch,
         theta_nu if preconditioning else None,
     )
-    shrinkage = solver.shrinkage(F, batch_size)
-    return solver, {
+    shrinkage = stepper.shrinkage(F, batch_size)
+    return stepper, {
         "method": settings.method,
         "schedule": schedule,
         "step_size": float(step),
@@ -349,36 +299,101 @@ def choose_stepper(
         "preconditioning": preconditioning,
         "theta": None if theta_nu is None else theta_nu / shrinkage,
         "theta_nu": theta_nu,
-        "damping": solver.damping_at(F, batch_size) if preconditioning else None,
+        "damping": stepper.damping_at(F, batch_size) if preconditioning else None,
         "shrinkage": shrinkage,
-        "feature_variance": variance,
-        "gradient_bound": bound,
-        "cap": cap,
+        **bounds,
     }
+
+
+def check_moment(kernel: kernels.Kernel, moment: float, F: int) -> None:
+    """Warn of random features that vary much, and refuse features that vary too much to be useful."""
+    said = (
+        f"The random features of {kernel!r} vary much: at a point of usual norm, the mean of (φ(x)φ(x))² is "
+        f"{moment:.3g} times k(x, x)². Take a lower degree or a larger bandwidth, or bring X to a usual scale about "
+        "the origin; KernelSGD and EigenPro need no random features."
+    )
+    if moment > MOST_MOMENT:
+        raise ShallowsError(said)
+    if moment > WARN_MOMENT * F:
+        warn_user(f"{said} Training goes on.", UserWarning)
+
+
+def choose_damping(
+    sample: np.ndarray,
+    loss: losses.Loss,
+    F: int,
+    preconditioning: str | None,
+    nu: float,
+    chosen: dict[str, Any],
+    unit: float,
+) -> tuple[float, float]:
+    """The damping of a block's covariance, and the least damping c F/B of a batch as c."""
+    damping = unit * LEAST_DAMPING
+    if preconditioning == "block":
+        damping = max(damping, F * nu / (SHRINKAGE * mean_curvature(loss, chosen.get("error", 1.0))))
+    least, usual, most = (unit * c for c in DAMPING_OF_BATCH)
+    of_batch = min(most, max(least, RIDGES_OF_BATCH * chosen["ridge"])) if "ridge" in chosen else usual
+    # Copies of an example show no more of the directions than one of them: how many copies a point has on average.
+    n_points = len(np.unique(sample, axis=0))
+    return damping, of_batch * (len(sample) / n_points if n_points > 1 else 1.0)
+
+
+def choose_steps(
+    settings: ExpansionSettings, schedule: str, nu: float, stable: float, L: float
+) -> tuple[float, float, float | None]:
+    """The first step, the decrease of the steps, and θν of the theory."""
+    preconditioned = settings.preconditioning is not None
+    if schedule == "line_search":
+        # With an inverted covariance, 2/L is the edge of stability at the largest curvature.
+        return settings.step_size or (2.0 / L if preconditioned else 16.0 * stable), 0.0, None
+    if schedule != "theory":
+        return settings.step_size or stable, settings.decrease if schedule == "decay" else 0.0, None
+    theta_nu = settings.theta_nu or (2.0 if preconditioned else 1.0)
+    # θ/(t + t₀) with t₀ such that the first step is stable; a step_size of θ gives the plain θ/t.
+    step = settings.step_size or stable
+    if preconditioned:
+        return step, 0.0, theta_nu
+    step = min(theta_nu / nu, step)
+    return step, step / (theta_nu / nu), theta_nu
+
+
+def choose_policy(settings: ExpansionSettings, features: Any, sample: np.ndarray) -> tuple[Any, dict[str, Any]]:
+    """Which block a step changes, with the bounds of "cdsg" for the report."""
+    variance = bound = cap = None
+    policy: Any = Fresh()
+    if settings.method == "udsg":
+        policy = UniformReuse(settings.fresh, settings.reused)
+    elif settings.method == "cdsg":
+        variance = settings.feature_variance
+        if variance is None:
+            variance = doubly_stochastic.feature_variance(features, sample)
+        if features.product_bound is None:
+            raise ShallowsError(
+                "method='cdsg' compares the variances of an old block and a new one by a bound of the products of "
+                f"two features, and those of the kernel {features.kernel.name!r} have none. Take method='dsg' or "
+                "'udsg'."
+            )
+        bound, cap = settings.gradient_bound, float(settings.cap)
+        policy = Checked(float(variance), bound, cap, product_bound=features.product_bound)
+    return policy, {"feature_variance": variance, "gradient_bound": bound, "cap": cap}
 
 
 def stopping_rules(
     settings: ExpansionSettings, n: int, batch_size: int, max_seconds: float | None
 ) -> training.Stopping:
-    """When a fit to n rows ends; without a tolerance, since what is watched may grow or be negative."""
+    """When a fit to n rows ends; without a tolerance, because the monitored number may grow or be negative."""
     n_batches, n_iter, max_epochs = math.ceil(n / batch_size), settings.n_iter, settings.max_epochs
     if n_iter is None and max_epochs is None:
-        # Ten passes; more where they are short, since small data need no fewer steps to the solution.
+        # Ten passes, and more of them for small data, which need no fewer steps to the solution.
         n_iter = max(10 * n_batches, 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
     epochs = max_epochs or math.ceil(n_iter / n_batches)  # type: ignore[operator]
     return training.Stopping(epochs, n_iter, max_seconds, tolerance=-math.inf)
 
 
-def divergence_factor(settings: ExpansionSettings, loss: losses.Loss) -> float:
-    """The multiple of the zero function's loss that counts as divergence; steps of θ/t are long by design."""
-    unbounded = loss.coding == "offset" or (settings.schedule == "theory" and settings.step_size is not None)
-    return math.inf if unbounded else training.GROWTH
-
-
 def check_room(
     plan: ExpansionPlan, settings: ExpansionSettings, n: int, stopping: training.Stopping, max_seconds: float | None
 ) -> None:
-    """Refuse more steps than the memory has room for the features of; those of "cdsg" seldom add any."""
+    """Refuse more steps than the features fit into the memory for; steps of "cdsg" seldom add features."""
     if max_seconds is not None or settings.method == "cdsg":
         return
     epochs = settings.max_epochs or math.inf
@@ -390,31 +405,3 @@ def check_room(
         plan.report["memory_budget"],
         "Take fewer steps, method='cdsg' or a smaller block_size, set max_seconds, or give more memory.",
     )
-
-
-def _check_moment(kernel: kernels.Kernel, moment: float, block_size: int) -> None:
-    """Warn of random features that vary much, and refuse those that vary beyond all use."""
-    said = (
-        f"The random features of {kernel!r} vary much: at a point of usual norm, the mean of (φ(x)φ(x))² is "
-        f"{moment:.3g} times k(x, x)². Take a lower degree or a larger bandwidth, or bring X to a usual scale about "
-        "the origin; KernelSGD and EigenPro need no random features."
-    )
-    if moment > MOST_MOMENT:
-        raise ShallowsError(said)
-    if moment > WARN_MOMENT * block_size:
-        warn_user(f"{said} Training goes on.", UserWarning)
-
-
-def curvature(loss: losses.Loss) -> float:
-    """L, the most that ℓ'' comes to; 1 where the loss has kinks, as for the square."""
-    return min(loss.smoothness, 1.0)
-
-
-def _symmetric(matrix: np.ndarray) -> np.ndarray:
-    return 0.5 * (matrix + matrix.T)
-
-
-def _copies(sample: np.ndarray) -> float:
-    """How often a point of the sample is there, on average; 1 where all are the same."""
-    n_points = len(np.unique(sample, axis=0))
-    return len(sample) / n_points if n_points > 1 else 1.0

@@ -1,4 +1,4 @@
-"""The fit of LASVM, and machines that go on with further examples: ½ ‖f‖² + C Σ wᵢ max(0, 1 − yᵢ(f(xᵢ) + b))."""
+"""The fit of LASVM, and machines that continue with further examples: ½ ‖f‖² + C Σ wᵢ max(0, 1 − yᵢ(f(xᵢ) + b))."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..models.centring import Centring
 from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import most_pair_steps, violated
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
+from ..training.batches import InOrderThenShuffled
 from . import leave_one_out_choice
-from .batches_in_order import InOrderThenShuffled
 from .kernel_points import place_and_choose
 from .labels import single_column
 from .machine import Options
@@ -27,12 +27,12 @@ BATCH = 64
 """Examples whose kernel values are computed together."""
 
 LARGE_GAP = 0.25
-"""Share of the primal objective by which one pass may leave the dual one below it without a warning; 0.02 is usual."""
+"""A warning follows if the dual objective is below the primal one by more than this share of it; 0.02 is usual."""
 
 
 @dataclass(frozen=True)
 class OnlineMachines:
-    """Machines that take examples one after the other.
+    """Machines that visit examples one after the other.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class OnlineMachines:
         Of each machine; steps change them in place.
     seed : int
     selection : dict
-        How the bandwidth was chosen.
+        The choice of the bandwidth, for the report.
     """
 
     targets: Machines
@@ -58,7 +58,7 @@ class OnlineMachines:
     selection: dict[str, Any]
 
     def copied(self) -> OnlineMachines:
-        """The same machines with states of their own."""
+        """The same machines with copies of the states."""
         return replace(self, states=copy.deepcopy(self.states))
 
 
@@ -76,12 +76,11 @@ def fit_lasvm(
     options: Options,
     name: str,
 ) -> tuple[FittedMachines, OnlineMachines]:
-    """Train on checked rows; the machines that are returned can go on with further examples."""
+    """Train on checked rows; the returned machines can continue with further examples."""
     y = single_column(rows.y)
     targets = Machines.of(y, multiclass, class_weight)
-    given = kernel, bandwidth, kernel_params, C, seed, options
-    machines = begin_machines(rows.X, y, rows.weights, targets, *given)
-    show(machines, rows.X, y, rows.weights, rows.rows, C, solver, solver.max_epochs, options.verbose, name)
+    machines = begin_machines(rows.X, y, rows.weights, targets, kernel, bandwidth, kernel_params, C, seed, options)
+    visit_examples(machines, rows.X, y, rows.weights, rows.rows, C, solver, solver.max_epochs, options.verbose, name)
     most = most_pair_steps(solver.max_iterations, len(y))
     for state in machines.states if solver.finish else []:
         solver.build().finish(state, most)
@@ -110,7 +109,7 @@ def begin_machines(
     options: Options,
 ) -> OnlineMachines:
     """Choose the kernel and the shift of the points by the first rows; the machines have no examples yet."""
-    arrays.memory_budget(options.memory)  # refused if it is no size
+    arrays.memory_budget(options.memory)  # Refuses values that are no size.
     dtype, cpu = options.precision(len(y)), arrays.Device("cpu")
     centring, _, kernel, choice = place_and_choose(
         X, None, kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed, cpu, dtype,
@@ -123,7 +122,7 @@ def begin_machines(
     return OnlineMachines(targets, kernel, centring, dtype, states, seed, leave_one_out_choice.report(choice))
 
 
-def show(
+def visit_examples(
     machines: OnlineMachines,
     X: Any,
     y: np.ndarray,
@@ -135,9 +134,9 @@ def show(
     verbose: int,
     name: str,
 ) -> None:
-    """Show the examples to every machine: in new orders in so many epochs, or with 0 once in their own order.
+    """Let every machine visit the examples in ``n_epochs`` random orders, or with 0 once in their own order.
 
-    ``numbers`` count all rows that the user gave; rows of weight zero are left out of X.
+    ``numbers`` count all rows that the user gave; X does not include rows of weight zero.
     """
     points = machines.centring.training_points(X, np.arange(len(y)), arrays.Device("cpu"), machines.dtype)
     for state, two in zip(machines.states, machines.targets.problems(y, weights), strict=True):
@@ -157,18 +156,17 @@ def show(
 
 
 def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
-    """The functions of the support vectors of all machines as they are now."""
-    states, targets = machines.states, machines.targets
+    """The functions of the support vectors of all machines at their present states."""
+    states = machines.states
     held = [np.flatnonzero(state.coefficients) for state in states]
     numbers = [state.numbers[slots] for state, slots in zip(states, held, strict=True)]
     rows, places = np.unique(np.concatenate(numbers), return_index=True)
-    points = np.concatenate([state.points[slots] for state, slots in zip(states, held, strict=True)])
+    points = np.concatenate([state.points[slots] for state, slots in zip(states, held, strict=True)])[places]
     coefficients = np.zeros((len(rows), len(states)))
     for column, (state, slots, of) in enumerate(zip(states, held, numbers, strict=True)):
         coefficients[np.searchsorted(rows, of), column] = state.coefficients[slots]
     intercepts = np.array([state.intercept for state in states])
-    given = machines.kernel, machines.centring, points[places], coefficients, intercepts
-    model, support = KernelMachines.of(*given)
+    model, support = KernelMachines.of(machines.kernel, machines.centring, points, coefficients, intercepts)
     n_steps = sum(state.n_steps for state in states)
     report = {
         "kernel": machines.kernel.name,
@@ -182,11 +180,16 @@ def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
         "seed": machines.seed,
         **machines.selection,
     }
-    objectives = np.array([state.objective for state in states])
-    n_evaluations = sum(state.n_evaluations for state in states)
-    held_coefficients = coefficients[support]
     return FittedMachines(
-        model, targets, rows[support], held_coefficients, objectives, n_steps, n_evaluations, report, {}
+        model,
+        machines.targets,
+        rows[support],
+        coefficients[support],
+        np.array([state.objective for state in states]),
+        n_steps,
+        sum(state.n_evaluations for state in states),
+        report,
+        {},
     )
 
 

@@ -28,16 +28,9 @@ from .targets import Machines
 
 @dataclass(frozen=True)
 class LinearStream:
-    """What machines that go on with further examples keep.
+    """What machines need to continue with further examples.
 
-    Attributes
-    ----------
-    offsets : ndarray, shape (d,)
-        What is subtracted from the columns.
-    regularisation : float
-        λ.
-    kept : tuple
-        The state of the solver, as it remembers it.
+    ``offsets`` (d,) are subtracted from the columns, ``regularisation`` is λ, and ``kept`` is the state of the solver.
     """
 
     offsets: np.ndarray
@@ -47,18 +40,7 @@ class LinearStream:
 
 @dataclass(frozen=True)
 class FittedLinearSVM:
-    """What a fit of linear machines leaves.
-
-    Attributes
-    ----------
-    model : LinearFunctions
-    targets : Machines
-    stream : LinearStream or None
-        None for solvers that cannot go on with further examples.
-    run : Run
-    report : dict
-    seconds : dict
-    """
+    """The result of a fit; ``stream`` is None if the solver cannot continue with further examples."""
 
     model: LinearFunctions
     targets: Machines
@@ -125,7 +107,7 @@ def fit_linear_svm(
     return FittedLinearSVM(model, targets, stream, run, report, phases.seconds | {"training": run.seconds})
 
 
-def go_on(
+def continue_linear_svm(
     stream: LinearStream | None,
     X: Any,
     y: np.ndarray,
@@ -139,7 +121,7 @@ def go_on(
     seed: int,
     options: Options,
 ) -> tuple[LinearFunctions, LinearStream]:
-    """Visit further rows once, in their order. None as the stream begins machines with these rows."""
+    """Visit further rows once, in their order; without a stream, begin with these rows."""
     begins = stream is None
     if stream is None:
         offsets = column_scales.far_offsets(X) if fit_intercept else np.zeros(X.shape[1])
@@ -151,7 +133,7 @@ def go_on(
     if not begins:
         state.recall(*stream.kept)
         for machine in state.states:
-            machine.n_visits = 0  # Visits count through the rows of this call.
+            machine.n_visits = 0  # Visits count the rows of this call.
     state = stepper.step(problems, state, X.shape[0])
     if not state.is_finite():
         raise ShallowsError("The coefficients are not finite any more: scale the features.")
@@ -203,7 +185,7 @@ def warn_if_far(
 
 
 class LinearSnapshot(FunctionSnapshot):
-    """Linear machines in the middle of their training."""
+    """Linear machines during their training, for observers."""
 
     def __init__(self, *parts: Any, training_points: Any):
         super().__init__(*parts)

@@ -1,4 +1,4 @@
-"""The fit of a regularised risk, λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ), over kernel functions or explicit features."""
+"""The fit of a regularized risk, λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ), over kernel functions or explicit features."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..losses import Loss
 from ..models.centring import Centring
 from ..models.functions import FeatureFunction, KernelSum
 from ..solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
+from ..training.batches import InOrderThenDrawn, InOrderThenShuffled
 from . import column_scales, leave_one_out_choice
-from .batches_in_order import InOrderThenDrawn, InOrderThenShuffled
 from .checks import warn_user
 from .kernel_points import place_points
 from .machine import Options, Phases
@@ -28,21 +28,21 @@ from .targets import ClassTargets, ValueTargets
 
 @dataclass(frozen=True)
 class FittedRisk:
-    """What a fit of a regularised risk leaves.
+    """The result of a fit of a regularized risk.
 
     Attributes
     ----------
     model : KernelSum or FeatureFunction
     targets : ClassTargets or ValueTargets
     support : ndarray of int, or None
-        Numbers of the user's rows that the model's kernel functions are centred at.
+        Numbers of the user's rows that are centers of the model's kernel functions.
     run : Run
     report : dict
-        What was chosen where a parameter left it open, and how the training went.
+        Entries of ``effective_params_``.
     seconds : dict
         Of each phase.
     ended : Ended or None
-        Where the next fit may go on.
+        Where the next fit may continue.
     """
 
     model: KernelSum | FeatureFunction
@@ -78,27 +78,34 @@ def fit_regularised_risk(
     checkpoint: training.Checkpoint | None,
     name: str,
 ) -> FittedRisk:
-    """Train on checked rows.
-
-    The random order of the rows, features and landmarks are functions of the seed alone.
-    """
+    """Train on checked rows. The random order of the rows, features and landmarks depend on the seed alone."""
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes)
     start = begin(*warm, rows, seed)
-    targets = learn_targets(rows, loss, of_classes, fit_intercept, class_weight)
+    targets: ClassTargets | ValueTargets
+    if of_classes:
+        targets = ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept, class_weight=class_weight)
+    else:
+        targets = ValueTargets.of(rows.y, rows.weights, loss)
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     options.warn_of_too_little_memory(device)
     with device.active():
         order = streams.permutation(seed, "order", 0, n)
         centring, points = place_points(rows.X, order, kernel, feature_map, device, dtype)
-        weights = None
-        if rows.weights is not None:
-            weights = arrays.to_device(rows.weights[order] / rows.weights.mean(), device, dtype)[:, None]
         codes = arrays.to_device(targets.encode(rows.y)[order], device, dtype)
-        made, choice = choose_kernel(
-            rows, points, centring, targets, order, kernel, bandwidth, kernel_params, feature_map, seed,
-            regularisation,
-        )  # fmt: skip
+        weights = of_choice = None
+        if rows.weights is not None:
+            of_choice = rows.weights[order]
+            weights = arrays.to_device(of_choice / rows.weights.mean(), device, dtype)[:, None]
+            of_choice = of_choice / of_choice.mean()
+        made = choice = None
+        # The linear map and the user's own maps need no kernel.
+        if feature_map is None or (isinstance(feature_map, str) and feature_map != "linear"):
+            regularises = leave_one_out_choice.is_automatic(regularisation)
+            made, choice = leave_one_out_choice.choose_kernel_on(
+                points, rows.matrix, kernel, bandwidth, kernel_params, targets.ridge_codes(rows.y[order]), of_choice,
+                seed, all_equal=centring.all_equal, regularises=regularises, widest=1.0,
+            )  # fmt: skip
         budget -= 0 if made is None else made.matrix_bytes
         phases.end("preparation")
 
@@ -167,56 +174,15 @@ def fit_regularised_risk(
     return FittedRisk(model, targets, support, run, report, phases.seconds, start.end(run))
 
 
-def learn_targets(
-    rows: TrainingSet, loss: Loss, of_classes: bool, fit_intercept: bool, class_weight: Any
-) -> ClassTargets | ValueTargets:
-    """How the targets of the rows are coded."""
-    if not of_classes:
-        return ValueTargets.of(rows.y, rows.weights, loss)
-    return ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept, class_weight=class_weight)
-
-
-def choose_kernel(
-    rows: TrainingSet,
-    points: Array,
-    centring: Centring,
-    targets: ClassTargets | ValueTargets,
-    order: np.ndarray,
-    kernel: Any,
-    bandwidth: Any,
-    kernel_params: Any,
-    feature_map: Any,
-    seed: int,
-    regularisation: Any,
-) -> tuple[Kernel | None, Any]:
-    """The kernel, and how it and λ were chosen; None for the linear map and the user's own maps, which need none."""
-    if not (feature_map is None or (isinstance(feature_map, str) and feature_map != "linear")):
-        return None, None
-    weights = None if rows.weights is None else rows.weights[order]
-    return leave_one_out_choice.choose_kernel_on(
-        points,
-        rows.matrix,
-        kernel,
-        bandwidth,
-        kernel_params,
-        targets.ridge_codes(rows.y[order]),
-        None if weights is None else weights / weights.mean(),
-        seed,
-        all_equal=centring.all_equal,
-        regularises=leave_one_out_choice.is_automatic(regularisation),
-        widest=1.0,
-    )
-
-
 def chosen_ridge(regularisation: Any, choice: Any, n: int, unit: float, least: float) -> float:
-    """λ in the user's units. A chosen one is for the coded targets, whose unit the problem multiplies it with."""
+    """λ in the user's units. A chosen λ is for the coded targets; the problem multiplies it with their unit."""
     ridge = leave_one_out_choice.of_mean_loss(regularisation, choice, n, least)
     chosen = leave_one_out_choice.is_automatic(regularisation) and choice is not None
     return float(ridge / unit if chosen else ridge)
 
 
 def default_batch_size(n: int, *, on_features: bool) -> int:
-    """Rows of a batch: enough for fast products, but at least twenty batches an epoch if there are few rows."""
+    """Rows of a batch: enough for fast products, and for few rows at least twenty batches an epoch."""
     largest, smallest = (64, 8) if on_features else (256, 16)
     return max(smallest, min(largest, n // 20))
 
@@ -224,12 +190,12 @@ def default_batch_size(n: int, *, on_features: bool) -> int:
 def make_span(
     points: Array, kernel: Kernel | None, blocks: Blocks | None, budget: int, *, one_pass: bool
 ) -> KernelSpan | FeatureSpan:
-    """The functions that are learned, with what the other arrays leave of the budget."""
+    """The functions that are learned; ``budget`` is the memory that is left for their values."""
     if blocks is not None:
         plain = points[:, :-2] if arrays.is_numpy(points) else arrays.contiguous(points[:, :-2])
-        # Features are made in the first pass, so that their time counts as training.
+        # The first pass computes the features, so that their time counts as training.
         return FeatureSpan(Design(blocks, plain, budget=0), budget=max(budget // 2, 2**20))
-    # A single pass uses every part of the matrix once, so nothing need be kept.
+    # A single pass uses every part of the matrix once and keeps nothing.
     return KernelSpan(gram.LazyGram(kernel, points, budget=0 if one_pass else max(budget, 2**20)))
 
 
@@ -247,9 +213,9 @@ def function_of(
 def warn_of_scales(
     problem: RiskProblem, model: KernelSum | FeatureFunction, points: Array, feature_map: Any, name: str
 ) -> None:
-    """Warn if a function of the linear map or kernel has a much larger objective than one of standardised steps.
+    """Warn if a linear function has a much larger objective than steps in standardized columns find.
 
-    Points on a GPU are not looked at.
+    Points on a GPU are not checked.
     """
     kernel, a = getattr(model, "kernel", None), model.coefficients.astype(np.float64)
     of_kernel = getattr(kernel, "name", None) == "linear" and (kernel.offset, kernel.scale) == (0.0, 1.0)
@@ -278,12 +244,12 @@ def warn_of_scales(
 
 
 def warn_if_above_zero(problem: RiskProblem, run: training.Run, name: str) -> None:
-    """Warn if f has a larger objective than the zero function; exact where the losses of the last epoch suggest it.
+    """Warn if f has a larger objective than the zero function, which is computed if the last losses suggest it.
 
-    Rows that contradict each other, such as copies with other labels, keep a small λ from its optimum for long.
+    With a small λ the optimum is far away if rows contradict each other, such as copies with different labels.
     """
     if not (run.epoch > 1 and run.losses and run.losses[-1] > 1.0):
-        return  # A single pass is not meant to end at the optimum.
+        return  # A single pass need not end at the optimum.
     zero = arrays.namespace(problem.targets).zeros_like(problem.targets)
     value = problem.objective(run.state.coefficients)
     of_zero = problem.losses(zero, slice(0, problem.span.n)) / problem.span.n

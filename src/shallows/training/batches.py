@@ -54,6 +54,29 @@ class Batches:
         return [slices[i] for i in streams.permutation(self.seed, "batches", epoch, len(slices))]
 
 
+class InOrderThenShuffled(Batches):
+    """Batches that the first epoch visits in the order of the rows, and later epochs in a random order.
+
+    The rows of a fit are already in a random order. During the first epoch, only the columns of visited rows are
+    computed of a kernel matrix that is not kept.
+    """
+
+    def of_epoch(self, epoch: int) -> list[Any]:
+        """The batches of an epoch, in their order."""
+        return list(arrays.blocks(self.n, self.size)) if epoch == 0 else super().of_epoch(epoch)
+
+
+class InOrderThenDrawn(InOrderThenShuffled):
+    """Batches that the first epoch visits in order, and later epochs draw with replacement."""
+
+    def of_epoch(self, epoch: int) -> list[Any]:
+        """The batches of an epoch, in their order."""
+        slices = list(arrays.blocks(self.n, self.size))
+        if epoch == 0:
+            return slices
+        return [slices[int(i % len(slices))] for i in streams.integers(self.seed, "drawn batches", epoch, len(slices))]
+
+
 @dataclass(frozen=True)
 class OwnRows:
     """For a solver that chooses its own rows, like SMO: a batch is a number of steps.

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from ... import training
 from ...errors import ShallowsError, UnknownNameError
 from ...fitting.checks import check_choice, check_positive, check_whole
-from ...fitting.linear_svm import fit_linear_svm, go_on
+from ...fitting.linear_svm import continue_linear_svm, fit_linear_svm
 from ...fitting.targets import Machines
 from ...models.host_functions import LinearFunctions
 from ...solvers.linear_svm import SOLVERS
@@ -230,7 +230,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             A parameter out of its range, or ``class_weight="balanced"``, which needs all labels.
         """
         rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
-        model, self._stream = go_on(
+        model, self._stream = continue_linear_svm(
             None if begins else self._stream,
             *rows,
             Machines(self.classes_, "one_vs_rest"),

@@ -9,7 +9,7 @@ from sklearn.utils.validation import _num_samples
 
 from ... import training
 from ...fitting.checks import check_whole
-from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, show
+from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, visit_examples
 from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...solvers.support_vectors.lasvm import LASVM
@@ -182,7 +182,7 @@ class LASVMClassifier(SupportVectorClassifier):
         else:
             # Steps change the states in place. If one fails, the estimator keeps the states before it.
             machines = self._machines.copied()
-        show(machines, *rows, self.C, self._lasvm(), 0, options.verbose, name)
+        visit_examples(machines, *rows, self.C, self._lasvm(), 0, options.verbose, name)
         found = functions_of(machines, options.device)
         self._machines = machines
         self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}))
