@@ -1,0 +1,95 @@
+"""Compare the runs of two finished demos, made by old and new code on one machine, bit for bit.
+
+    python tests/golden/demo_runs.py OLD_CHECKOUT NEW_CHECKOUT [--renames RENAMES.json]
+
+Two runs belong together if they request the same: dataset, variant, method, parameters and seed. RENAMES.json maps old
+names of methods and parameters to new ones. Equal are the digest of the fitted model, and every number of a record and a
+curve that is not a time, a rate or a size in memory. Runs that end by the clock differ from day to day; look at them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+MEASURED = ("seconds", "time", "bytes", "memory", "speed", "slowdown", "clock", "cpu", "throughput", "power")
+"""Parts of the names of numbers that are measured on the machine."""
+
+
+def is_measured(name: str) -> bool:
+    """Whether a number of this name differs between two runs of the same code."""
+    return any(part in name for part in MEASURED)
+
+
+def renamed(value: Any, renames: dict[str, str]) -> Any:
+    """The value with every old name in keys and texts replaced."""
+    if isinstance(value, dict):
+        return {renames.get(key, key): renamed(entry, renames) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [renamed(entry, renames) for entry in value]
+    return renames.get(value, value) if isinstance(value, str) else value
+
+
+def request_of(record: dict[str, Any], renames: dict[str, str]) -> str:
+    """What a run was asked to do, as text."""
+    run = record["run"]
+    asked = {key: run[key] for key in ("scale", "dataset", "variant", "method", "parameters", "seed")}
+    return json.dumps(renamed(asked, renames), sort_keys=True)
+
+
+def outcome_of(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """Everything of a run that the same code repeats exactly, by name."""
+    final = record["metrics"]["final"]
+    outcome = {f"final {name}": value for name, value in final.items() if not is_measured(name)}
+    outcome["model"] = record["model"].get("sha256")
+    with open(folder / "curve.csv", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            if not is_measured(row.get("metric", "")):
+                kept = {name: value for name, value in row.items() if not is_measured(name)}
+                outcome[f"curve row {number} {row.get('metric', '')}"] = kept
+    return outcome
+
+
+def runs_of(checkout: Path, renames: dict[str, str]) -> tuple[dict[str, dict[str, Any]], int]:
+    """Outcomes of all runs by request, and for how many targets they are used in all."""
+    found, n_uses = {}, 0
+    for path in sorted((checkout / "results/demo/runs").glob("**/record.json")):
+        record = json.loads(path.read_text())
+        n_uses += len(record["run"]["target_ids"])
+        found[request_of(record, renames)] = outcome_of(path.parent, record)
+    return found, n_uses
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--renames", type=Path)
+    given = parser.parse_args()
+    renames = json.loads(given.renames.read_text()) if given.renames else {}
+    (old, n_old_uses), (new, n_new_uses) = runs_of(given.old, renames), runs_of(given.new, {})
+    differing = {}
+    for request in sorted(old.keys() & new.keys()):
+        a, b = old[request], new[request]
+        # NaN is written as a text or as NaN, which differs from itself, so texts are compared.
+        names = sorted(name for name in a.keys() | b.keys() if repr(a.get(name)) != repr(b.get(name)))
+        if names:
+            differing[request] = names
+    for request, names in differing.items():
+        print(request, f"    {len(names)} of {len(old[request])}: " + ", ".join(names[:6]), sep="\n")
+    for title, requests in (("only old", old.keys() - new.keys()), ("only new", new.keys() - old.keys())):
+        for request in sorted(requests):
+            print(f"{title}: {request}")
+    both = len(old.keys() & new.keys())
+    print(f"{len(old)} old runs ({n_old_uses} uses), {len(new)} new runs ({n_new_uses} uses), {both} in both;")
+    print(f"{both - len(differing)} are equal to the bit, {len(differing)} differ.")
+    sys.exit(bool(differing) or old.keys() != new.keys())
+
+
+if __name__ == "__main__":
+    main()
