@@ -2,9 +2,9 @@
 
     python tests/golden/demo_runs.py OLD_CHECKOUT NEW_CHECKOUT [--renames RENAMES.json]
 
-Two runs belong together if they request the same: dataset, variant, method, parameters and seed. RENAMES.json maps old
-names of methods and parameters to new ones. Equal are the digest of the fitted model, and every number of a record and a
-curve that is not a time, a rate or a size in memory. Runs that end by the clock differ from day to day; look at them.
+Two runs belong together if they request the same dataset, variant, method, parameters and seed. RENAMES.json maps old
+names of methods and parameters to new ones. The digest of the fitted model is compared, and every number of a record and
+a curve that is not a time, a rate or a size in memory. Runs that end by the clock always differ.
 """
 
 from __future__ import annotations
