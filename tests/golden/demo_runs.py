@@ -2,9 +2,9 @@
 
     python tests/golden/demo_runs.py OLD_CHECKOUT NEW_CHECKOUT [--renames RENAMES.json]
 
-Two runs belong together if they request the same dataset, variant, method, parameters and seed. RENAMES.json maps old
-names of methods and parameters to new ones. The digest of the fitted model is compared, and every number of a record and
-a curve that is not a time, a rate or a size in memory. Runs that end by the clock always differ.
+Two runs belong together if they request the same dataset, variant, method, parameters, seed and marks. RENAMES.json
+maps old names of methods and parameters to new ones. The digest of the fitted model is compared, and every number of a
+record and a curve that is not a time, a rate or a size in memory. Runs that end by the clock always differ.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def renamed(value: Any, renames: dict[str, str]) -> Any:
 def request_of(record: dict[str, Any], renames: dict[str, str]) -> str:
     """What a run was asked to do, as text."""
     run = record["run"]
-    asked = {key: run[key] for key in ("scale", "dataset", "variant", "method", "parameters", "seed")}
+    asked = {
+        key: run.get(key) for key in ("scale", "dataset", "variant", "method", "parameters", "seed", "marks", "unit")
+    }
     return json.dumps(renamed(asked, renames), sort_keys=True)
 
 
