@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
+from ..errors import ShallowsError
 from ..fitting.labels import check_class_weight, check_two_classes, refuse_missing_labels, single_column
+from ..losses import Loss
 from .input_checks import follows_input
 
 
@@ -79,6 +82,75 @@ class LabelPredictions(ClassifierMixin):
             (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
         """
         return self._decode(self._raw_predict(self._validated(X)))
+
+
+class LossPredictions(ClassifierMixin):
+    """Labels and scores by the coding of a loss. A fit stores its targets in ``_targets``.
+
+    A subclass defines `_named_loss`, the loss of its parameters.
+    """
+
+    def _fitted_loss(self) -> Loss:
+        """The loss of the model, which `set_params` does not change; before a fit, the loss of the parameters."""
+        targets = vars(self).get("_targets")
+        return self._named_loss() if targets is None else targets.loss
+
+    @property
+    def _takes_several_labels(self) -> bool:
+        """Whether the loss treats each label alone."""
+        try:
+            return self._named_loss().coding != "indicator"
+        except ShallowsError:
+            return False  # The fit reports an unknown loss.
+
+    @follows_input
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Positive scores mean the second of two classes. With several labels for each row: (n_samples, n_labels).
+        """
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.decisions(scores)
+
+    @follows_input
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            With several labels for each row: 0 and 1, shape (n_samples, n_labels).
+        """
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.decode(scores)
+
+    @available_if(has_probabilities)
+    @follows_input
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of the class probabilities, for the losses "logistic" and "softmax".
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+            With several labels for each row: the probability of each label.
+        """
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.probabilities(scores)
 
 
 def learn_classes(estimator: Any, y: Any) -> np.ndarray:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, losses, training
 from ...errors import ShallowsError
@@ -15,12 +13,11 @@ from ...fitting.labels import refuse_balanced, refuse_missing_labels
 from ...fitting.stream_training import Stream
 from ...fitting.targets import StreamedClasses
 from ..constructors import with_parameters
-from ..input_checks import follows_input
-from ..predictions import LabelPredictions, has_probabilities
+from ..predictions import LossPredictions
 from .random_feature_expansion import RandomFeatureExpansion
 
 
-class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
+class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
     """Classification by doubly stochastic gradients: logistic regression, softmax, support vector machines.
 
     The function is a sum of random features of the kernel and gains a block of features in every step. Features are
@@ -32,7 +29,7 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
     loss : {"logistic", "softmax", "hinge", "squared_hinge", "multiclass_hinge", "square"} or Loss, default="auto"
         "auto": logistic for two classes, otherwise softmax. Losses of signs have one output for each class.
     fit_intercept : bool, default=True
-        Add an intercept from the class frequencies, which is not regularized. The published method has none (False).
+        Add an intercept b from the class frequencies, which is not regularized. The published method has none.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
@@ -122,15 +119,13 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
     def _chooses_loss(self) -> bool:
         return isinstance(self.loss, str) and self.loss == "auto"
 
-    def _fitted_loss(self) -> losses.Loss:
-        """The loss of the model, which `set_params` does not change; before a fit, the loss of the parameter."""
-        if hasattr(self, "_targets"):
-            return self._targets.loss
+    def _named_loss(self) -> losses.Loss:
+        """The loss of the parameters; "auto" may still become softmax."""
         return losses.Logistic() if self._chooses_loss() else losses.make(self.loss)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        loss = losses.make(losses.Logistic() if self._chooses_loss() else self.loss)
+        loss = self._named_loss()
         if not (loss.for_classes or loss.name == "square"):
             known = sorted(name for name, kind in losses.LOSSES.items() if kind().for_classes or name == "square")
             raise ShallowsError(
@@ -146,46 +141,3 @@ class DoublyStochasticClassifier(LabelPredictions, RandomFeatureExpansion):
         problem = self._model.plan.problem
         b = self._state.intercept(problem)
         return np.zeros(problem.n_outputs) if b is None else arrays.to_numpy(b)
-
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self._targets.decode(scores)
-
-    @follows_input
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-            For two classes, positive speaks for the second. (n_samples, n_labels) after a fit to several labels for
-            each example.
-        """
-        scores = self._raw_predict(self._validated(X))
-        return self._targets.decisions(scores)
-
-    @available_if(has_probabilities)
-    @follows_input
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of the class probabilities, for the losses "logistic" and "softmax".
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_classes)
-            Of each label alone, after a fit to several for each example.
-        """
-        scores = self._raw_predict(self._validated(X))
-        return self._targets.probabilities(scores)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        with contextlib.suppress(ShallowsError):  # the fit reports an unknown loss
-            tags.classifier_tags.multi_label = self._chooses_loss() or losses.make(self.loss).coding != "indicator"
-        return tags

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from ... import arrays, kernels, losses, training
 from ... import features as feature_maps
@@ -24,8 +22,7 @@ from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import RiskSettings
 from ..base import Estimator
 from ..constructors import stores_parameters, with_parameters
-from ..input_checks import follows_input
-from ..predictions import LabelPredictions, ValuePredictions, has_probabilities
+from ..predictions import LossPredictions, ValuePredictions
 
 
 class RegularisedRisk(Estimator):
@@ -57,7 +54,55 @@ class RegularisedRisk(Estimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Store the parameters.
+
+        Parameters
+        ----------
+        kernel : str, Kernel or callable, default="gaussian"
+            A name or object of `shallows.kernels`, a function of two arrays, or, without ``features``, "precomputed" (X
+            is the kernel matrix, and for predictions the values of new points with all training points).
+        bandwidth : float, "auto", "median" or None, default="auto"
+            σ, in the units of X. "auto": the median distance, or a half, a quarter, ... of it, with the smallest
+            leave-one-out error of kernel ridge regression. "median" and None: the median distance.
+        kernel_params : dict, optional
+            Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+        features : str or object, optional
+            None: the kernel itself. Explicit features: "fourier", "fourier_cosine", "orthogonal", "nystrom",
+            "nystrom_kmeans", "rbf", "rbf_kmeans", "linear", or an object with ``map(x)`` and ``n_features``.
+        n_features : int, default=512
+            Columns of a named map. Pairs of cosines and sines need an even number.
+        regularisation : float, "auto" or None, default="auto"
+            λ. None: 1/n, which is C = 1 of a support vector machine (C = 1/(λn)). "auto": smallest leave-one-out error
+            of kernel ridge regression; without a kernel as None.
+        batch_size : int, optional
+            m, rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
+        max_epochs : int, default=20
+            Most passes over the training rows.
+        max_seconds : float, optional
+            Time limit of the training, without preparation and evaluation.
+        tol : float, default=0.0
+            Stop after an epoch whose training loss is at most this share of the zero function's loss.
+        early_stopping : bool, default=False
+            Hold out validation rows; stop when their score stops improving, and keep the best epoch's model.
+        validation_fraction : float, default=0.1
+            Share of the training rows that early stopping holds out.
+        n_iter_no_change : int, default=3
+            Epochs without a better validation score after which early stopping stops.
+        warm_start : bool, default=False
+            Continue the previous fit if data, ``random_state`` and parameters, except ``max_epochs`` and ``tol``, are
+            unchanged. Otherwise start again.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            "auto" uses a GPU if CuPy finds one.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision. "auto": float32, or float64 for up to 1,000 points.
+        verbose : int, default=0
+            1 shows a progress bar.
+        """
 
     @training.keeps_model_on_failure
     def fit(
@@ -76,11 +121,11 @@ class RegularisedRisk(Estimator):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
+            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every batch and epoch.
+            Called after every batch and epoch, such as `Progress` or `Curve`.
         checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
+            Continue from this file if it exists, and keep it up to date.
 
         Returns
         -------
@@ -89,11 +134,11 @@ class RegularisedRisk(Estimator):
         Raises
         ------
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not agree, or a single class.
         ShallowsError
             A parameter out of its range.
         DivergenceError
-            With a ``step_size`` of the user's that is too large.
+            A given ``step_size`` is too large.
         """
         self._check_parameters()
         rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
@@ -145,15 +190,10 @@ class RegularisedRisk(Estimator):
         return settings.make(SOLVERS, self.solver, self.solver_params, **shared)
 
     def _named_loss(self) -> losses.Loss:
-        """The loss that the parameters name, in the user's units."""
+        """The loss of the parameters, in the units of y."""
         if isinstance(self.loss, str) and self.loss == "auto":
             return losses.Square() if self._y_is_numeric else SOLVERS[self.solver].default_loss
         return losses.make(self.loss)
-
-    def _fitted_loss(self) -> losses.Loss:
-        """The loss of the model, or before a fit that of the parameters."""
-        fitted = vars(self).get("_targets")
-        return self._named_loss() if fitted is None else fitted.loss
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -169,7 +209,7 @@ class RegularisedRisk(Estimator):
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         loss = self._named_loss()
         if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
-            raise ShallowsError(f"The loss {loss.name!r} is none for {type(self).__name__}.")
+            raise ShallowsError(f"The loss {loss.name!r} is not a loss for {type(self).__name__}.")
         method = self._settings()
         if self.features is None and method.takes == "features":
             raise ShallowsError(
@@ -187,136 +227,50 @@ class RegularisedRisk(Estimator):
         check_scores(scores, X)
         return self._targets.unscale(scores)
 
-    def _decode(self, scores: np.ndarray) -> np.ndarray:
-        return self._targets.decode(scores)
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
 
-class RegularisedRiskClassifier(LabelPredictions, RegularisedRisk):
-    """Classification by a regularised risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ), on kernels or features.
-
-    b is an intercept that is not regularised, see ``fit_intercept``.
+class RegularisedRiskClassifier(LossPredictions, RegularisedRisk):
+    """Classification by a regularized risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ), on kernels or features.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
-        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
-        training points in a prediction.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
-        regression on 400 to 1,000 training rows; a wider kernel would need more epochs. "median" and None take the
-        median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
-    features : str or object, optional
-        None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
-        frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
-        inputs and a constant), or an object with ``map(x)`` and ``n_features``.
-    n_features : int, default=512
-        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     loss : str or Loss, default="auto"
-        "hinge", "squared_hinge", "logistic", "softmax", "multiclass_hinge" or "square", as far as the solver takes it:
-        "sdca" has no "softmax" and "multiclass_hinge". "auto" is the logistic loss for "sag", "saga" and "svrg", and
-        the hinge for the others.
+        "hinge", "squared_hinge", "logistic", "softmax", "multiclass_hinge" or "square", if the solver allows it.
+        "auto": logistic for "sag", "saga" and "svrg", otherwise the hinge.
     solver : {"sdca", "pegasos", "norma", "sag", "saga", "svrg"}, default="sdca"
-        How the risk is minimised, in steps on batches of ``batch_size`` rows.
-
-        - "sdca": stochastic dual coordinate ascent. Each dual variable is set to its best value in turn; there is no
-          step size.
-        - "pegasos": subgradient steps of 1/(λt), for losses with bounded slopes, "hinge", "multiclass_hinge",
-          "logistic" and "softmax".
-        - "norma": stochastic gradient steps in the space of the kernel, for all losses; takes no explicit features.
-        - "sag", "saga": gradients averaged over a table of the latest of each example, for smooth losses on explicit
-          features.
-        - "svrg": gradients whose variance is reduced by a full gradient now and then, for the same.
+        "sdca": dual coordinate ascent. "pegasos": subgradient steps 1/(λt). "norma": gradient steps in the kernel's
+        space. "sag", "saga", "svrg": gradients with reduced variance, for smooth losses on features.
     solver_params : dict, optional
-        Parameters of the solver, by name.
-
-        - "pegasos": ``projection`` (False), whether f is projected after every step onto the ball in which the optimum
-          lies, λ‖f‖² at most the mean loss of f = 0 (without an intercept ‖f‖ ≤ 1/√λ for the hinge, for each of several
-          classes); ``averaging`` (False), whether the model is the mean of the iterates, later ones with more weight,
-          which is much better after few epochs than the last one.
-        - "norma": ``step_size`` η₁ (None: 1/(M√(λκ)) for a loss of classes with slopes of at most M, divided by √T in
-          the constant schedule of T steps; the reciprocal of the curvature of a batch for other losses; 1/λ in the
-          inverse schedule. A loss of values with kinks counts as curved as a square with the slope M at the mean
-          distance from the intercept); ``schedule``, η_t = η₁/√t ("root", the default), η₁ ("constant") or η₁/t
-          ("inverse"); ``truncation`` (None), the number of examples after which terms of the function are dropped.
-        - "sag", "saga", "svrg": ``step_size`` η, for the mean over a batch (None: 1/L for "sag", as its authors
-          recommend, 1/(3L) for "saga" and 1/(6L) for "svrg", with the smoothness L that is measured on batches). "svrg"
-          has ``period`` (2.0) as well, the passes over the data between two full gradients, each of which costs a pass
-          of its own that is not counted as an epoch.
-    regularisation : float, "auto" or None, default="auto"
-        λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
-        bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
-        machine; C in general is 1/(λn).
+        "pegasos": ``projection``, ``averaging``; "norma": ``step_size``, ``schedule``, ``truncation``; "sag", "saga":
+        ``step_size``; "svrg": ``step_size``, ``period``. See the method guide.
     fit_intercept : bool, default=True
-        Learn f about an intercept b, which is not regularised: a constant score from the weighted class frequencies
-        alone. That is their log-odds for "logistic", their logarithms for "softmax", and the mean of the coded targets
-        for the other losses. Where the inputs tell nothing, probabilities are then the frequencies. False learns f
-        about 0, as the method was published.
-    batch_size : int, optional
-        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
-        with features.
-    max_epochs : int, default=20
-        The most passes over the training data.
-    max_seconds : float, optional
-        The most seconds of training. These include kernel values and features, but not preparation, landmarks and
-        evaluation.
-    tol : float, default=0.0
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-        The share of the training rows that early stopping holds out.
-    n_iter_no_change : int, default=3
-        Epochs without a better validation score after which early stopping ends the training.
-    warm_start : bool, default=False
-        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
-        when to stop (``max_epochs``, ``tol``); else begin anew.
+        Add an intercept b from the class frequencies, which is not regularized. The published methods have none.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
-        same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     intercept_ : ndarray, shape (n_outputs,)
-        b, the constant with the least loss on the targets: their mean for "square".
+        b, the constant with the least loss on the targets.
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
-        Numbers of the training rows with coefficients other than zero; without explicit features.
+        Numbers of the training rows with nonzero coefficients; without explicit features.
     coef_ : ndarray, shape (n_outputs, n_features)
         With explicit features.
     bandwidth_ : float
     n_epochs_ : int
     losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
-        step.
+        Training loss of each epoch, as a share of the zero function's loss.
     validation_scores_ : list of float
-        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+        Accuracy or R² after each epoch, with ``early_stopping``; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        Values that the library chose, with kernel, seed, precision and device.
     timings_ : dict
-        Seconds of each phase of the fit; ``eigensystem`` is the choice of landmarks and their map.
+        Seconds of each phase of the fit.
 
     References
     ----------
@@ -331,159 +285,47 @@ class RegularisedRiskClassifier(LabelPredictions, RegularisedRisk):
     """
 
     __init__ = with_parameters(RegularisedRisk.__init__, fit_intercept=True, class_weight=None)
-    _decode = RegularisedRisk._decode
 
     def _store(self, found: FittedRisk) -> None:
         super()._store(found)
         self.classes_ = found.targets.classes
 
-    @follows_input
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-            (n_samples, n_labels) after a fit to several labels for each example.
-        """
-        scores = self._raw_predict(self._validated(X))
-        return self._targets.decisions(scores)
-
-    @available_if(has_probabilities)
-    @follows_input
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of the class probabilities, for the losses "logistic" and "softmax".
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_classes)
-            Of each label alone, after a fit to several for each example.
-        """
-        scores = self._raw_predict(self._validated(X))
-        return self._targets.probabilities(scores)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        with contextlib.suppress(ShallowsError):  # an unknown loss is told by the fit
-            tags.classifier_tags.multi_label = self._named_loss().coding != "indicator"
-        return tags
-
 
 class RegularisedRiskRegressor(ValuePredictions, RegularisedRisk):
-    """Regression by a regularised risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b), on kernels or features.
+    """Regression by a regularized risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b), on kernels or features.
 
-    b is the constant of the least loss. A λ that is chosen for "sdca" is at least 1/n, for smaller ones would need more
-    epochs.
+    With "sdca", a chosen λ is at least 1/n, because smaller ones need more epochs.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or, where there are no
-        explicit features, "precomputed": X is then the kernel matrix in a fit, and the values of new points with all
-        training points in a prediction.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
-        regression on 400 to 1,000 training rows; a wider kernel would need more epochs. "median" and None take the
-        median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
-    features : str or object, optional
-        None works with the kernel itself. Else with explicit features of it: "fourier" (cosines and sines of random
-        frequencies), "fourier_cosine", "orthogonal", "nystrom", "nystrom_kmeans", "rbf", "rbf_kmeans", "linear" (the
-        inputs and a constant), or an object with ``map(x)`` and ``n_features``.
-    n_features : int, default=512
-        Columns of a named map; of cosines and sines in pairs an odd number becomes the next even one.
     loss : str or Loss, default="auto"
-        "square" (what "auto" is), "epsilon_insensitive", "huber" or "quantile", as far as the solver takes it: "sag",
-        "saga" and "svrg" take "square" and "huber".
+        "square" ("auto"), "epsilon_insensitive", "huber" or "quantile". "sag", "saga" and "svrg" need "square" or
+        "huber".
     solver : {"sdca", "norma", "sag", "saga", "svrg"}, default="sdca"
-        How the risk is minimised, in steps on batches of ``batch_size`` rows.
-
-        - "sdca": stochastic dual coordinate ascent. Each dual variable is set to its best value in turn; there is no
-          step size.
-        - "norma": stochastic gradient steps in the space of the kernel, for all losses; takes no explicit features.
-        - "sag", "saga": gradients averaged over a table of the latest of each example, for smooth losses on explicit
-          features.
-        - "svrg": gradients whose variance is reduced by a full gradient now and then, for the same.
+        As in `RegularisedRiskClassifier`.
     solver_params : dict, optional
-        Parameters of the solver, by name.
-
-        - "norma": ``step_size`` η₁ (None: the reciprocal of the curvature of a batch, and 1/λ in the inverse
-          schedule; a loss with kinks counts as curved as a square that has its largest slope at the mean distance from
-          the intercept); ``schedule``, η_t = η₁/√t ("root", the default), η₁ ("constant") or η₁/t
-          ("inverse"); ``truncation`` (None), the number of examples after which terms of the function are dropped.
-        - "sag", "saga", "svrg": ``step_size`` η, for the mean over a batch (None: 1/L for "sag", as its authors
-          recommend, 1/(3L) for "saga" and 1/(6L) for "svrg", with the smoothness L that is measured on batches). "svrg"
-          has ``period`` (2.0) as well, the passes over the data between two full gradients, each of which costs a pass
-          of its own that is not counted as an epoch.
-    regularisation : float, "auto" or None, default="auto"
-        λ. "auto" takes that of kernel ridge regression with the smallest leave-one-out error on the rows that the
-        bandwidth is chosen with, and without a kernel does as None. None takes 1/n, which is C = 1 of a support vector
-        machine; C in general is 1/(λn).
-    batch_size : int, optional
-        m, the rows of a step. None takes a twentieth of them: 16 to 256 with a kernel, 8 to 64
-        with features.
-    max_epochs : int, default=20
-        The most passes over the training data.
-    max_seconds : float, optional
-        The most seconds of training. These include kernel values and features, but not preparation, landmarks and
-        evaluation.
-    tol : float, default=0.0
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-        The share of the training rows that early stopping holds out.
-    n_iter_no_change : int, default=3
-        Epochs without a better validation score after which early stopping ends the training.
-    warm_start : bool, default=False
-        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
-        when to stop (``max_epochs``, ``tol``); else begin anew.
-    random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the order of the rows, random features and landmarks. The same int gives the
-        same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+        As in `RegularisedRiskClassifier`.
 
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
-        b, the constant with the least loss on the targets: their mean for "square".
+        b, the constant with the least loss on the targets.
     dual_coef_ : ndarray, shape (n_support, n_outputs)
         Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
     support_ : ndarray of int
-        Numbers of the training rows with coefficients other than zero; without explicit features.
+        Numbers of the training rows with nonzero coefficients; without explicit features.
     coef_ : ndarray, shape (n_outputs, n_features)
         With explicit features.
     bandwidth_ : float
     n_epochs_ : int
     losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
-        step.
+        Training loss of each epoch, as a share of the zero function's loss.
     validation_scores_ : list of float
-        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+        Accuracy or R² after each epoch, with ``early_stopping``; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        Values that the library chose, with kernel, seed, precision and device.
     timings_ : dict
-        Seconds of each phase of the fit; ``eigensystem`` is the choice of landmarks and their map.
+        Seconds of each phase of the fit.
 
     References
     ----------
@@ -495,5 +337,3 @@ class RegularisedRiskRegressor(ValuePredictions, RegularisedRisk):
     incremental gradient method with support for non-strongly convex composite objectives", NIPS 27. svrg: R. Johnson
     and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
     """
-
-    _decode = RegularisedRisk._decode
