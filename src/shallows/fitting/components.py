@@ -15,7 +15,7 @@ from ..errors import DivergenceError
 from ..features.fourier import FourierFeatures
 from ..models.centring import Centring, check_precision, check_scale
 from ..solvers.examples import Examples
-from .machine import Options
+from .machine import Options, report_of_machine
 from .snapshot import ComponentSnapshot
 from .stream_training import Batch
 
@@ -333,10 +333,7 @@ def report_choices(
         "step_size": stepper.step_size,
         "decrease": stepper.decrease,
         "max_blocks": stepper.max_blocks,
-        "memory_budget": budget,
-        "precision": dtype.name,
-        "device": str(device),
-        "seed": seed,
+        **report_of_machine(budget, dtype, device, seed),
     }
 
 

@@ -23,6 +23,7 @@ from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import choose_ridge
 from .checks import is_positive, warn_user
+from .machine import report_of_machine
 from .rows import TrainingSet
 from .targets import ExpansionTargets, StreamedClasses
 
@@ -154,10 +155,7 @@ def plan_expansion(
         "block_size": F,
         "batch_size": batch_size,
         "regularisation": stepper.regularisation,
-        "memory_budget": budget,
-        "precision": dtype.name,
-        "device": str(device),
-        "seed": seed,
+        **report_of_machine(budget, dtype, device, seed),
         "choice": chosen,
     }
     return ExpansionPlan(targets, centring, dtype, weight_unit, problem, stepper, F, batch_size, seed, report)

@@ -28,7 +28,7 @@ from .components import (
     even_batch_size,
     stopping,
 )
-from .machine import Options, Phases
+from .machine import Options, Phases, report_of_machine
 from .snapshot import ComponentSnapshot
 
 SAMPLE = 2000
@@ -110,10 +110,7 @@ def fit_feature_components(
         **asdict(stepper),
         "batch_size": size,
         "start_eigenvalues": values[:k].tolist(),
-        "memory_budget": budget,
-        "precision": dtype.name,
-        "device": str(device),
-        "seed": seed,
+        **report_of_machine(budget, dtype, device, seed),
     }
     problem = replace(problem, blocks=blocks, start=None, design=None)
     plan = ComponentPlan((view,), NotCoded(), stepper, problem, size, dtype, seed, report)

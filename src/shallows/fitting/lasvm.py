@@ -16,7 +16,6 @@ from ..solvers.support_vectors.dual_problem import most_pair_steps, violated
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from ..training.batches import InOrderThenShuffled
 from . import leave_one_out_choice
-from .kernel_points import place_and_choose
 from .labels import single_column
 from .machine import Options
 from .rows import TrainingSet
@@ -111,9 +110,9 @@ def begin_machines(
     """Choose the kernel and the shift of the points by the first rows; the machines have no examples yet."""
     arrays.memory_budget(options.memory)  # Refuses values that are no size.
     dtype, cpu = options.precision(len(y)), arrays.Device("cpu")
-    centring, _, kernel, choice = place_and_choose(
-        X, None, kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed, cpu, dtype,
-        widest=np.inf, regularisation=1.0 / C,
+    centring, _, kernel, choice = leave_one_out_choice.place_and_choose(
+        X, None, np.arange(len(y)), kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed, cpu,
+        dtype, widest=np.inf, regularisation=1.0 / C,
     )  # fmt: skip
     # Rows that come later may differ in a feature that is constant in these.
     centring = replace(centring, varies=np.ones(X.shape[1], dtype=bool))

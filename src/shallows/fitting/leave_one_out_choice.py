@@ -1,4 +1,4 @@
-"""Bandwidth and regularisation of kernel machines from leave-one-out errors of kernel ridge regression."""
+"""The points of a fit, and its bandwidth and λ from leave-one-out errors of kernel ridge regression."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, kernels
+from .. import arrays, features, kernels
+from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel, Precomputed, precomputed
 from ..losses.margins import Hinge
+from ..models.centring import Centring, check_scale
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
 from .checks import is_positive
@@ -54,40 +56,55 @@ def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
     return Hinge().encode(numbers, n_classes)
 
 
-def choose_kernel_on(
-    points: Any,
+def place_and_choose(
+    X: Any,
     matrix: Any,
+    order: np.ndarray,
     kernel: Any,
-    bandwidth: Any,
+    bandwidth: float | str | None,
     kernel_params: Any,
     targets: np.ndarray,
-    weights: Any,
+    weights: np.ndarray | None,
     seed: int,
+    device: arrays.Device,
+    dtype: np.dtype,
     *,
-    all_equal: bool,
-    regularises: bool,
+    feature_map: Any = None,
     widest: float,
+    regularises: bool = False,
     regularisation: float | None = None,
-) -> tuple[Kernel, RidgeChoice | None]:
-    """The kernel of a fit, and how bandwidth and λ were chosen, if at all.
+) -> tuple[Centring, Array, Kernel | None, RidgeChoice | None]:
+    """The points in the order of a fit on the device, their kernel, and the choice of bandwidth and λ, if any.
+
+    Points are centred if that changes no kernel value. The linear map and the user's own maps need no kernel.
 
     Parameters
     ----------
-    points : array, shape (n, d + 2)
-        Augmented, on any device.
     matrix : array, CSR matrix or None
-        The kernel matrix of a fit that gets one instead of points.
-    kernel, bandwidth, kernel_params
-        As the user gave them.
-    all_equal : bool
-        Whether all points are equal; then nothing is chosen.
-    regularises : bool
-        Whether λ is to be chosen.
-    targets, weights, widest, regularisation
+        The kernel matrix of a fit without points; then X has the numbers of its rows.
+    targets, weights : ndarray
+        In the order of the fit.
+    widest, regularisation
         As for `choose_kernel_ridge`.
+    regularises : bool
+        Whether to choose λ.
     """
+    named, kind = feature_map is None or isinstance(feature_map, str), kernels.kind(kernel)
+    linear = named and feature_map == "linear"
+    centring = Centring.of(
+        X,
+        centred=named and (kind.shift_invariant or linear),
+        without_constants=feature_map is None and kind.of_distance,
+        may_stay_sparse=kind.takes_sparse_points and (feature_map is None or features.takes_sparse_points(feature_map)),
+    )
+    points = centring.training_points(X, order, device, dtype)
+    if named:
+        origin_matters = not kind.shift_invariant and not linear
+        check_scale(points, dtype, may_vanish=centring.all_equal or origin_matters)
+    if linear or not named:
+        return centring, points, None, None
     kernel, choice = kernel if matrix is None else precomputed.kernel_on(matrix, points), None
-    if not all_equal:
+    if not centring.all_equal:
         on_host = kernel
         if isinstance(kernel, Precomputed) and not arrays.is_numpy(kernel.matrix):
             on_host = Precomputed(arrays.to_numpy(kernel.matrix))
@@ -104,4 +121,4 @@ def choose_kernel_on(
             regularisation=regularisation,
         )
     given = kernel, given_bandwidth(bandwidth, choice), kernel_params
-    return kernels.choose(*given, points, seed, all_equal=all_equal), choice
+    return centring, points, kernels.choose(*given, points, seed, all_equal=centring.all_equal), choice

@@ -19,8 +19,7 @@ from ..solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, Ris
 from ..training.batches import InOrderThenDrawn, InOrderThenShuffled
 from . import column_scales, leave_one_out_choice
 from .checks import warn_user
-from .kernel_points import place_points
-from .machine import Options, Phases
+from .machine import Options, Phases, report_of_machine
 from .rows import TrainingSet, split_rows
 from .snapshot import Ended, RiskSnapshot, begin
 from .targets import ClassTargets, ValueTargets
@@ -91,21 +90,17 @@ def fit_regularised_risk(
     options.warn_of_too_little_memory(device)
     with device.active():
         order = streams.permutation(seed, "order", 0, n)
-        centring, points = place_points(rows.X, order, kernel, feature_map, device, dtype)
         codes = arrays.to_device(targets.encode(rows.y)[order], device, dtype)
         weights = of_choice = None
         if rows.weights is not None:
             of_choice = rows.weights[order]
             weights = arrays.to_device(of_choice / rows.weights.mean(), device, dtype)[:, None]
             of_choice = of_choice / of_choice.mean()
-        made = choice = None
-        # The linear map and the user's own maps need no kernel.
-        if feature_map is None or (isinstance(feature_map, str) and feature_map != "linear"):
-            regularises = leave_one_out_choice.is_automatic(regularisation)
-            made, choice = leave_one_out_choice.choose_kernel_on(
-                points, rows.matrix, kernel, bandwidth, kernel_params, targets.ridge_codes(rows.y[order]), of_choice,
-                seed, all_equal=centring.all_equal, regularises=regularises, widest=1.0,
-            )  # fmt: skip
+        centring, points, made, choice = leave_one_out_choice.place_and_choose(
+            rows.X, rows.matrix, order, kernel, bandwidth, kernel_params, targets.ridge_codes(rows.y[order]), of_choice,
+            seed, device, dtype, feature_map=feature_map, widest=1.0,
+            regularises=leave_one_out_choice.is_automatic(regularisation),
+        )  # fmt: skip
         budget -= 0 if made is None else made.matrix_bytes
         phases.end("preparation")
 
@@ -164,10 +159,7 @@ def fit_regularised_risk(
         "n_steps": run.state.n_steps,
         "n_epochs": run.epoch,
         "stopped_by": run.stopped_by,
-        "memory_budget": budget,
-        "precision": dtype.name,
-        "device": str(device),
-        "seed": seed,
+        **report_of_machine(budget, dtype, device, seed),
         **leave_one_out_choice.report(choice),
     }
     support = None if kept is None else rows.rows[order][kept]

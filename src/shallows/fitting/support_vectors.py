@@ -19,9 +19,8 @@ from ..solvers.support_vectors.dual_problem import TwoClassSettings
 from ..spectrum.leave_one_out import RidgeChoice
 from . import leave_one_out_choice
 from .checks import warn_user
-from .kernel_points import place_and_choose
 from .labels import single_column
-from .machine import LEAST_MEMORY, Options, Phases
+from .machine import LEAST_MEMORY, Options, Phases, report_of_machine
 from .rows import TrainingSet
 from .square_targets import unit_of_targets
 from .targets import Machines
@@ -103,9 +102,9 @@ def fit_kernel_svm(
     options.warn_of_too_little_memory(device)
     weights = np.ones(n) if rows.weights is None else rows.weights
     with device.active():
-        centring, points, kernel, choice = place_and_choose(
-            rows.X, rows.matrix, kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed, device, dtype,
-            widest=solver.widest_bandwidth, regularisation=1.0 / C if solver.compares_at_C else None,
+        centring, points, kernel, choice = leave_one_out_choice.place_and_choose(
+            rows.X, rows.matrix, np.arange(n), kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed,
+            device, dtype, widest=solver.widest_bandwidth, regularisation=1.0 / C if solver.compares_at_C else None,
         )  # fmt: skip
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")
@@ -131,10 +130,7 @@ def fit_kernel_svm(
         "n_problems": len(solutions),
         "n_steps": n_steps,
         "converged": all(solution.converged for solution in solutions),
-        "memory_budget": budget,
-        "precision": dtype.name,
-        "device": str(device),
-        "seed": seed,
+        **report_of_machine(budget, dtype, device, seed),
         **leave_one_out_choice.report(choice),
     }
     return FittedMachines(
@@ -174,9 +170,9 @@ def fit_core_vector_regression(
     options.warn_of_too_little_memory(device)
     with device.active():
         automatic = leave_one_out_choice.is_automatic(regularisation)
-        centring, points, kernel, choice = place_and_choose(
-            rows.X, rows.matrix, kernel, bandwidth, kernel_params, targets[:, None], weights, seed, device, dtype,
-            widest=solver.widest_bandwidth, regularises=automatic,
+        centring, points, kernel, choice = leave_one_out_choice.place_and_choose(
+            rows.X, rows.matrix, np.arange(n), kernel, bandwidth, kernel_params, targets[:, None], weights, seed,
+            device, dtype, widest=solver.widest_bandwidth, regularises=automatic,
         )  # fmt: skip
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")
@@ -201,10 +197,7 @@ def fit_core_vector_regression(
         "n_support": len(support),
         "n_core": len(state.core),
         "converged": state.enclosed,
-        "memory_budget": budget,
-        "precision": dtype.name,
-        "device": str(device),
-        "seed": seed,
+        **report_of_machine(budget, dtype, device, seed),
         **leave_one_out_choice.report(choice),
         "regularisation": ridge,
     }
