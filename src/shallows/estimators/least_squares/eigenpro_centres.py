@@ -28,7 +28,7 @@ from ..square_loss import KernelLeastSquares, SquareLossLabels
 
 
 class EigenProCentresMethod(KernelLeastSquares):
-    """Parameters and fit of EigenPro on centres, for classes and for values."""
+    """Base of the classifier and the regressor: parameters and fit on centers."""
 
     _prediction_share = 4
 
@@ -61,7 +61,74 @@ class EigenProCentresMethod(KernelLeastSquares):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        kernel : str, Kernel or callable, default="gaussian"
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix
+            in a fit, and kernel values with all training points in a prediction.
+        centres : int, "auto" or array of shape (p, n_features), default="auto"
+            Number of random training points, or the centers. "auto": 40 √n, from 1,000 to 12,500, but at most ten times
+            the effective dimension at λ, and half of the memory.
+        bandwidth : float, "auto", "median" or None, default="auto"
+            σ, in the units of X. "auto": by leave-one-out errors on 400 to 1,000 rows; narrower if more rows show that
+            it is better. "median" and None: the median distance.
+        kernel_params : dict, optional
+            Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+        n_components : int, "auto" or None, default="auto"
+            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
+            leave-one-out errors show that they are better or equally good. None uses the inputs.
+        regularisation : float or "auto", default="auto"
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors, together with the bandwidth.
+            With 0, only stopping early regularizes.
+        calibration : {"auto", None}, default="auto"
+            "auto" learns probabilities from outputs of functions that were fitted without the rows. None leaves outputs
+            as they are. Without effect on regressors.
+        solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
+            "auto": "eigenpro" if one of its parameters is set, λ is 0, or time allows fewer than three passes of
+            conjugate gradients and there are 50 rows for each center; otherwise "conjugate_gradients".
+        rank : int, optional
+            q, the most eigendirections that the preconditioner flattens. None: a quarter of the subsample, or all large
+            ones for up to 1,000 points.
+        n_subsample : int, optional
+            M, the centers from which the eigensystem is computed. None: 6,000, or twice the rank if that is more.
+        batch_size : int, optional
+            m, the rows of a step. None: half of the critical size, but at least min(2p, n/5); all rows of up to 1,000.
+        step_size : float, optional
+            η, for a sum over the batch. None: measured on training points; if training diverges, the epoch is repeated
+            with half of it.
+        damping : float, default=1.0
+            τ: the flattened eigenvalues become τ λ_{q+1}.
+        max_epochs : int, default=20
+            Most passes over the training data. The first pass of conjugate gradients computes their right-hand side.
+        max_seconds : float, optional
+            Time limit of the fit, with the choice of parameters and the preconditioner. If these take longer, training
+            stops as soon as there is a model.
+        tol : float, default=5e-3
+            Stop after an epoch whose training loss is at most this share of the loss of the zero function.
+        early_stopping : bool, default=False
+            Hold out validation rows; stop when their score stops improving, and keep the model of the best epoch.
+        validation_fraction : float, default=0.1
+            Share of the training rows that early stopping holds out.
+        n_iter_no_change : int, default=3
+            Epochs without a better validation score after which early stopping stops.
+        warm_start : bool, default=False
+            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
+            Otherwise start again.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            "auto" uses a GPU if CuPy finds one.
+        memory : int or str, optional
+            Memory limit of the process (on a GPU: of the fit), in bytes or as "4GB". None: a share of the free memory.
+            Kernel values that do not fit are computed in every epoch.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision. "auto": float32, or float64 for up to 1,000 points.
+        verbose : int, default=0
+            1 shows a progress bar.
+        """
 
     def _train(
         self,
@@ -98,7 +165,7 @@ class EigenProCentresMethod(KernelLeastSquares):
         )
 
     def _steps(self) -> ProjectedEigenPro:
-        """What is set of EigenPro's steps."""
+        """The settings of EigenPro's steps."""
         return settings_of(ProjectedEigenPro, self)
 
     def _check_parameters(self) -> None:
@@ -121,132 +188,52 @@ class EigenProCentresMethod(KernelLeastSquares):
 
 
 def points_of(centres: Any, d: int) -> Any:
-    """Centres as points of d features, float32 or float64, shape (p, d); sparse ones as CSR.
-
-    Raises
-    ------
-    ShallowsError
-        If they are no such points, or not finite.
-    """
-    made = centres if scipy.sparse.issparse(centres) else np.asarray(centres)
-    if made.dtype.kind not in "fiub" or made.ndim != 2 or 0 in made.shape:
-        raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {made!r:.80}.")
-    made = read_points(made)
-    if made.shape[1] != d:
-        raise ShallowsError(f"centres have {made.shape[1]} features and X has {d}.")
-    made = made.astype(np.float32 if made.dtype == np.float32 else np.float64)
-    if not np.isfinite(made.data if scipy.sparse.issparse(made) else made).all():
+    """Given centers as float32 or float64 points, shape (p, d), or CSR rows; raises ShallowsError if they are not."""
+    points = centres if scipy.sparse.issparse(centres) else np.asarray(centres)
+    if points.dtype.kind not in "fiub" or points.ndim != 2 or 0 in points.shape:
+        raise ShallowsError(f"centres must be a number or an array of shape (p, {d}), got {points!r:.80}.")
+    points = read_points(points)
+    if points.shape[1] != d:
+        raise ShallowsError(f"centres have {points.shape[1]} features and X has {d}.")
+    points = points.astype(np.float32 if points.dtype == np.float32 else np.float64)
+    if not np.isfinite(points.data if scipy.sparse.issparse(points) else points).all():
         raise ShallowsError("centres hold NaN or infinity.")
-    return made
+    return points
 
 
 class EigenProCentresClassifier(SquareLossLabels, EigenProCentresMethod):
-    """Kernel classification by EigenPro with fewer centres than data: least squares on ±1 targets.
+    """Kernel classification with fewer centers than data: least squares on ±1 targets, for millions of rows.
 
-    The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
-    prediction and memory do not grow with it. Training goes through all data in every pass, and keeps as much of the
-    kernel matrix of points and centres as the memory holds.
+    The function is Σⱼ αⱼ k(zⱼ, ·) over p centers, so the memory and the time of a prediction do not grow with the data.
+    Training reads all data in every pass, and keeps what fits of the kernel matrix of points and centers.
+
+    "conjugate_gradients" solves the equations of the centers as in Falkon. An epoch is one iteration with all rows.
+    Training stops after an iteration that lowers the objective by less than a thousandth. If less than 0.7 of the
+    kernel matrix fits into the memory, it starts from the solution on a part of the rows. It needs memory for 2 p²
+    numbers. "eigenpro" takes preconditioned gradients of batches, each projected onto the span of the centers, and
+    averages the iterates. It needs memory for p² numbers. Its parameters are ``rank``, ``n_subsample``, ``batch_size``,
+    ``step_size`` and ``damping``.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
-        the values of new points with all training points in a prediction.
-    centres : int, "auto" or array of shape (p, n_features), default="auto"
-        How many training points, drawn at random, or the centres themselves. "auto": 40 √n, from 1,000 to 12,500, and
-        fewer where ten times the effective dimension at λ, or half of the memory, are less.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features. "auto" takes the one with the smallest leave-one-out error on 400 to 1,000
-        rows, and a narrower one where more rows show that it is better; "median" and None the median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    n_components : int, "auto" or None, default="auto"
-        Leading principal components that take the place of the inputs, as a part of the model. "auto" takes 200, 100 or
-        50 where leave-one-out errors show that they are better or as good. None takes the inputs.
-    regularisation : float or "auto", default="auto"
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the one with the smallest leave-one-out error on the
-        rows that the bandwidth is chosen with. With 0 only an early end of the training regularises.
-    calibration : {"auto", None}, default="auto"
-        How outputs become probabilities: "auto" learns it from outputs of functions that were fitted without the rows;
-        None leaves them as they are. Without effect on regressors, who have it so that one configuration serves both.
-    solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
-        How the objective is minimised.
-
-        - "auto": "eigenpro" where one of its parameters is set, λ is 0, or ``max_seconds`` end before three passes of
-          conjugate gradients over the rows and there are fifty rows for each centre; else "conjugate_gradients".
-        - "conjugate_gradients": on the equations of the centres, preconditioned with what the centres alone would give,
-          as in Falkon. An epoch is one iteration with all rows; training ends with an iteration that lowers the
-          objective by less than a thousandth. Where memory keeps less than 0.7 of the kernel matrix, it begins at the
-          solution for the rows that are kept, or a tenth of all, in the first epoch. Memory holds 2 p² numbers.
-        - "eigenpro": preconditioned gradients of batches, each projected onto the span of the centres, and the average
-          of the iterates. Memory holds p² numbers. ``rank``, ``n_subsample``, ``batch_size``, ``step_size`` and
-          ``damping`` are its parameters.
-    rank : int, optional
-        q, the most eigendirections that the preconditioner flattens; those with eigenvalues below λ/n are left as they
-        are. None takes a quarter of the subsample; up to 1,000 points, all that are large enough.
-    n_subsample : int, optional
-        M, the number of centres from which the eigensystem is computed. None takes 6,000, or twice the rank if that is
-        more, and all if there are fewer.
-    batch_size : int, optional
-        m, the rows of a step. None takes half of the size up to which a batch costs no progress, and at least 2p or a
-        fifth of the rows, whichever is less; all rows of up to 1,000.
-    step_size : float, optional
-        η, for a sum over the batch. None takes one that was measured on training points that are no centres; an epoch
-        in which training diverges is then repeated with half of it.
-    damping : float, default=1.0
-        τ: the flattened eigenvalues become τ λ_{q+1}.
-    max_epochs : int, default=20
-        The most passes over the training data. The first pass of conjugate gradients makes their right-hand side.
-    max_seconds : float, optional
-        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
-        the training ends as soon as there is a model.
-    tol : float, default=5e-3
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-        The share of the training rows that early stopping holds out.
-    n_iter_no_change : int, default=3
-        Epochs without a better validation score after which early stopping ends the training.
-    warm_start : bool, default=False
-        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
-        when to stop (``max_epochs``, ``tol``); else begin anew.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "2GB", that the process (on a GPU: the fit) may use; data that do not fit are read anew
-        in every epoch. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     dual_coef_ : ndarray, shape (n_centres, n_outputs)
-        Coefficients of the kernel functions at the centres.
+        Coefficients of the kernel functions at the centers.
     support_ : ndarray of int, shape (n_centres,), or None
-        Numbers of the training rows that are the centres; None if the centres were given (in an order of the fit's
-        own).
+        Numbers of the training rows that are the centers; None if the centers were given.
     bandwidth_ : float
     step_size_ : float or None
         η of EigenPro.
     n_epochs_ : int
     losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss. EigenPro measures each batch before its own
-        step and on the iterate; the average that is the model has a lower one.
+        Training loss of each epoch as a share of the zero function's loss; EigenPro's average has a lower loss.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
-        error; ``calibration`` the log-loss on the rows that it was learnt on. ``predicted_seconds`` are those of three
-        passes over the rows, by products with some rows that were timed, where ``max_seconds`` could change the solver.
+        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -269,110 +256,26 @@ class EigenProCentresClassifier(SquareLossLabels, EigenProCentresMethod):
 
 
 class EigenProCentresRegressor(ValuePredictions, EigenProCentresMethod):
-    """Kernel regression by EigenPro with fewer centres than data: least squares about the mean of the targets.
+    """Kernel regression with fewer centers than data: least squares around the mean of the targets.
 
-    The function is Σⱼ αⱼ k(zⱼ, ·) over p centres: p numbers for each output whatever the data's size, so that
-    prediction and memory do not grow with it. Training goes through all data in every pass, and keeps as much of the
-    kernel matrix of points and centres as the memory holds.
-
-    Parameters
-    ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
-        the values of new points with all training points in a prediction.
-    centres : int, "auto" or array of shape (p, n_features), default="auto"
-        How many training points, drawn at random, or the centres themselves. "auto": 40 √n, from 1,000 to 12,500, and
-        fewer where ten times the effective dimension at λ, or half of the memory, are less.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features. "auto" takes the one with the smallest leave-one-out error on 400 to 1,000
-        rows, and a narrower one where more rows show that it is better; "median" and None the median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    n_components : int, "auto" or None, default="auto"
-        Leading principal components that take the place of the inputs, as a part of the model. "auto" takes 200, 100 or
-        50 where leave-one-out errors show that they are better or as good. None takes the inputs.
-    regularisation : float or "auto", default="auto"
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the one with the smallest leave-one-out error on the
-        rows that the bandwidth is chosen with. With 0 only an early end of the training regularises.
-    calibration : {"auto", None}, default="auto"
-        How outputs become probabilities: "auto" learns it from outputs of functions that were fitted without the rows;
-        None leaves them as they are. Without effect on regressors, who have it so that one configuration serves both.
-    solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
-        How the objective is minimised.
-
-        - "auto": "eigenpro" where one of its parameters is set, λ is 0, or ``max_seconds`` end before three passes of
-          conjugate gradients over the rows and there are fifty rows for each centre; else "conjugate_gradients".
-        - "conjugate_gradients": on the equations of the centres, preconditioned with what the centres alone would give,
-          as in Falkon. An epoch is one iteration with all rows; training ends with an iteration that lowers the
-          objective by less than a thousandth. Where memory keeps less than 0.7 of the kernel matrix, it begins at the
-          solution for the rows that are kept, or a tenth of all, in the first epoch. Memory holds 2 p² numbers.
-        - "eigenpro": preconditioned gradients of batches, each projected onto the span of the centres, and the average
-          of the iterates. Memory holds p² numbers. ``rank``, ``n_subsample``, ``batch_size``, ``step_size`` and
-          ``damping`` are its parameters.
-    rank : int, optional
-        q, the most eigendirections that the preconditioner flattens; those with eigenvalues below λ/n are left as they
-        are. None takes a quarter of the subsample; up to 1,000 points, all that are large enough.
-    n_subsample : int, optional
-        M, the number of centres from which the eigensystem is computed. None takes 6,000, or twice the rank if that is
-        more, and all if there are fewer.
-    batch_size : int, optional
-        m, the rows of a step. None takes half of the size up to which a batch costs no progress, and at least 2p or a
-        fifth of the rows, whichever is less; all rows of up to 1,000.
-    step_size : float, optional
-        η, for a sum over the batch. None takes one that was measured on training points that are no centres; an epoch
-        in which training diverges is then repeated with half of it.
-    damping : float, default=1.0
-        τ: the flattened eigenvalues become τ λ_{q+1}.
-    max_epochs : int, default=20
-        The most passes over the training data. The first pass of conjugate gradients makes their right-hand side.
-    max_seconds : float, optional
-        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
-        the training ends as soon as there is a model.
-    tol : float, default=5e-3
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-        The share of the training rows that early stopping holds out.
-    n_iter_no_change : int, default=3
-        Epochs without a better validation score after which early stopping ends the training.
-    warm_start : bool, default=False
-        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
-        when to stop (``max_epochs``, ``tol``); else begin anew.
-    random_state : int, RandomState or None, default=None
-        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "2GB", that the process (on a GPU: the fit) may use; data that do not fit are read anew
-        in every epoch. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+    See `EigenProCentresClassifier` for the solvers.
 
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
     dual_coef_ : ndarray, shape (n_centres, n_outputs)
-        Coefficients of the kernel functions at the centres.
+        Coefficients of the kernel functions at the centers.
     support_ : ndarray of int, shape (n_centres,), or None
-        Numbers of the training rows that are the centres; None if the centres were given (in an order of the fit's
-        own).
+        Numbers of the training rows that are the centers; None if the centers were given.
     bandwidth_ : float
     step_size_ : float or None
         η of EigenPro.
     n_epochs_ : int
     losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss. EigenPro measures each batch before its own
-        step and on the iterate; the average that is the model has a lower one.
+        Training loss of each epoch as a share of the zero function's loss; EigenPro's average has a lower loss.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
-        error; ``calibration`` the log-loss on the rows that it was learnt on. ``predicted_seconds`` are those of three
-        passes over the rows, by products with some rows that were timed, where ``max_seconds`` could change the solver.
+        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
     timings_ : dict
         Seconds of each phase of the fit.
 

@@ -22,7 +22,7 @@ from ..square_loss import LeastSquaresEstimator, SquareLossLabels
 
 
 class FeatureEigenProMachine(LeastSquaresEstimator):
-    """Base of the two estimators: parameters and fit of EigenPro on explicit features, for classes and for values."""
+    """Base of the classifier and the regressor: parameters and fit of EigenPro on features."""
 
     @stores_parameters
     def __init__(
@@ -56,7 +56,82 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        features : str or object, default="fourier"
+            "fourier", "fourier_cosine", "orthogonal", "rbf", "nystrom", "linear" or another key of
+            `shallows.features.FEATURE_MAPS`; or an object with ``n_features`` and ``map(x)``, shape (m, n_features).
+        n_features : int, optional
+            Number of features. None: 40 √n random frequencies, from 4,000 to 10,000; 4,000 for other maps.
+        kernel : str, Kernel or callable, default="gaussian"
+            Kernel of a named map, see `shallows.kernels`. Fourier features need a law of frequencies; landmarks use any
+            kernel.
+        bandwidth : float, "auto", "median" or None, default="auto"
+            σ, in the units of X. "auto": by leave-one-out errors on 400 to 1,000 rows; narrower if more rows show that
+            it is better. "median" and None: the median distance.
+        kernel_params : dict, optional
+            Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+        n_components : int, "auto" or None, default="auto"
+            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
+            leave-one-out errors show that they are better or equally good. None uses the inputs.
+        regularisation : float or "auto", default="auto"
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors, together with the bandwidth.
+            With 0, only stopping early regularizes.
+        calibration : {"auto", None}, default="auto"
+            "auto" learns probabilities from outputs of functions that were fitted without the rows. None leaves outputs
+            as they are. Without effect on regressors.
+        rank : int, optional
+            q, the most directions that the preconditioner flattens; 0 flattens none. None: a fifth of the subsample, or
+            fewer (see the documentation on defaults).
+        n_subsample : int, optional
+            M, the training points from which the eigensystem is computed. None: about 9√n, from 500 to 12,000, and at
+            least twice the rank; all of up to 1,000 points.
+        eigensystem : {"nsvd", "rsvd"}, default="nsvd"
+            By the M × M matrix of inner products, or by a randomized decomposition of the features of the subsample.
+        damping : float, default=0.25
+            τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``. The paper has τ = ¼ and a =
+            ½.
+        power : {"full", "sqrt"} or float in (0, 1], default="full"
+            a, 1 for "full" (eigenvalues of the operator) and ½ for "sqrt" (singular values of the features, as
+            printed).
+        batch_size : int, optional
+            m, the rows of a step. None: half of the critical batch size β/μ, or all rows of up to 1,000.
+        step_size : float, optional
+            η, for a sum over the batch. None: by ``step_rule``; if training diverges, the epoch is repeated with half
+            of it.
+        step_rule : str, mapping or callable, default="certified"
+            Rule for the step without ``step_size``; names as for `EigenProClassifier`.
+        max_epochs : int, default=40
+            Most passes over the training data.
+        max_seconds : float, optional
+            Time limit of the fit, with the choice of parameters and the preconditioner. If these take longer, training
+            stops as soon as there is a model.
+        tol : float, default=5e-3
+            Stop after an epoch whose training loss is at most this share of the loss of the zero function. With λ > 0
+            and more than 10,000 rows, also stop when two epochs in a row lower the loss by less than twice this share.
+        early_stopping : bool, default=False
+            Hold out validation rows; stop when their score stops improving, and keep the model of the best epoch.
+        validation_fraction : float, default=0.1
+            Share of the training rows that early stopping holds out.
+        n_iter_no_change : int, default=3
+            Epochs without a better validation score after which early stopping stops.
+        warm_start : bool, default=False
+            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
+            Otherwise start again.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            "auto" uses a GPU if CuPy finds one.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision. "auto": float32, or float64 for up to 1,000 points.
+        verbose : int, default=0
+            1 shows a progress bar.
+        """
 
     def _train(
         self,
@@ -104,103 +179,20 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
 
 
 class FeatureEigenProClassifier(SquareLossLabels, FeatureEigenProMachine):
-    """Classification by EigenPro on explicit features: a linear model of least squares on ±1 targets.
+    """Classification by EigenPro on explicit features: a linear model f(x) = φ(x)ᵀA of least squares on ±1 targets.
 
-    f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
-    is flattened as in `EigenProClassifier`; with ``rank=0`` it is stochastic gradient descent on the features.
+    Features are computed when they are needed, and kept if they fit into the memory. The top of their spectrum is
+    flattened as in `EigenProClassifier`; ``rank=0`` is stochastic gradient descent on the features.
+
+    Maps: "fourier" (cosines and sines of random frequencies, an even number), "fourier_cosine", "orthogonal"
+    (orthogonal frequencies), "rbf" and "rbf_kmeans" (kernel functions at data points or K-means centers), "nystrom" and
+    "nystrom_kmeans" (the same, whitened), "linear" (the inputs and a constant). An object receives inputs that are not
+    centered. For a transformer, use a pipeline with a linear model or `FeatureRidgeClassifier`.
 
     Parameters
     ----------
-    features : str or object, default="fourier"
-        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at
-        right angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means),
-        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant); further names are the
-        keys of `shallows.features.FEATURE_MAPS`. An object has ``map(x)`` of shape (m, n_features) and ``n_features``;
-        it receives the inputs without centring. A transformer goes into a pipeline before a linear model, or into
-        `FeatureRidgeClassifier`.
-    n_features : int, optional
-        How many features; None takes 40 √n, from 4,000 to 10,000, of random frequencies, and 4,000 of the other maps. A
-        cosine and a sine are two, so that for pairs an odd number becomes the next even one. "linear" and objects have
-        their own number.
-    kernel : str, Kernel or callable, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
-        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features. "auto" takes the one with the smallest leave-one-out error on 400 to 1,000
-        rows, and a narrower one where more rows show that it is better; "median" and None the median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    n_components : int, "auto" or None, default="auto"
-        Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
-        compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
-        the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
-        the inputs.
-    regularisation : float or "auto", default="auto"
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the one with the smallest leave-one-out error on the
-        rows that the bandwidth is chosen with. With 0 only an early end of the training regularises.
-    calibration : {"auto", None}, default="auto"
-        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
-        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
-    rank : int, optional
-        q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
-        where the spectrum falls below max(λ, 0.1)/n before (1/n without λ); up to 1,000 points, the directions above
-        λ/n and above 1/2,000 of the largest eigenvalue (1/200 without λ; where features are kernel functions, the
-        square of 1/200). 0 flattens none. A given rank is a limit: directions whose eigenvalues lie below λ/n are left
-        as they are.
-    n_subsample : int, optional
-        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500 and
-        at most 12,000, as the memory allows, and twice a given ``rank``; all of up to 1,000 points where ``rank`` is
-        None.
-    eigensystem : {"nsvd", "rsvd"}, default="nsvd"
-        Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
-    damping : float, default=0.25
-        τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``. The paper has τ = ¼ and a = ½
-        on random features.
-    power : {"full", "sqrt"} or float in (0, 1], default="full"
-        a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
-        singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
-    batch_size : int, optional
-        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
-        progress: β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue. Of up to
-        1,000 rows, all of which are in the subsample, it takes all.
-    step_size : float, optional
-        η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
-        is then repeated with half of it.
-    step_rule : str, mapping or callable, default="certified"
-        Which rule gives the step where ``step_size`` is None; the names are those of `EigenProClassifier`.
-    max_epochs : int, default=40
-        The most passes over the training data.
-    max_seconds : float, optional
-        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
-        the training ends as soon as there is a model.
-    tol : float, default=5e-3
-        Stop after an epoch whose training loss is at most this share of the zero function's loss. With a regularisation
-        and more than 10,000 rows, stop as well after two epochs in a row over which the loss fell by less than twice
-        this share of itself.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-        The share of the training rows that early stopping holds out.
-    n_iter_no_change : int, default=3
-        Epochs without a better validation score after which early stopping ends the training.
-    warm_start : bool, default=False
-        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
-        when to stop (``max_epochs``, ``tol``); else begin anew.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
@@ -208,18 +200,15 @@ class FeatureEigenProClassifier(SquareLossLabels, FeatureEigenProMachine):
     coef_ : ndarray, shape (n_outputs, n_features)
         A, transposed.
     bandwidth_ : float
-        Of the named maps.
+        Of named maps.
     step_size_ : float
     n_epochs_ : int
     losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
-        step.
+        Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
     validation_scores_ : list of float
-        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
-        error; ``calibration`` the log-loss on the rows that it was learnt on.
+        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -242,100 +231,7 @@ class FeatureEigenProClassifier(SquareLossLabels, FeatureEigenProMachine):
 
 
 class FeatureEigenProRegressor(ValuePredictions, FeatureEigenProMachine):
-    """Regression by EigenPro on explicit features: a linear model of least squares.
-
-    f(x) = φ(x)ᵀA with features φ that are made when they are needed, and kept where they fit. The top of their spectrum
-    is flattened as in `EigenProRegressor`; with ``rank=0`` it is stochastic gradient descent on the features.
-
-    Parameters
-    ----------
-    features : str or object, default="fourier"
-        "fourier" (cosines and sines of random frequencies), "fourier_cosine", "orthogonal" (random frequencies at
-        right angles), "rbf" (kernel functions at points of the data), "rbf_kmeans" (at centres of K-means),
-        "nystrom", "nystrom_kmeans" (the same, whitened), or "linear" (the inputs and a constant); further names are the
-        keys of `shallows.features.FEATURE_MAPS`. An object has ``map(x)`` of shape (m, n_features) and ``n_features``;
-        it receives the inputs without centring. A transformer goes into a pipeline before a linear model, or into
-        `FeatureRidgeClassifier`.
-    n_features : int, optional
-        How many features; None takes 40 √n, from 4,000 to 10,000, of random frequencies, and 4,000 of the other maps. A
-        cosine and a sine are two, so that for pairs an odd number becomes the next even one. "linear" and objects have
-        their own number.
-    kernel : str, Kernel or callable, default="gaussian"
-        The kernel whose features a named map makes; see `shallows.kernels`. Fourier features need one with a law of
-        frequencies, landmarks ("rbf", "nystrom") any. "linear" and objects need none.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features. "auto" takes the one with the smallest leave-one-out error on 400 to 1,000
-        rows, and a narrower one where more rows show that it is better; "median" and None the median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    n_components : int, "auto" or None, default="auto"
-        Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
-        compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
-        the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
-        the inputs.
-    regularisation : float or "auto", default="auto"
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the one with the smallest leave-one-out error on the
-        rows that the bandwidth is chosen with. With 0 only an early end of the training regularises.
-    calibration : {"auto", None}, default="auto"
-        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
-        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
-    rank : int, optional
-        q, the number of directions that the preconditioner flattens. None takes a fifth of the subsample, or fewer
-        where the spectrum falls below max(λ, 0.1)/n before (1/n without λ); up to 1,000 points, the directions above
-        λ/n and above 1/2,000 of the largest eigenvalue (1/200 without λ; where features are kernel functions, the
-        square of 1/200). 0 flattens none. A given rank is a limit: directions whose eigenvalues lie below λ/n are left
-        as they are.
-    n_subsample : int, optional
-        M, the number of training points from which the eigensystem is computed. None takes about 9√n, at least 500 and
-        at most 12,000, as the memory allows, and twice a given ``rank``; all of up to 1,000 points where ``rank`` is
-        None.
-    eigensystem : {"nsvd", "rsvd"}, default="nsvd"
-        Through the M × M matrix of inner products, or by a randomised decomposition of the features of the subsample.
-    damping : float, default=0.25
-        τ: the flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a), with a from ``power``. The paper has τ = ¼ and a = ½
-        on random features.
-    power : {"full", "sqrt"} or float in (0, 1], default="full"
-        a: directions are shrunk by τ (λ_{q+1}/λᵢ)^a. "full" takes the eigenvalues of the operator, "sqrt" the
-        singular values of the features, as the paper prints it: slower, and forgiving where the eigensystem is noisy.
-    batch_size : int, optional
-        m, the rows of a step. None takes half of β/μ, the size up to which an epoch with larger batches makes the same
-        progress: β is the largest value of the preconditioned kernel's diagonal, μ its largest eigenvalue. Of up to
-        1,000 rows, all of which are in the subsample, it takes all.
-    step_size : float, optional
-        η, for a sum over the batch. None takes the step by ``step_rule``, and an epoch in which training diverges
-        is then repeated with half of it.
-    step_rule : str, mapping or callable, default="certified"
-        Which rule gives the step where ``step_size`` is None; the names are those of `EigenProClassifier`.
-    max_epochs : int, default=40
-        The most passes over the training data.
-    max_seconds : float, optional
-        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
-        the training ends as soon as there is a model.
-    tol : float, default=5e-3
-        Stop after an epoch whose training loss is at most this share of the zero function's loss. With a regularisation
-        and more than 10,000 rows, stop as well after two epochs in a row over which the loss fell by less than twice
-        this share of itself.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-        The share of the training rows that early stopping holds out.
-    n_iter_no_change : int, default=3
-        Epochs without a better validation score after which early stopping ends the training.
-    warm_start : bool, default=False
-        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
-        when to stop (``max_epochs``, ``tol``); else begin anew.
-    random_state : int, RandomState or None, default=None
-        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+    """Regression by EigenPro on explicit features: a linear model of least squares; see `FeatureEigenProClassifier`.
 
     Attributes
     ----------
@@ -344,18 +240,15 @@ class FeatureEigenProRegressor(ValuePredictions, FeatureEigenProMachine):
     coef_ : ndarray, shape (n_outputs, n_features)
         A, transposed.
     bandwidth_ : float
-        Of the named maps.
+        Of named maps.
     step_size_ : float
     n_epochs_ : int
     losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; each batch is measured before its own
-        step.
+        Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
     validation_scores_ : list of float
-        With ``early_stopping`` only: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device. ``selection`` says how the bandwidth and λ were chosen, and which ones are as good within a standard
-        error; ``calibration`` the log-loss on the rows that it was learnt on.
+        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
     timings_ : dict
         Seconds of each phase of the fit.
 

@@ -21,7 +21,7 @@ from ..square_loss import KernelLeastSquares, SquareLossLabels
 
 
 class KernelRidgeMachine(KernelLeastSquares):
-    """Parameters and fit of kernel ridge regression, for classes and for values."""
+    """Base of the classifier and the regressor: parameters and fit of kernel ridge regression."""
 
     @stores_parameters
     def __init__(
@@ -43,7 +43,53 @@ class KernelRidgeMachine(KernelLeastSquares):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        kernel : str, Kernel or callable, default="gaussian"
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix
+            in a fit, and kernel values with all training points in a prediction.
+        bandwidth : float, "auto", "median" or None, default="auto"
+            σ, in the units of X. "auto": by leave-one-out errors on 400 to 1,000 rows; narrower if more rows show that
+            it is better. "median" and None: the median distance.
+        kernel_params : dict, optional
+            Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+        n_components : int, "auto" or None, default="auto"
+            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
+            leave-one-out errors show that they are better or equally good. None uses the inputs.
+        regularisation : float or "auto", default="auto"
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors, together with the bandwidth.
+            With 0, only stopping early regularizes.
+        calibration : {"auto", None}, default="auto"
+            "auto" learns probabilities from outputs of functions that were fitted without the rows; iterative solvers
+            do so for up to 1,000 rows. None leaves outputs as they are. Without effect on regressors.
+        solver : {"auto", "cholesky", "conjugate_gradients", "block_coordinate_descent"}, default="auto"
+            "auto": "cholesky" for up to 20,000 points if about 10 n² bytes are free, otherwise "conjugate_gradients".
+            See the class.
+        solver_params : dict, optional
+            Of "conjugate_gradients" ``preconditioner`` ("nystrom", "randomly_pivoted", "pivoted") and its ``rank``; of
+            "block_coordinate_descent" ``batch_size``, the points of a block (None: at most 2,000, as memory allows).
+        tol : float, default=1e-4
+            Iterative solvers stop when the norm of the residual is this share of that of the targets.
+        max_iterations : int, optional
+            Most iterations of conjugate gradients (None: 1,000), or passes of block coordinate descent (None: 100).
+        warm_start : bool, default=False
+            Start an iterative solver from the previous coefficients, if number of points and ``random_state`` are the
+            same. Useful for a path over ``regularisation``, from large to small.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            "auto" uses a GPU if CuPy finds one.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision. "auto": float64 for "cholesky" and up to 1,000 points, otherwise float32. Blocks are solved in
+            float64.
+        verbose : int, default=0
+            1 shows a progress bar.
+        """
 
     def _train(
         self,
@@ -89,78 +135,18 @@ class KernelRidgeMachine(KernelLeastSquares):
 
 
 class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
-    """Kernel classification by regularised least squares on ±1 targets, solved to the end (KRLS).
+    """Kernel classification by ridge regression on ±1 targets, solved exactly.
 
-    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space. Iterative solvers read as much of the kernel
-    matrix as the memory holds and make the rest anew.
+    The coefficients solve (K + λW⁻¹) α = y. "cholesky" factors the whole matrix in float64; if rounding makes it
+    singular, a little is added to the diagonal (``effective_params_["jitter"]``). "conjugate_gradients" has the top of
+    the spectrum of a subsample, or a partial Cholesky factor, as preconditioner. "block_coordinate_descent" solves for
+    one block of points after the other; small λ need many passes. Iterative solvers compute what does not fit of the
+    kernel matrix in every pass. The documentation on least squares compares the preconditioners.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
-        the values of new points with all training points in a prediction.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features. "auto" takes the one with the smallest leave-one-out error on 400 to 1,000
-        rows, and a narrower one where more rows show that it is better; "median" and None the median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    n_components : int, "auto" or None, default="auto"
-        Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
-        compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
-        the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
-        the inputs.
-    regularisation : float or "auto", default="auto"
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the one with the smallest leave-one-out error on the
-        rows that the bandwidth is chosen with. With 0 only an early end of the training regularises.
-    calibration : {"auto", None}, default="auto"
-        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, from outputs at training rows of functions that were fitted without them;
-        iterative solvers do so for up to 1,000 rows. None leaves the outputs as they are, as do iterative solvers with
-        more rows. Regressors have it so that one configuration serves both, without effect.
-    solver : {"auto", "cholesky", "conjugate_gradients", "block_coordinate_descent"}, default="auto"
-        How the equations (K + λW⁻¹) α = y are solved.
-
-        - "auto": "cholesky" for up to 20,000 points where about 10 n² bytes are free, else "conjugate_gradients".
-        - "cholesky": a factorisation of the whole matrix in double precision. Where rounding makes it singular without
-          a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
-        - "conjugate_gradients": preconditioned with the top of the spectrum of a subsample, or with a partial Cholesky
-          factor.
-        - "block_coordinate_descent": the equations of a block of points with the coefficients of all others held, block
-          after block, in another order each pass; no more than a block is factored. The smaller λ, the more passes.
-    solver_params : dict, optional
-        Parameters of the solver, by name.
-
-        - Of "block_coordinate_descent" ``batch_size``, the points b of a block (None: 2,000, or as many as the memory
-          has room for). Larger blocks need fewer passes, and b² numbers each.
-        - Of "conjugate_gradients" ``preconditioner``, which is "nystrom", "randomly_pivoted" or "pivoted", and its
-          ``rank``, as far as the memory has room for it. "nystrom" takes the leading eigenvectors of a subsample of
-          12 √n points, at most 6,000 (None: a third as many vectors), or of three times the rank if that is more;
-          "randomly_pivoted" a partial Cholesky factor whose pivots are drawn in proportion to what it leaves of the
-          diagonal (None: 12 √n of them, at most 6,000), and "pivoted" one of the largest such entries. Random pivots
-          need fewer iterations for as many columns of the matrix, and more memory; at equal rank, about as many.
-    tol : float, default=1e-4
-        Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
-        step, over a pass.
-    max_iterations : int, optional
-        The most iterations of conjugate gradients, or passes of block coordinate descent; each reads the kernel matrix
-        once. None takes 1,000 iterations or 100 passes.
-    warm_start : bool, default=False
-        Start an iterative solver from the coefficients of the previous fit, if that had as many points and the same
-        ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float64 for the factorisation and for up to 1,000 points, else float32. Blocks are solved in double
-        precision.
-    verbose : int, default=0
-        1 shows a progress bar.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
@@ -171,7 +157,7 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     bandwidth_ : float
     n_iter_ : int
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the jitter and the relative residual at the end.
+        Values that the library chose, with the jitter and the relative residual at the end.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -198,75 +184,7 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
 
 
 class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
-    """Kernel regression by regularised least squares about the mean of the targets, solved to the end (KRLS).
-
-    The minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² in the kernel's space. Iterative solvers read as much of the kernel
-    matrix as the memory holds and make the rest anew.
-
-    Parameters
-    ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
-        the values of new points with all training points in a prediction.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features. "auto" takes the one with the smallest leave-one-out error on 400 to 1,000
-        rows, and a narrower one where more rows show that it is better; "median" and None the median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    n_components : int, "auto" or None, default="auto"
-        Take so many leading principal components in the place of the inputs; they are a part of the model. "auto"
-        compares all inputs with 200, 100 and 50 components by leave-one-out errors, where the bandwidth is chosen so,
-        the points are dense and have enough inputs, and takes components that are better, or surely as good. None takes
-        the inputs.
-    regularisation : float or "auto", default="auto"
-        λ: minimised is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto" takes the one with the smallest leave-one-out error on the
-        rows that the bandwidth is chosen with. With 0 only an early end of the training regularises.
-    calibration : {"auto", None}, default="auto"
-        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, from outputs at training rows of functions that were fitted without them;
-        iterative solvers do so for up to 1,000 rows. None leaves the outputs as they are, as do iterative solvers with
-        more rows. Regressors have it so that one configuration serves both, without effect.
-    solver : {"auto", "cholesky", "conjugate_gradients", "block_coordinate_descent"}, default="auto"
-        How the equations (K + λW⁻¹) α = y are solved.
-
-        - "auto": "cholesky" for up to 20,000 points where about 10 n² bytes are free, else "conjugate_gradients".
-        - "cholesky": a factorisation of the whole matrix in double precision. Where rounding makes it singular without
-          a regularisation, a little is added to its diagonal, which ``effective_params_["jitter"]`` records.
-        - "conjugate_gradients": preconditioned with the top of the spectrum of a subsample, or with a partial Cholesky
-          factor.
-        - "block_coordinate_descent": the equations of a block of points with the coefficients of all others held, block
-          after block, in another order each pass; no more than a block is factored. The smaller λ, the more passes.
-    solver_params : dict, optional
-        Parameters of the solver, by name.
-
-        - Of "block_coordinate_descent" ``batch_size``, the points b of a block (None: 2,000, or as many as the memory
-          has room for). Larger blocks need fewer passes, and b² numbers each.
-        - Of "conjugate_gradients" ``preconditioner``, which is "nystrom", "randomly_pivoted" or "pivoted", and its
-          ``rank``, as far as the memory has room for it. "nystrom" takes the leading eigenvectors of a subsample of
-          12 √n points, at most 6,000 (None: a third as many vectors), or of three times the rank if that is more;
-          "randomly_pivoted" a partial Cholesky factor whose pivots are drawn in proportion to what it leaves of the
-          diagonal (None: 12 √n of them, at most 6,000), and "pivoted" one of the largest such entries. Random pivots
-          need fewer iterations for as many columns of the matrix, and more memory; at equal rank, about as many.
-    tol : float, default=1e-4
-        Iterative solvers stop when the residual is this share of the targets' norm; of blocks, that of each before its
-        step, over a pass.
-    max_iterations : int, optional
-        The most iterations of conjugate gradients, or passes of block coordinate descent; each reads the kernel matrix
-        once. None takes 1,000 iterations or 100 passes.
-    warm_start : bool, default=False
-        Start an iterative solver from the coefficients of the previous fit, if that had as many points and the same
-        ``random_state``. Useful for a path over several ``regularisation``, from the largest to the smallest.
-    random_state : int, RandomState or None, default=None
-        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float64 for the factorisation and for up to 1,000 points, else float32. Blocks are solved in double
-        precision.
-    verbose : int, default=0
-        1 shows a progress bar.
+    """Kernel ridge regression around the mean of the targets, solved exactly; see `KernelRidgeClassifier`.
 
     Attributes
     ----------
@@ -278,7 +196,7 @@ class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
     bandwidth_ : float
     n_iter_ : int
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the jitter and the relative residual at the end.
+        Values that the library chose, with the jitter and the relative residual at the end.
     timings_ : dict
         Seconds of each phase of the fit.
 

@@ -19,7 +19,7 @@ from ..square_loss import KernelLeastSquares, SquareLossLabels
 
 
 class KernelSGDMachine(KernelLeastSquares):
-    """Parameters and fit of kernel SGD, for classes and for values."""
+    """Base of the classifier and the regressor: parameters and fit of kernel SGD."""
 
     @stores_parameters
     def __init__(
@@ -45,7 +45,61 @@ class KernelSGDMachine(KernelLeastSquares):
         memory: int | str | None = None,
         dtype: str = "auto",
         verbose: int = 0,
-    ): ...
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        kernel : str, Kernel or callable, default="gaussian"
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix
+            in a fit, and kernel values with all training points in a prediction.
+        bandwidth : float, "median" or None, default=None
+            σ, in the units of X. "median" and None: the median distance between points of a subsample.
+        kernel_params : dict, optional
+            Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+        calibration : {"auto", None}, default="auto"
+            "auto" learns probabilities from outputs of functions that were fitted without the rows. None leaves outputs
+            as they are. Without effect on regressors.
+        batch_size : int, optional
+            m, the rows of a step. None: at least 16, and β/μ, beyond which larger batches make no faster progress (β:
+            largest diagonal value of the kernel, μ: largest eigenvalue of its matrix over n).
+        shuffle : bool, default=False
+            True draws new batches in every epoch, as the authors' release does. False shuffles the rows once, and then
+            only the order of the batches: this reads the kernel matrix faster and comes closer to the targets.
+        step_size : float, optional
+            η, for a sum over the batch. None: by ``step_rule``; if training diverges, the epoch is repeated with half
+            of it.
+        step_rule : {"certified", "constant"}, default="certified"
+            "certified": rule of `EigenProClassifier`. "constant": 1.5/(β + (m − 1)μ), as in the release of Ma and
+            Belkin (2017); the model is the last iterate.
+        max_epochs : int, default=100
+            Most passes over the training data.
+        max_seconds : float, optional
+            Time limit of the fit, with the choice of parameters and the preconditioner. If these take longer, training
+            stops as soon as there is a model.
+        tol : float, default=5e-3
+            Stop after an epoch whose training loss is at most this share of the loss of the zero function.
+        early_stopping : bool, default=False
+            Hold out validation rows; stop when their score stops improving, and keep the model of the best epoch.
+        validation_fraction : float, default=0.1
+            Share of the training rows that early stopping holds out.
+        n_iter_no_change : int, default=3
+            Epochs without a better validation score after which early stopping stops.
+        warm_start : bool, default=False
+            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
+            Otherwise start again.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            "auto" uses a GPU if CuPy finds one.
+        memory : int or str, optional
+            Memory limit of the process (on a GPU: of the fit), in bytes or as "4GB". None: a share of the free memory.
+            Kernel values that do not fit are computed in every epoch.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision. "auto": float32, or float64 for up to 1,000 points.
+        verbose : int, default=0
+            1 shows a progress bar.
+        """
 
     def _train(
         self,
@@ -81,155 +135,58 @@ class KernelSGDMachine(KernelLeastSquares):
 
 
 class KernelSGDClassifier(SquareLossLabels, KernelSGDMachine):
-    """Classification by kernel stochastic gradient descent with the square loss.
+    """Classification by kernel stochastic gradient descent with the square loss and without regularization.
 
-    The baseline that Ma and Belkin (2017) call Pegasos, without regularisation.
-
-    It is EigenPro without a preconditioner: `EigenProClassifier` with ``rank=0``, ``n_subsample=1``,
-    ``regularisation=0`` and the same bandwidth and batches takes the same steps, but conjugate residuals where an epoch
-    has few batches. It is a class of its own for the defaults of a baseline, each of which would be an exception in
-    EigenPro: batches of the critical size, gradients however few the batches are, no λ, the median bandwidth, 100
-    epochs.
+    This baseline, which Ma and Belkin (2017) call Pegasos, is `EigenProClassifier` without a preconditioner (``rank=0,
+    n_subsample=1, regularisation=0``), with other defaults: batches of the critical size, the median bandwidth, 100
+    epochs, and gradients even with few batches, for which EigenPro uses conjugate residuals.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
-        the values of new points with all training points in a prediction.
-    bandwidth : float, "median" or None, default=None
-        σ, in the units of the features, of the kernels that have one. "median" and None take the median distance
-        between points of a subsample.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    calibration : {"auto", None}, default="auto"
-        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
-        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
-    batch_size : int, optional
-        m, the rows of a step. None takes β/μ, beyond which larger batches no longer pay, and 16 at least: β is the
-        largest value of the kernel's diagonal, μ the largest eigenvalue of its matrix over n.
-    shuffle : bool, default=False
-        Draw the rows of each batch anew in every epoch, as scikit-learn's `SGDClassifier` and the authors' release do.
-        False shuffles the rows once, and the same batches come in a new order in every epoch: consecutive rows of the
-        kernel matrix are read faster, and training comes closer to its targets.
-    step_size : float, optional
-        η, for a sum over the batch, constant. None takes the step by ``step_rule``, and an epoch in which training
-        diverges is then repeated with half of it.
-    step_rule : {"certified", "constant"}, default="certified"
-        "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
-        steps vary about 2/(β + (m − 1)μ), the edge of stability; else the step is constant and the model is an
-        average of the iterates that lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`).
-        Few batches do not go through conjugate residuals here: the method stays a method of gradients. "constant" is
-        1.5/(β + (m − 1)μ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and μ are
-        measured on training points.
-    max_epochs : int, default=100
-        The most passes over the training data.
-    max_seconds : float, optional
-        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
-        the training ends as soon as there is a model.
-    tol : float, default=5e-3
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-        The share of the training rows that early stopping holds out.
-    n_iter_no_change : int, default=3
-        Epochs without a better validation score after which early stopping ends the training.
-    warm_start : bool, default=False
-        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
-        when to stop (``max_epochs``, ``tol``); else begin anew.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
-    See Also
-    --------
-    EigenProClassifier : the same with the top of the spectrum flattened; many times fewer epochs.
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+        Numbers of the training rows, without the rows that were held out.
+    bandwidth_, step_size_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
+    validation_scores_ : list of float
+        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    effective_params_ : dict
+        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
+    timings_ : dict
+        Seconds of each phase of the fit.
     """
 
     __init__ = with_parameters(KernelSGDMachine.__init__, class_weight=None)
 
 
 class KernelSGDRegressor(ValuePredictions, KernelSGDMachine):
-    """Regression by kernel stochastic gradient descent with the square loss, without regularisation.
+    """Regression by kernel stochastic gradient descent with the square loss; see `KernelSGDClassifier`.
 
-    It is EigenPro without a preconditioner: `EigenProRegressor` with ``rank=0``, ``n_subsample=1``,
-    ``regularisation=0`` and the same bandwidth and batches takes the same steps, but conjugate residuals where an epoch
-    has few batches. It is a class of its own for the defaults of a baseline, each of which would be an exception in
-    EigenPro: batches of the critical size, gradients however few the batches are, no λ, the median bandwidth, 100
-    epochs.
-
-    Parameters
+    Attributes
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name, object or function, see `shallows.kernels`; or "precomputed": X is then the kernel matrix in a fit, and
-        the values of new points with all training points in a prediction.
-    bandwidth : float, "median" or None, default=None
-        σ, in the units of the features, of the kernels that have one. "median" and None take the median distance
-        between points of a subsample.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
-    calibration : {"auto", None}, default="auto"
-        How outputs become probabilities, and decide between several classes. "auto" learns a sigmoid, or a linear map
-        and the softmax for several classes, from outputs at training rows of functions that were fitted without them.
-        None leaves the outputs as they are. Regressors have it so that one configuration serves both, without effect.
-    batch_size : int, optional
-        m, the rows of a step. None takes β/μ, beyond which larger batches no longer pay, and 16 at least: β is the
-        largest value of the kernel's diagonal, μ the largest eigenvalue of its matrix over n.
-    shuffle : bool, default=False
-        Draw the rows of each batch anew in every epoch, as scikit-learn's `SGDClassifier` and the authors' release do.
-        False shuffles the rows once, and the same batches come in a new order in every epoch: consecutive rows of the
-        kernel matrix are read faster, and training comes closer to its targets.
-    step_size : float, optional
-        η, for a sum over the batch, constant. None takes the step by ``step_rule``, and an epoch in which training
-        diverges is then repeated with half of it.
-    step_rule : {"certified", "constant"}, default="certified"
-        "certified" is the rule of `EigenProClassifier` with nothing flattened. Where batches are hardly noisy, the
-        steps vary about 2/(β + (m − 1)μ), the edge of stability; else the step is constant and the model is an
-        average of the iterates that lies half an epoch behind (`shallows.solvers.least_squares.step_rules.Certified`).
-        Few batches do not go through conjugate residuals here: the method stays a method of gradients. "constant" is
-        1.5/(β + (m − 1)μ), as in the release of Ma and Belkin (2017), and the model is the last iterate. β and μ are
-        measured on training points.
-    max_epochs : int, default=100
-        The most passes over the training data.
-    max_seconds : float, optional
-        The most seconds of the fit, the choice of parameters and the preconditioner included. Where these take longer,
-        the training ends as soon as there is a model.
-    tol : float, default=5e-3
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
-    early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the training rows (of each class alike), and stop when their score has not
-        become better for ``n_iter_no_change`` epochs. The model of the best epoch is the one that is kept.
-    validation_fraction : float, default=0.1
-        The share of the training rows that early stopping holds out.
-    n_iter_no_change : int, default=3
-        Epochs without a better validation score after which early stopping ends the training.
-    warm_start : bool, default=False
-        Go on where the fit before ended, if data, ``random_state`` and all parameters are the same but those that say
-        when to stop (``max_epochs``, ``tol``); else begin anew.
-    random_state : int, RandomState or None, default=None
-        Decides the order of the rows, and with it centres and held-out rows. The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" takes a GPU where CuPy finds one.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
-
-    See Also
-    --------
-    EigenProRegressor : the same with the top of the spectrum flattened; many times fewer epochs.
+    intercept_ : ndarray, shape (n_outputs,)
+        Mean of the targets.
+    dual_coef_ : ndarray, shape (n_samples, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``.
+    support_ : ndarray of int, shape (n_samples,)
+        Numbers of the training rows, without the rows that were held out.
+    bandwidth_, step_size_ : float
+    n_epochs_ : int
+    losses_ : list of float
+        Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
+    validation_scores_ : list of float
+        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    effective_params_ : dict
+        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
+    timings_ : dict
+        Seconds of each phase of the fit.
     """
