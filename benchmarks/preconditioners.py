@@ -25,9 +25,8 @@ from growing_defaults import digits
 from shallows import arrays, gram, kernels, spectrum, streams
 from shallows.features.fourier import fourier_pairs
 from shallows.solvers import ConjugateResiduals
-from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradientsStepper
+from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradientsStepper, LowRank
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
-from shallows.solvers.least_squares.low_rank import LowRank
 
 TARGET = 1e-3
 BLOCK, BLOCK_RANK = 500, 100

@@ -23,7 +23,7 @@ SOLVERS = {
     "EigenProClassifier": {"least_squares.eigenpro", "least_squares.conjugate_residuals"},
     "FeatureEigenProClassifier": {"least_squares.feature_eigenpro"},
     "FeatureKernelPCA": {"feature_components.problem", "feature_components"},
-    "KernelRidgeClassifier": {"least_squares.ridge_solver"},
+    "KernelRidgeClassifier": set(),
     "KernelSGDClassifier": {"least_squares.kernel_sgd"},
     "KernelSVMClassifier": {"support_vectors"},
     "LASVMClassifier": {"support_vectors.lasvm"},

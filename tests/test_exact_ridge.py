@@ -18,8 +18,7 @@ from shallows.errors import ShallowsError
 from shallows.fitting import machine
 from shallows.solvers.least_squares.cholesky import CholeskyStepper, dense
 from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradients, ConjugateGradientsStepper, low_rank
-from shallows.solvers.least_squares.kernel_problem import KernelProblem
-from shallows.solvers.least_squares.ridge_solver import RidgePlan
+from shallows.solvers.least_squares.kernel_problem import KernelProblem, RidgePlan
 from shallows.training import Checkpoint, Curve
 
 BOTH = ("cholesky", "conjugate_gradients")

@@ -14,7 +14,7 @@ from engine_example import sample
 from shallows import ExtremeLearningMachineAutoencoder, FeatureRidgeClassifier
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.features.given_units import GivenUnits, orthogonal_units
-from shallows.solvers.least_squares.l1_penalty import solve_with_l1
+from shallows.solvers.least_squares.normal_equations import solve_with_l1
 
 
 def sigmoid(z):

@@ -13,9 +13,12 @@ from engine_example import naive_kernel, sample
 from resumed_example import StopAt
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradients, ConjugateGradientsStepper
+from shallows.solvers.least_squares.conjugate_gradients import (
+    ConjugateGradients,
+    ConjugateGradientsStepper,
+    low_rank_of_pivots,
+)
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
-from shallows.solvers.least_squares.low_rank import low_rank_of_pivots
 from shallows.training import Checkpoint
 
 each = pytest.mark.parametrize("preconditioner", ["randomly_pivoted", "pivoted"])

@@ -11,10 +11,9 @@ from .. import arrays, gram
 from ..arrays import Array
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
-from ..solvers.least_squares.batch_steps import StepPlan, agreed_plan
 from ..solvers.least_squares.eigenpro import EigenPro
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem, bounded_step, dots
-from ..solvers.least_squares.step_rules import Cycle
+from ..solvers.least_squares.step_rules import Cycle, StepPlan, agreed_plan
 from ..spectrum import Preconditioner
 from .kernel_columns import OwnColumns
 

@@ -12,8 +12,7 @@ from .. import arrays
 from ..errors import ShallowsError
 from ..features.given_units import GivenUnits, orthogonal_units
 from ..models.centring import Centring
-from ..solvers.least_squares.l1_penalty import solve_with_l1
-from ..solvers.least_squares.normal_equations import solve_by_features, solve_by_rows, sums_of_features
+from ..solvers.least_squares.normal_equations import solve_by_features, solve_by_rows, solve_with_l1, sums_of_features
 
 
 def fit_autoencoder(

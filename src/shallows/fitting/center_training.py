@@ -16,9 +16,9 @@ from ..kernels import Kernel
 from ..models.centring import TrainingRows
 from ..ranks import Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients
-from ..solvers.least_squares.batch_steps import agreed_plan
 from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
+from ..solvers.least_squares.step_rules import agreed_plan
 from .center_points import Centers
 from .choices import Choices
 from .rows_ahead import RowsAhead

@@ -15,8 +15,8 @@ from .. import arrays, features, kernels, training
 from ..features import Blocks, Design
 from ..models.centring import Centring, check_scale
 from ..models.functions import FeatureFunction
-from ..solvers.least_squares.batch_steps import StepPlan, report_steps
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
+from ..solvers.least_squares.step_rules import StepPlan, report_steps
 from .calibration import learn_calibration
 from .checks import is_whole
 from .choices import (

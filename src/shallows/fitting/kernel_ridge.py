@@ -14,8 +14,7 @@ import numpy as np
 from .. import arrays, gram, kernels, training
 from ..models.centring import Centring, check_scale
 from ..models.functions import KernelSum
-from ..solvers.least_squares.batch_steps import kernel_of_preconditioner, subsample_first
-from ..solvers.least_squares.kernel_problem import KernelSolver
+from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
 from ..spectrum.certificates import different
 from .calibration import learn_calibration
 from .checks import warn_user
@@ -91,7 +90,7 @@ def fit_kernel_ridge(
         n_kept, small = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularisation is not None
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=small)
         order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularisation), spans)
-        order = subsample_first(given, order)
+        order = order if given is None else subsample_first(given, order)
         centring, points = place_points(components, rows.X, order, kernel, device, dtype)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
         sample = Sample(points, arrays.to_device(codes[order], device, dtype), weights)

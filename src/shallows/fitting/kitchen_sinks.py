@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import arrays, streams
 from ..models.functions import TransformedFunction
-from ..solvers.least_squares.bounded import minimise_in_box
+from ..solvers.least_squares.normal_equations import minimise_in_box
 from .calibration import Calibration, calibrate_judged
 from .choices import number_held_out
 from .feature_rows import FittedOnFeatures, blocks_of_rows, check_room_of_system

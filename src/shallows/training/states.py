@@ -174,17 +174,15 @@ class Monitor:
         self._total_of_references, self._n_references = self._total_of_references + here, self._n_references + 1
         return max(here, self._total_of_references / self._n_references) or math.inf
 
-    @property
-    def _reference_of_epoch(self) -> float:
-        return self._total if self._zero_losses is not None else abs(self._sum_of_references)
-
     def epoch_diverged(self) -> bool:
         """Whether the sum over the epoch has diverged although no batch has."""
-        return self._sum > self.epoch_growth * max(self._reference_of_epoch, self._sum_of_usual) + 1e-30
+        return (
+            self._sum > self.epoch_growth * max(abs(self._total or self._sum_of_references), self._sum_of_usual) + 1e-30
+        )
 
     def epoch_loss(self) -> float:
         """The number of the epoch as a share of its reference; NaN if there is none."""
-        return self._sum / max(self._reference_of_epoch, 1e-300)
+        return self._sum / max(abs(self._total or self._sum_of_references), 1e-300)
 
     def remember(self) -> list[float]:
         """What a checkpoint keeps."""

@@ -14,7 +14,7 @@ from ...kernels import Kernel
 from ...ranks import Alone
 from ...solvers import settings
 from ...solvers.least_squares import RIDGE_SOLVERS
-from ...solvers.least_squares.ridge_solver import RidgeSolver
+from ...solvers.least_squares.kernel_problem import RidgeSolver
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import KernelLeastSquares, SquareLossLabels

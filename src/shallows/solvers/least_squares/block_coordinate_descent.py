@@ -14,8 +14,7 @@ from ...errors import ShallowsError
 from ...gram import Gram
 from ...kernels import Kernel
 from ..settings import count, setting
-from .kernel_problem import KernelProblem, KernelState
-from .ridge_solver import RidgePlan, RidgeSolver
+from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver
 
 BLOCK = 2000
 """Points of a block: its factorisation takes a second at most, and 32 MB."""

@@ -12,9 +12,8 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram import Gram
 from ...kernels import Kernel
-from .conjugate_gradients import ConjugateGradients, ridge_product, squared_residual
-from .kernel_problem import KernelProblem, KernelState
-from .ridge_solver import RidgePlan, RidgeSolver
+from .conjugate_gradients import ConjugateGradients
+from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver, ridge_product, squared_residual
 
 LARGEST_JITTER = 1e-2
 """A matrix that is not positive definite with this share of its diagonal added to it is no kernel matrix."""

@@ -19,12 +19,10 @@ from ...spectrum import Preconditioner, power_of
 from ...spectrum.kernel_preconditioner import EIGENSYSTEMS
 from ..settings import SMALL, count, positive, setting, share
 from . import step_rules
-from .batch_steps import SMALL_FLOOR, StepPlan, plan_steps, report_steps, step_bytes, subsample_size
 from .conjugate_residuals import ConjugateResiduals
-from .full_length_eigenpro import FullLengthEigenPro, with_functions
 from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows
-from .lifted_eigenpro import LiftedEigenPro, lifted, lifted_numbers
-from .step_rules import Cycle, StepRule
+from .lifted_eigenpro import FullLengthEigenPro, LiftedEigenPro, lifted, lifted_numbers, with_functions
+from .step_rules import SMALL_FLOOR, Cycle, StepPlan, StepRule, plan_steps, report_steps, subsample_size
 
 RELEASED_BATCH = 256
 """The batch size of the authors' first release."""
@@ -147,7 +145,9 @@ class EigenPro(KernelSolver):
             # Up to half of the critical size an epoch makes the same progress.
             batch_size = n if n <= SMALL else int(min(n, max(16, p.critical_batch_size() / 2)))
         batch_size = min(n, batch_size)
-        if self._uses_large_gpu_batches(points):
+        certified = self.step_size is None and isinstance(step_rules.make(self.step_rule), step_rules.Certified)
+        if certified and self.batch_size is None and n > SMALL and arrays.device_of(points).kind != "cpu":
+            # Larger than half of the critical size, so that the GPU is busy.
             batch_size = filling_batch(batch_size, n, n_outputs, p.rank, itemsize, budget)
         return plan_steps(self, kernel, p, batch_size, n, ridge, all_equal=all_equal)
 
@@ -175,19 +175,22 @@ class EigenPro(KernelSolver):
             matrix = gram_of_rows(plan.kernel, points, budget, plan.batch_size, shuffle=True)
             return KernelProblem(matrix, targets, weights, p, ridge), EigenProStepper(step_size, cycle)
         stepper = solver_for(step_size, cycle, plan.batch_size, n_outputs)
-        beside = 0
+        of_steps = 0
         if isinstance(stepper, ConjugateResiduals):
             budget -= stepper.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
-        else:
-            beside = lifted_bytes(points, targets, p, plan.batch_size)
+        elif not on_cpu:
+            of_steps = lifted_bytes(points, targets, p, plan.batch_size)
         kernel = split_kernel(plan.kernel, points) if self.precision == "split" else plan.kernel
-        # Beside a ridge the rounding of kept values, 8e-6 at most, is nothing; without one it would be the floor.
-        matrix = gram_on(kernel, points, budget, beside, rounds=ridge > 0)
+        if not on_cpu and whole_bytes(points, budget) + of_steps <= budget:
+            matrix = WholeGram(kernel, points, budget=budget - of_steps)
+        else:
+            # With a ridge the rounding of kept values, 8e-6 at most, does not matter; without it that is the floor.
+            matrix = Gram(kernel, points, budget=budget, rounds=ridge > 0)
         problem = KernelProblem(matrix, targets, weights, p, ridge)
-        return problem_and_solver(problem, stepper, plan.batch_size, budget)
-
-    def step_bytes(self, plan: StepPlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
-        return step_bytes(plan, n_outputs, itemsize)
+        if on_cpu or isinstance(stepper, ConjugateResiduals) or not pays(matrix, targets, p, plan.batch_size, budget):
+            return problem, stepper
+        n_batches = -(-matrix.n // plan.batch_size)
+        return lifted(problem, plan.batch_size), LiftedEigenPro(step_size, cycle, n_batches)
 
     def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
         vectors = plan.preconditioner.vectors
@@ -220,7 +223,10 @@ class EigenPro(KernelSolver):
                     "A preconditioner that is handed in knows no sample weights; leave one of the two out."
                 )
             return given.to(arrays.device_of(points), points.dtype)
-        n_subsample, rank = self._sizes(n, arrays.itemsize(points), budget)
+        n_subsample, rank = subsample_size(self, n, arrays.itemsize(points), budget), self.rank
+        if rank is None:
+            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
+        rank = min(rank, n_subsample - 1)
         if self.eigensystem == "rsvd":
             if weights is not None:
                 raise ShallowsError("eigensystem='rsvd' knows no sample weights; take eigensystem='subsample'.")
@@ -244,19 +250,6 @@ class EigenPro(KernelSolver):
             known=eigensystem if n_subsample == n else None,
             resolves_more=ridge > 0,
         )
-
-    def _sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user, at most n, or sizes chosen from the number of points and the budget."""
-        n_subsample, rank = subsample_size(self, n, itemsize, budget), self.rank
-        if rank is None:
-            rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-        return n_subsample, min(rank, n_subsample - 1)
-
-    def _uses_large_gpu_batches(self, points: Any) -> bool:
-        """Whether batches are made larger than half of the critical size, for a GPU to be busy."""
-        certified = isinstance(step_rules.make(self.step_rule), step_rules.Certified)
-        on_gpu = arrays.device_of(points).kind != "cpu" and points.shape[0] > SMALL
-        return on_gpu and certified and self.batch_size is None and self.step_size is None
 
 
 @dataclass(frozen=True)
@@ -351,29 +344,6 @@ def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: 
     return max(batch_size, larger) if suits else batch_size
 
 
-def gram_on(kernel: Kernel, points: Array, budget: int, beside: int = 0, *, rounds: bool = False) -> Gram:
-    """The kernel matrix of points on their device: whole on a GPU where it leaves ``beside`` bytes, else in tiles.
-
-    ``rounds``: as for `Gram`.
-    """
-    if arrays.device_of(points).kind != "cpu" and whole_bytes(points, budget) + beside <= budget:
-        return WholeGram(kernel, points, budget=budget - beside)
-    return Gram(kernel, points, budget=budget, rounds=rounds)
-
-
-def problem_and_solver(
-    problem_on: KernelProblem, solver: EigenProStepper | ConjugateResiduals, batch_size: int, budget: int
-) -> tuple[KernelProblem, EigenProStepper | ConjugateResiduals | LiftedEigenPro]:
-    """The problem and the solver in the form that suits the device, see `LiftedEigenPro`."""
-    gram, targets = problem_on.gram, problem_on.targets
-    if not isinstance(solver, EigenProStepper) or not pays(
-        gram, targets, problem_on.preconditioner, batch_size, budget
-    ):
-        return problem_on, solver
-    n_batches = -(-gram.n // batch_size)
-    return lifted(problem_on, batch_size), LiftedEigenPro(solver.step_size, solver.cycle, n_batches)
-
-
 def lifted_bytes(points: Array, targets: Array, preconditioner: object, batch_size: int) -> int:
     """Bytes that the lifted form of the steps takes beside the plain one."""
     p, (n, c) = preconditioner, targets.shape
@@ -386,8 +356,6 @@ def pays(gram: Gram, targets: Array, preconditioner: object, batch_size: int, bu
     Without a matrix the plain form makes the columns of the subsample in every step, which the fused product leaves
     out; with tiles of many features the products that make them are what a step costs in both.
     """
-    if arrays.device_of(targets).kind == "cpu":
-        return False
     if isinstance(gram, WholeGram):
         return True
     taken = lifted_bytes(gram.points, targets, preconditioner, batch_size)

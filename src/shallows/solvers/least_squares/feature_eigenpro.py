@@ -13,9 +13,8 @@ from ...features import Blocks, Design
 from ...spectrum import FeaturePreconditioner, power_of
 from ..settings import SMALL, Settings, count, positive, setting, share
 from . import step_rules
-from .batch_steps import SMALL_FLOOR, StepPlan, plan_steps, subsample_size
 from .kernel_problem import AveragedState, residual
-from .step_rules import Cycle, StepRule
+from .step_rules import SMALL_FLOOR, Cycle, StepPlan, StepRule, plan_steps, subsample_size
 
 LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
 """With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ... import arrays
+import numpy as np
+
+from ... import arrays, kernels
 from ...arrays import Array
+from ...errors import ShallowsError
 from ...gpu.fused_expressions import FusedExpression
 from ...gram import Gram, ShuffledGram
 from ...kernels import Kernel
@@ -56,6 +60,14 @@ class KernelSolver(Settings):
         """The user's preconditioner."""
         return None
 
+    def step_bytes(self, plan: Any, n_outputs: int, itemsize: int) -> int:
+        """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
+        p = plan.preconditioner
+        if p is None:
+            return 4 * plan.batch_size * n_outputs * itemsize
+        per_row = p.n_subsample + 4 * n_outputs
+        return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * itemsize
+
     def n_kept(self, n: int, itemsize: int, budget: int) -> int:
         """How many of the first rows in the order of the fit cannot be left out of a second set of outputs."""
         return 0
@@ -63,6 +75,57 @@ class KernelSolver(Settings):
     def function(self, function: Any, matrix: Any) -> Any:
         """The function of a fit during the training, in the form that several processes evaluate together."""
         return function
+
+
+@dataclass(frozen=True)
+class RidgePlan:
+    """The sizes of a fit, decided before any large array exists."""
+
+    kernel: Kernel
+    batch_size: int  # Rows of a step
+    rank: int = 0  # Of a preconditioner; 0 without one
+    n_subsample: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RidgeSolver(KernelSolver):
+    """Base of the settings of exact solvers.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the residual is at most this share of the targets' norm.
+    max_iterations : int, optional
+        The most iterations. None takes 1,000, or 100 passes over all blocks.
+    """
+
+    tol: float = 1e-4
+    max_iterations: int | None = None
+
+    name: ClassVar[str] = ""
+    is_exact: ClassVar[bool] = True
+    default_iterations: ClassVar[int] = 1000
+
+    @property
+    def max_epochs(self) -> int:
+        """The most passes over the rows."""
+        return self.max_iterations or self.default_iterations
+
+    @property
+    def tolerance(self) -> float:
+        """The share of the zero function's loss at which the training stops: residuals are squared."""
+        return self.tol**2
+
+    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+        return {
+            "solver": self.name,
+            "jitter": getattr(run.state, "jitter", 0.0),
+            "relative_residual": max(run.losses[-1], 0.0) ** 0.5,
+            "n_iterations": max(run.epoch, 1),
+            "rank": plan.rank,
+            "n_subsample": plan.n_subsample,
+        }
 
 
 def gram_of_rows(kernel: Kernel, points: Array, budget: int, batch_size: int, *, shuffle: bool) -> Gram | ShuffledGram:
@@ -214,3 +277,55 @@ def residual(problem: KernelProblem, values, batch: slice):
     difference = values - problem.targets[batch, :]
     gradient = difference if problem.weights is None else problem.weights[batch, :] * difference
     return gradient, float(xp.sum(gradient * difference))
+
+
+def ridge_product(problem: KernelProblem, a: Array, regularisation: float, jitter: float = 0.0) -> Array:
+    """(K + λ W⁻¹ + j I) a for ``a`` of shape (n, c)."""
+    out = problem.gram.dot(a)
+    if regularisation:
+        out = out + (regularisation * a if problem.weights is None else regularisation * a / problem.weights)
+    return out + jitter * a if jitter else out
+
+
+def squared_residual(problem: KernelProblem, residual: Array) -> float:
+    """Σᵢ wᵢ ‖rᵢ‖²."""
+    weighted = residual if problem.weights is None else problem.weights * residual
+    return float(arrays.namespace(residual).sum(weighted * residual))
+
+
+def subsample_first(given: Preconditioner, order: np.ndarray) -> np.ndarray:
+    """An order that begins with the subsample of the user's preconditioner and continues like ``order``."""
+    indices = given.indices
+    if indices.max() >= len(order):
+        raise ShallowsError(
+            f"The preconditioner was made for at least {indices.max() + 1} training points, here are {len(order)}."
+        )
+    rest = np.ones(len(order), dtype=bool)
+    rest[indices] = False
+    return np.concatenate([indices, order[rest[order]]])
+
+
+def kernel_of_preconditioner(given: Preconditioner, kernel: Any, bandwidth: Any, kernel_params: Any) -> Kernel:
+    """The kernel of the user's preconditioner.
+
+    Raises
+    ------
+    ShallowsError
+        If the estimator's parameters describe another kernel.
+    """
+    name, width, parameters = kernels.translated(kernel, bandwidth, kernel_params)
+    wanted = kernels.kind(name)
+    if not isinstance(wanted, Kernel):
+        # Without a bandwidth the preconditioner decides.
+        if (width is None or isinstance(width, str)) and wanted.takes_bandwidth:
+            width = given.kernel.bandwidth
+        width = None if isinstance(width, str) else width
+        wanted = kernels.make(name, width, **parameters)
+    same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
+    if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
+        raise ShallowsError(
+            f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
+            f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={kernel!r}, "
+            f"bandwidth={bandwidth!r}, kernel_params={kernel_params!r} was asked for."
+        )
+    return given.kernel

@@ -10,9 +10,8 @@ from ...errors import UnknownNameError
 from ...kernels import Kernel
 from ..settings import count, positive, setting
 from . import step_rules
-from .batch_steps import StepPlan, one_step, report_steps, step_bytes
 from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows, residual
-from .step_rules import Cycle
+from .step_rules import Cycle, StepPlan, one_step, report_steps
 
 RULES = ("certified", "constant")
 
@@ -95,9 +94,6 @@ class KernelSGD(KernelSolver):
         matrix = gram_of_rows(plan.kernel, points, budget, plan.batch_size, shuffle=self.shuffle)
         stepper = KernelSGDStepper(float(plan.step_size), plan.cycle)
         return KernelProblem(matrix, targets, weights, plan.preconditioner), stepper
-
-    def step_bytes(self, plan: StepPlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
-        return step_bytes(plan, n_outputs, itemsize)
 
     def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
         return report_steps(self, plan, run)

@@ -7,12 +7,14 @@ of as many as there are rows. Sparse features, which may be very many, go throug
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
+import scipy.optimize
 import scipy.sparse
 import scipy.sparse.linalg
 
@@ -25,6 +27,8 @@ DIRECT_ROWS = 6000
 ROUNDINGS, LEAST_ROWS = 4.0, 512
 """λ in units of the rounding of a block's products from which on these are made in float32. Blocks have at most as many
 rows as that allows; where these are fewer than the second number, products are made in float64."""
+
+L1_TOLERANCE, MOST_L1_STEPS = 1e-4, 1000
 
 FORMS = ("auto", "features", "rows")
 """Which of the two systems is solved; "auto" takes the smaller one."""
@@ -144,3 +148,53 @@ def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations
         )
         most = max(most, len(steps))
     return out, most
+
+
+def solve_with_l1(
+    gram: np.ndarray, moments: np.ndarray, penalty: float, tol: float = L1_TOLERANCE, most_steps: int = MOST_L1_STEPS
+) -> np.ndarray:
+    """The B with the least ½ tr BᵀGB − tr MᵀB + λ Σ |bⱼₖ|, shape of M; float64.
+
+    A step from V goes along the gradient, by 1/‖G‖, and shrinks each entry by λ/‖G‖ towards zero. The next V lies
+    beyond the new B, the farther the more steps there were; when that leads uphill, the count begins anew (O'Donoghue
+    and Candès 2015). The end is a step of less than ``tol`` times the largest |M|, in units of 1/‖G‖, or
+    ``most_steps``.
+
+    References
+    ----------
+    A. Beck and M. Teboulle (2009), "A fast iterative shrinkage-thresholding algorithm for linear inverse problems",
+    SIAM Journal on Imaging Sciences 2.
+    """
+    B = V = np.zeros_like(moments)
+    # A Gram matrix of zeros has moments of zero, and so the solution zero.
+    length = 1.0 / (float(np.linalg.eigvalsh(gram)[-1]) or 1.0)
+    enough, t = tol * length * float(np.abs(moments).max()), 1.0
+    for _ in range(most_steps):
+        Z = V - length * (gram @ V - moments)
+        new = np.sign(Z) * np.maximum(np.abs(Z) - length * penalty, 0.0)
+        step, back = new - B, V - new
+        if np.vdot(back, step) > 0:
+            t = 1.0
+        following = (1.0 + math.sqrt(1.0 + 4.0 * t * t)) / 2.0
+        B, V, t = new, new + (t - 1.0) / following * step, following
+        if np.abs(back).max() <= enough:
+            break
+    return B
+
+
+def minimise_in_box(
+    gram: np.ndarray, moments: np.ndarray, bound: float, tol: float, max_iterations: int
+) -> tuple[np.ndarray, int]:
+    """The α that minimises αᵀGα − 2αᵀm under |αₖ| ≤ bound, shape (K,), and the iterations.
+
+    By L-BFGS-B, which keeps to the bounds exactly. The problem is convex, so that it has one least value.
+    """
+
+    def risk(alpha: np.ndarray) -> tuple[float, np.ndarray]:
+        product = gram @ alpha
+        return float(alpha @ product - 2.0 * (alpha @ moments)), 2.0 * (product - moments)
+
+    options = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 1e-15, "gtol": tol}
+    start, box = np.zeros(len(moments)), [(-bound, bound)] * len(moments)
+    found = scipy.optimize.minimize(risk, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+    return found.x, int(found.nit)

@@ -14,8 +14,8 @@ from ...kernels import Kernel
 from ...ranks import ALONE, Alone
 from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
 from ..settings import SMALL, Settings, count, positive, setting, share
-from .batch_steps import SMALL_FLOOR, StepPlan, one_step
 from .projection import Projection, make_projection
+from .step_rules import SMALL_FLOOR, StepPlan, one_step
 
 FORGETTING = 8.0
 """Exponent of the running average: the last ninth of the iterates weighs about two thirds."""

@@ -15,13 +15,16 @@ preconditioned operator (mean over points), λ its largest eigenvalue and β the
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
+from ... import arrays
 from ...errors import ShallowsError, UnknownNameError
+from ..settings import SMALL
 
 
 class StepRule(Protocol):
@@ -30,6 +33,11 @@ class StepRule(Protocol):
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
 
+
+SMALL_FLOOR = 5e-3
+"""In a small problem, where every batch has all rows, eigendirections below this share of the largest eigenvalue are
+not preconditioned. The steps approach them slowly: 20 epochs regularize them like a ridge of about SMALL_FLOOR λ₁ / 20.
+It is a share, so that neither the unit of the weights nor repeated rows matter."""
 
 QUIET = 0.05
 """Batches whose noise is at most this share of their mean are treated as if they had none."""
@@ -316,3 +324,100 @@ def planned(rule: str | StepRule, p: Any, batch_size: int, n: int) -> tuple[floa
     rule = make(rule)
     cycle = rule.cycle(p, batch_size, n) if hasattr(rule, "cycle") else None
     return rule(p, batch_size, n), cycle
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    """The batches and steps of a fit, decided before any large array exists."""
+
+    kernel: Any
+    preconditioner: Any  # None for plain gradient descent
+    batch_size: int
+    step_size: float  # η, for a sum over the batch
+    top_eigenvalue: float  # λ of the preconditioned operator, see `Preconditioner.step_size`
+    largest_diagonal: float  # β of the preconditioned operator
+    cycle: Cycle | None = None  # Factors of the step, if the rule has any
+    is_exact: bool = False  # Whether the step comes from the rule "exact"
+
+    @property
+    def n_subsample(self) -> int:
+        """Points of the preconditioner's subsample, which are the first in the order of the fit."""
+        return 0 if self.preconditioner is None else self.preconditioner.n_subsample
+
+
+def subsample_size(settings: Any, n: int, itemsize: int, budget: int) -> int:
+    """M: ``n_subsample`` of the settings, at most n, or a size chosen from the number of points and the budget."""
+    rank = settings.rank
+    if settings.n_subsample is not None:
+        return min(settings.n_subsample, n)
+    if n <= SMALL and rank is None:
+        return n
+    # The eigensystem should cost a fraction of an epoch's products, n² d; M² (q + d) is n (q + d).
+    # Its matrix, the certificate's and the block of the iteration take about four times M² numbers.
+    affordable = math.isqrt(max(1, budget // (8 * 4 * itemsize)))
+    suggested = min(n, max(min(n, 500), min(round(9 * math.sqrt(n)), affordable)), 12_000)
+    return suggested if rank is None else min(n, max(suggested, 2 * rank))
+
+
+def plan_steps(
+    settings: Any, kernel: Any, p: Any, batch_size: int, n: int, added: float, *, all_equal: bool
+) -> StepPlan:
+    """The plan for a preconditioner and a batch size, with the step by ``step_size`` or ``step_rule``.
+
+    ``added`` is what regularization adds to the operator's diagonal, for a sum over the batch. A rule's step is at most
+    2/(β + (m − 1)λ_P) or 1/(nλ_P), and ``added`` counts as part of β. The user's step is not changed.
+    """
+    rule = cycle = None
+    step_size = settings.step_size
+    if step_size is None:
+        rule = make(settings.step_rule)
+        if isinstance(rule, Certified) and batch_size == n == p.n_subsample and n <= SMALL:
+            # A small problem, where every batch has all rows, is regularized by the number of epochs: SMALL_FLOOR.
+            rule = Exact()
+        step_size, cycle = planned(rule, p, batch_size, n)
+    is_exact = isinstance(rule, Exact)
+    if rule is not None:
+        step_size = 1.0 / (1.0 / step_size + (1.0 if is_exact else 0.5) * added)
+    cycle = None if all_equal else cycle
+    plan = StepPlan(kernel, p, batch_size, step_size, p.top_eigenvalue, p.largest_diagonal, cycle, is_exact)
+    return one_step(settings, plan, n) if all_equal else plan
+
+
+def one_step(settings: Any, plan: StepPlan, n: int) -> StepPlan:
+    """The plan where all points are equal: the fit learns nothing but the mean of the targets, in one step."""
+    if settings.batch_size is not None or settings.step_size is not None:
+        return plan
+    return replace(plan, batch_size=n, step_size=1.0 / (n * plan.top_eigenvalue))
+
+
+def report_steps(settings: Any, plan: StepPlan, run: Any) -> dict[str, Any]:
+    """The entries of ``effective_params_`` about batches, steps and their preconditioner."""
+    rule, p = settings.step_rule, plan.preconditioner
+    if not isinstance(rule, str):
+        rule = make(rule)
+        rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
+    chosen = "given" if settings.step_size is not None else "exact" if plan.is_exact else rule
+    return {
+        "step_rule": chosen,
+        "batch_size": plan.batch_size,
+        "step_size": getattr(run.state, "step_size", None),
+        "certified_step_size": float(plan.step_size),
+        "top_eigenvalue": plan.top_eigenvalue,
+        "largest_diagonal": plan.largest_diagonal,
+        "rank": p.rank if p else 0,
+        "n_subsample": plan.n_subsample,
+    }
+
+
+def agreed_plan(plan: StepPlan, ranks: Any, points: Any) -> StepPlan:
+    """The plan of the first process: eigenvectors that another machine computes may differ in sign."""
+    if ranks.size == 1:
+        return plan
+    ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
+    p = plan.preconditioner
+    held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
+    numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}
+    sizes = {name: value for name, value in vars(plan).items() if isinstance(value, (int, float))}
+    held, numbers, sizes = ranks.from_first((held, numbers, sizes))
+    held = {name: arrays.like(array, points) for name, array in held.items()}
+    return replace(plan, preconditioner=replace(p, **held, **numbers), **sizes)
