@@ -28,8 +28,8 @@ import numpy as np
 
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, arrays, kernels, losses, streams, training
 from shallows.features import FourierFeatures, block_sums
-from shallows.solvers import DoublyStochastic
 from shallows.solvers.examples import Examples
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows_papers import datasets
 
@@ -124,7 +124,7 @@ def iteration(asked: Any):
             bare = Bare(x, frequencies, np.concatenate([A, A[:1]]))
             for preconditioning in (None, "block"):
                 problem = ExpansionProblem(features, losses.make("logistic"), c, budget=2**29)
-                solver = DoublyStochastic(1.0, preconditioning=preconditioning, damping=1e-4)
+                solver = DoublyStochasticStepper(1.0, preconditioning=preconditioning, damping=1e-4)
                 state = solver.init(ExpansionProblem(features, losses.make("logistic"), c, x[:1], y[:1]))
 
                 state.buffer = np.concatenate([A, A[:1]])
@@ -179,7 +179,7 @@ def growth(asked: Any):
         block_sums.evaluate(features, x, A, budget=2**20)
         peaks.append(tracemalloc.get_traced_memory()[1] / 2**20)
         tracemalloc.stop()
-    held = {d: DoublyStochastic(1.0).init(_tiny(d)).remember()[0]["buffer"].nbytes for d in inputs}
+    held = {d: DoublyStochasticStepper(1.0).init(_tiny(d)).remember()[0]["buffer"].nbytes for d in inputs}
     told = "peak of an evaluation, MiB: " + ", ".join(f"{d}: {p:.1f}" for d, p in zip(inputs, peaks, strict=True))
     yield "bytes of a state, 10,000 inputs over 10", (held[10_000] + 1) / (held[10] + 1), 0.99, 1.01, told
 
@@ -225,7 +225,7 @@ def slopes(asked: Any):
         errors = np.zeros((seeds, len(marks)))
         for seed in range(seeds):
             problem = ExpansionProblem(FourierFeatures(kernel, 2, 4, seed=seed), losses.make("square"), 1, x, y)
-            solver = DoublyStochastic(theta_nu / nu, regularisation=nu)
+            solver = DoublyStochasticStepper(theta_nu / nu, regularisation=nu)
             state = solver.init(problem)
             rows = streams.integers(seed, "rows", 0, 4 * marks[-1]) % np.uint64(n)
             for t in range(1, marks[-1] + 1):

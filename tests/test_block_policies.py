@@ -13,10 +13,9 @@ from expansion_example import B, D, make, naive, run
 from shallows import kernels, losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
-from shallows.solvers import DoublyStochastic
 from shallows.solvers.examples import Examples
-from shallows.solvers.expansions.block_policies import Checked, Fresh, UniformReuse, admitted_steps
-from shallows.solvers.expansions.doubly_stochastic import feature_variance
+from shallows.solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, feature_variance
 from shallows.solvers.expansions.expansion import ExpansionState
 
 # ------------------------------------------------------------------------------------- UDSG
@@ -25,22 +24,22 @@ from shallows.solvers.expansions.expansion import ExpansionState
 def test_re_use_of_none_is_dsg_to_the_bit():
     problem = make("logistic")
     options = {"regularisation": 0.3}
-    one = run(DoublyStochastic(2.0, policy=Fresh(), **options), problem)
-    other = run(DoublyStochastic(2.0, policy=UniformReuse(3, 0), **options), problem)
+    one = run(DoublyStochasticStepper(2.0, policy=Fresh(), **options), problem)
+    other = run(DoublyStochasticStepper(2.0, policy=UniformReuse(3, 0), **options), problem)
     assert np.array_equal(one.coefficients, other.coefficients)
 
 
 @pytest.mark.parametrize(("G", "U"), [(1, 1), (2, 1), (1, 3), (3, 2)])
 def test_uniform_re_use_has_the_features_that_its_rounds_give(G, U):
     problem, t = make(), 23
-    state = run(DoublyStochastic(1.0, policy=UniformReuse(G, U)), problem, t)
+    state = run(DoublyStochasticStepper(1.0, policy=UniformReuse(G, U)), problem, t)
     assert state.n_blocks == G * (t // (G + U)) + min(G, t % (G + U))
     assert state.n_reused == t - state.n_blocks
 
 
 def test_uniform_re_use_takes_the_steps_of_explicit_sums():
     problem = make("logistic")
-    solver = DoublyStochastic(2.0, 1.0, 0.3, policy=UniformReuse(1, 1), seed=4)
+    solver = DoublyStochasticStepper(2.0, 1.0, 0.3, policy=UniformReuse(1, 1), seed=4)
     chosen = []
 
     class Watched(UniformReuse):
@@ -71,7 +70,7 @@ def test_old_blocks_are_drawn_uniformly():
 
 def test_the_mean_of_a_re_used_step_is_the_step_on_all_old_features():
     problem, m = make(), 5
-    solver = DoublyStochastic(1.0)
+    solver = DoublyStochasticStepper(1.0)
     x, z, G = problem.points[:B], sample(9, D, seed=2), problem.targets[:B]
     steps = [problem.features.block(k, z) @ solver._direction(problem, k, Examples(x), G) for k in range(m)]
     Phi, Psi = (problem.features.map(points, m) for points in (x, z))
@@ -82,12 +81,12 @@ def test_the_mean_of_a_re_used_step_is_the_step_on_all_old_features():
 
 
 @pytest.mark.parametrize(
-    "policy", [Checked(0.1, cap=1.0), Checked(1e12, gradient_bound=1e6)], ids=["cap of one", "infinite noise"]
+    "policy", [CheckedReuse(0.1, cap=1.0), CheckedReuse(1e12, gradient_bound=1e6)], ids=["cap of one", "infinite noise"]
 )
 def test_checking_that_admits_no_longer_step_is_dsg_to_the_bit(policy):
     problem = make("logistic")
-    one = run(DoublyStochastic(2.0, regularisation=0.3), problem)
-    other = run(DoublyStochastic(2.0, regularisation=0.3, policy=policy), problem)
+    one = run(DoublyStochasticStepper(2.0, regularisation=0.3), problem)
+    other = run(DoublyStochasticStepper(2.0, regularisation=0.3, policy=policy), problem)
     assert other.n_reused == 0
     assert np.array_equal(one.coefficients, other.coefficients)
 
@@ -120,26 +119,26 @@ def test_without_noise_an_old_block_is_longer_from_a_share_of_2_minus_root_3_on(
 def test_the_noise_term_is_that_of_the_errata_or_of_equation_9_as_printed():
     M, variance, B = 1.5, 0.4, 10
     for product_bound, corrected in ((2.0, 2 / 4), (3.0, 2 / 9)):
-        policy = Checked(variance, M, product_bound=product_bound)
+        policy = CheckedReuse(variance, M, product_bound=product_bound)
         assert policy.noise_term(None, B) == pytest.approx(corrected * M**2 * variance / B, rel=1e-14)
         printed = dataclasses.replace(policy, noise="printed")
         assert printed.noise_term(None, B) == pytest.approx(M**2 * variance / B**2, rel=1e-14)
     with pytest.raises(ShallowsError, match="noise must be one of 'corrected', 'printed'"):
-        Checked(variance, noise="C8")
+        CheckedReuse(variance, noise="C8")
 
 
 def test_checking_takes_the_steps_of_explicit_sums():
     problem = make("logistic")
     chosen, lengths = [], []
 
-    class Watched(Checked):
+    class Watched(CheckedReuse):
         def choose(self, state, *args):
             block, s = super().choose(state, *args)
             chosen.append(state.n_blocks if block is None else block)
             lengths.append(s)
             return block, s
 
-    solver = DoublyStochastic(2.0, 1.0, 0.3, policy=Watched(0.01, cap=1.5))
+    solver = DoublyStochasticStepper(2.0, 1.0, 0.3, policy=Watched(0.01, cap=1.5))
     state = run(solver, problem)
     A, beta = naive(problem, lambda t: lengths[t - 1], lambda i, m: chosen[i], 0.3, 20)
     assert 0 < state.n_reused < 20
@@ -151,7 +150,7 @@ def test_checking_takes_the_steps_of_explicit_sums():
 
 def test_a_batch_without_violations_re_uses_nothing_and_only_decays():
     problem = make("hinge")
-    solver = DoublyStochastic(0.5, 0.0, 0.2, policy=Checked(0.01))
+    solver = DoublyStochasticStepper(0.5, 0.0, 0.2, policy=CheckedReuse(0.01))
     state = run(solver, problem, 3)
     before, n = state.values(problem, problem.points), state.n_blocks
     easy = Examples(problem.points[:B], np.sign(before[:B]) + 0.0)
@@ -185,4 +184,4 @@ def test_rounds_without_a_fresh_step_are_refused(fresh, reused):
 
 def test_a_cap_below_the_plain_step_is_refused():
     with pytest.raises(ShallowsError, match="cap, the longest step"):
-        Checked(0.1, cap=0.5)
+        CheckedReuse(0.1, cap=0.5)

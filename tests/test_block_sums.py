@@ -11,7 +11,7 @@ from engine_example import sample
 from expansion_example import D, N, make, run
 from shallows import arrays
 from shallows.features import block_sums
-from shallows.solvers import DoublyStochastic
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 
 
 @pytest.mark.parametrize("form", ["pair", "cosine"])
@@ -37,7 +37,7 @@ def test_a_sum_does_not_depend_on_the_number_of_threads_or_on_what_is_kept(monke
 
 def test_a_prediction_does_not_depend_on_how_its_points_are_split():
     problem = make()
-    state = run(DoublyStochastic(2.0), problem)
+    state = run(DoublyStochasticStepper(2.0), problem)
     whole = state.values(problem, problem.points)
     parts = np.concatenate([state.values(problem, problem.points[rows]) for rows in arrays.blocks(N, 7)])
     assert np.abs(whole - parts).max() < 1e-13

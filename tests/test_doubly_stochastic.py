@@ -14,11 +14,10 @@ from expansion_example import B, C, D, F, N, batches, fresh, make, naive, run
 from shallows import arrays, kernels, losses
 from shallows.errors import ShallowsError
 from shallows.features import FourierFeatures
-from shallows.solvers import DoublyStochastic
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions import doubly_stochastic
-from shallows.solvers.expansions.block_policies import Checked, UniformReuse
-from shallows.solvers.expansions.doubly_stochastic import least, stable_step
+from shallows.solvers.expansions.block_policies import CheckedReuse, UniformReuse
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, least, stable_step
 from shallows.solvers.expansions.expansion import ExpansionProblem
 
 
@@ -27,7 +26,7 @@ from shallows.solvers.expansions.expansion import ExpansionProblem
 @pytest.mark.parametrize("weights", [False, True])
 def test_steps_of_dsg_are_those_of_explicit_sums(form, loss, weights):
     problem = make(loss, form=form, weights=weights)
-    state = run(DoublyStochastic(3.0, regularisation=0.5), problem)
+    state = run(DoublyStochasticStepper(3.0, regularisation=0.5), problem)
     A, beta = naive(problem, lambda t: 3.0 / t, fresh, 0.5, 20)
     assert np.abs(state.coefficients - A).max() < 1e-12 * max(1, np.abs(A).max())
     assert np.abs(state.traces - beta).max() < 1e-12 * max(1, np.abs(beta).max())
@@ -38,7 +37,7 @@ def test_coefficients_are_those_of_the_product_formula():
     # SPEC 6.1: a = −γᵢ Π (1 − γⱼ ν) over j > i, times what the step saw.
     problem, theta, nu, t = make("quantile"), 3.0, 0.4, 15
     problem = dataclasses.replace(problem, targets=problem.targets + 1e6)  # ℓ' = −½ whatever f is.
-    state = run(DoublyStochastic(theta, regularisation=nu), problem, t)
+    state = run(DoublyStochasticStepper(theta, regularisation=nu), problem, t)
     for i, batch in enumerate(batches(t), start=1):
         a = -theta / i * math.prod(1 - theta * nu / j for j in range(i + 1, t + 1))
         Phi = problem.features.block(i - 1, problem.points[batch])
@@ -49,7 +48,7 @@ def test_coefficients_are_those_of_the_product_formula():
 @pytest.mark.parametrize("decrease", [0.0, 1e-4, 0.3, 1.0])
 def test_a_schedule_gives_the_steps_it_names(decrease):
     problem = make()
-    state = run(DoublyStochastic(0.5, decrease), problem, 9)
+    state = run(DoublyStochasticStepper(0.5, decrease), problem, 9)
     A, _ = naive(problem, lambda t: 0.5 / (1 + decrease * (t - 1)), fresh, 0.0, 9)
     assert np.abs(state.coefficients - A).max() < 1e-13
 
@@ -58,7 +57,7 @@ def test_a_schedule_gives_the_steps_it_names(decrease):
 @pytest.mark.parametrize(("preconditioning", "damping"), [("block", 3.0), ("decoupled", 0.01)])
 def test_the_preconditioned_step_inverts_the_covariance_of_the_block(preconditioning, damping, weights):
     problem = make(weights=weights, block_size=4)
-    solver = DoublyStochastic(0.5, 0.0, 0.1, preconditioning=preconditioning, damping=damping)
+    solver = DoublyStochasticStepper(0.5, 0.0, 0.1, preconditioning=preconditioning, damping=damping)
     A, _ = naive(problem, lambda t: 0.5, fresh, 0.1, 12, preconditioning, damping)
     assert np.abs(run(solver, problem, 12).coefficients - A).max() < 1e-10
 
@@ -69,7 +68,7 @@ def test_preconditioned_steps_lead_to_exact_kernel_ridge():
     x, y = problem.points, problem.targets
     K = problem.features.kernel(x, x)
     ridge = K @ np.linalg.solve(K + N * nu * np.eye(N), y)
-    solver = DoublyStochastic(0.5, 0.0, nu, preconditioning="block", damping=64 * nu / 0.1, theta_nu=2.0)
+    solver = DoublyStochasticStepper(0.5, 0.0, nu, preconditioning="block", damping=64 * nu / 0.1, theta_nu=2.0)
     distances = []
     for t in (25, 200):
         f = run(solver, problem, t, size=N).values(problem, x)
@@ -83,7 +82,7 @@ def test_a_larger_regularisation_has_a_larger_loss_and_a_smaller_function():
     problem = make(block_size=32)
     losses, sizes = [], []
     for nu in (1e-4, 1e-3, 1e-2, 1e-1):
-        solver = DoublyStochastic(0.5, 0.0, nu, preconditioning="block", damping=320 * nu, theta_nu=2.0)
+        solver = DoublyStochasticStepper(0.5, 0.0, nu, preconditioning="block", damping=320 * nu, theta_nu=2.0)
         f = run(solver, problem, 100, size=N).values(problem, problem.points)
         losses.append(float(np.mean((f - problem.targets) ** 2)))
         sizes.append(float(np.linalg.norm(f)))
@@ -92,12 +91,14 @@ def test_a_larger_regularisation_has_a_larger_loss_and_a_smaller_function():
 
 
 def test_no_step_shrinks_the_function_by_more_than_a_tenth():
-    solver = DoublyStochastic(2.0, 0.0, 0.5, preconditioning="block", damping=1e-7)
+    solver = DoublyStochasticStepper(2.0, 0.0, 0.5, preconditioning="block", damping=1e-7)
     assert 2.0 * solver.shrinkage(16, 100) == pytest.approx(0.1)
 
 
 def test_a_batch_of_few_examples_is_damped_more_and_counts_less_in_the_schedule():
-    solver = DoublyStochastic(0.5, 0.0, 1e-3, preconditioning="block", damping=1e-2, damping_of_batch=0.5, theta_nu=2.0)
+    solver = DoublyStochasticStepper(
+        0.5, 0.0, 1e-3, preconditioning="block", damping=1e-2, damping_of_batch=0.5, theta_nu=2.0
+    )
     assert solver.damping_at(32, 10) == 0.5 * 32 / 10
     # A step of ½ then shrinks f by no more than a tenth.
     assert solver.damping_at(32, 10**6) == pytest.approx(0.5 * 1e-3 * 32 / 0.1)
@@ -112,7 +113,7 @@ def test_a_batch_of_few_examples_is_damped_more_and_counts_less_in_the_schedule(
 
 def test_what_is_seen_in_training_is_what_is_predicted_to_the_bit():
     problem = make()
-    state = run(DoublyStochastic(2.0), problem)
+    state = run(DoublyStochasticStepper(2.0), problem)
     seen = state.values(problem, problem.points[batches(1)[0]])
     elsewhere = dataclasses.replace(problem, features=dataclasses.replace(problem.features, cache_bytes=0))
     assert np.array_equal(state.values(elsewhere, problem.points[batches(1)[0]]), seen)
@@ -120,7 +121,7 @@ def test_what_is_seen_in_training_is_what_is_predicted_to_the_bit():
 
 def test_one_block_used_again_and_again_is_gradient_descent_with_weight_decay_on_it():
     problem = make()
-    state = run(DoublyStochastic(0.4, 0.0, 0.2, policy=UniformReuse(1, 10**9)), problem, 30)
+    state = run(DoublyStochasticStepper(0.4, 0.0, 0.2, policy=UniformReuse(1, 10**9)), problem, 30)
     assert state.n_blocks == 1
     A = np.zeros((16, C))
     for batch in batches(30):
@@ -147,7 +148,7 @@ def test_coefficients_stay_within_theta_over_t(theta_nu):
     theta = theta_nu / nu
     problem = make("quantile")
     problem = dataclasses.replace(problem, targets=problem.targets + 1e9)
-    solver = DoublyStochastic(theta, regularisation=nu)
+    solver = DoublyStochasticStepper(theta, regularisation=nu)
     state = solver.init(problem)
     for t, batch in enumerate(batches(40), start=1):
         state = solver.step(problem, state, batch)
@@ -160,7 +161,7 @@ def test_coefficients_stay_within_theta_over_t(theta_nu):
 def test_a_decay_of_exactly_zero_and_one_below_zero_are_kept_exactly():
     # θν = 2: factors −1, 0, 1/3, ...; the second wipes out all that was before.
     problem = make()
-    state = run(DoublyStochastic(4.0, regularisation=0.5), problem, 6)
+    state = run(DoublyStochasticStepper(4.0, regularisation=0.5), problem, 6)
     A, _ = naive(problem, lambda t: 4.0 / t, fresh, 0.5, 6)
     assert np.abs(state.coefficients - A).max() < 1e-11
     assert np.all(state.coefficients[0] == 0.0)
@@ -168,7 +169,7 @@ def test_a_decay_of_exactly_zero_and_one_below_zero_are_kept_exactly():
 
 def test_decay_costs_no_pass_over_the_coefficients():
     problem = make()
-    state = run(DoublyStochastic(0.1, 0.0, 0.1), problem, 5)
+    state = run(DoublyStochasticStepper(0.1, 0.0, 0.1), problem, 5)
     before, coefficients = state.buffer[:5].copy(), state.coefficients.copy()
     state.decay(0.9)
     assert np.array_equal(state.buffer[:5], before)
@@ -191,7 +192,7 @@ def test_the_error_falls_with_one_over_t_towards_exact_kernel_ridge():
     for seed in range(seeds):
         features = FourierFeatures(kernels.make("gaussian", 1.0), 2, 4, seed=seed)
         problem = ExpansionProblem(features, losses.make("square"), 1, x, y)
-        solver = DoublyStochastic(1.5 / nu, regularisation=nu)
+        solver = DoublyStochasticStepper(1.5 / nu, regularisation=nu)
         state = solver.init(problem)
         order = np.random.default_rng(seed)
         for t in range(1, marks[-1] + 1):
@@ -209,7 +210,7 @@ def test_the_error_falls_with_one_over_t_towards_exact_kernel_ridge():
 
 def test_a_step_is_settled_to_the_one_that_serves_the_next_batch_best():
     problem = make("logistic")
-    solver = DoublyStochastic(50.0, line_search=True)
+    solver = DoublyStochasticStepper(50.0, line_search=True)
     state = run(solver, problem, 4)
     direction, block, used = state.direction.copy(), state.direction_block, state.last_step
     batch = batches(5)[4]
@@ -224,7 +225,7 @@ def test_a_step_is_settled_to_the_one_that_serves_the_next_batch_best():
 
 def test_with_settled_steps_the_loss_of_a_batch_is_at_most_what_it_was_without_the_last_block():
     problem = make("squared_hinge")
-    solver = DoublyStochastic(8.0, preconditioning="block", damping=1e-4, line_search=True)
+    solver = DoublyStochasticStepper(8.0, preconditioning="block", damping=1e-4, line_search=True)
     state = solver.init(problem)
     for batch in batches(15):
         kept = None
@@ -254,7 +255,7 @@ def test_the_stable_step_is_stable_and_ten_times_it_is_not():
     step = stable_step(problem.loss, np.linalg.eigvalsh(K / 200)[-1], B, F, preconditioned=False)
     start = float((problem.targets**2).mean())
     for factor, stable in ((1.0, True), (10.0, False)):
-        solver = DoublyStochastic(factor * step, 0.0)
+        solver = DoublyStochasticStepper(factor * step, 0.0)
         state = run(solver, problem, 60)
         error = float(((state.values(problem, problem.points) - problem.targets) ** 2).mean())
         assert (error < start) == stable
@@ -263,7 +264,7 @@ def test_the_stable_step_is_stable_and_ten_times_it_is_not():
 def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
     best, nu = [], 0.3
     monkeypatch.setattr(doubly_stochastic, "least", lambda *given: best.append(least(*given)) or best[-1])
-    problem, solver = make("logistic"), DoublyStochastic(2.0, regularisation=nu, line_search=True)
+    problem, solver = make("logistic"), DoublyStochasticStepper(2.0, regularisation=nu, line_search=True)
     state, before, direction = solver.init(problem), None, None
     for batch in batches(6):
         state = solver.step(problem, state, batch)
@@ -279,7 +280,7 @@ def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
 
 @pytest.mark.parametrize("policy", [UniformReuse(1, 0), UniformReuse(1, 2)], ids=["fresh", "re-used"])
 def test_values_that_are_kept_of_a_set_are_those_of_the_function(policy):
-    solver, problem = DoublyStochastic(2.0, regularisation=0.3, policy=policy), make("logistic")
+    solver, problem = DoublyStochasticStepper(2.0, regularisation=0.3, policy=policy), make("logistic")
     keeps = dataclasses.replace(problem, keep_values=True)
     plain, kept = run(solver, problem, 40), run(solver, keeps, 25)
     resumed = solver.init(keeps)
@@ -290,7 +291,7 @@ def test_values_that_are_kept_of_a_set_are_those_of_the_function(policy):
 
 
 def test_the_mean_loss_of_the_zero_function_is_for_as_many_rows_as_the_last_batch_has():
-    state = DoublyStochastic(1.0).init(make())
+    state = DoublyStochasticStepper(1.0).init(make())
     state.observe_zero_loss(6.0, 3)
     state.observe_zero_loss(10.0, 5)
     assert (state.zero_loss, state.mean_zero_loss) == (10.0, 16.0 / 8 * 5)
@@ -301,7 +302,7 @@ def test_the_mean_loss_of_the_zero_function_is_for_as_many_rows_as_the_last_batc
 
 def test_the_offset_is_the_quantile_and_the_gradient_has_mean_minus_one():
     problem = dataclasses.replace(make(c=1), loss=losses.make("novelty", fraction=0.3), targets=None)
-    state = run(DoublyStochastic(1.0, regularisation=1.0), problem, 5)
+    state = run(DoublyStochasticStepper(1.0, regularisation=1.0), problem, 5)
     scores = state.values(problem, problem.points)
     targets = state.targets_for(problem, problem.take(slice(0, N)), scores)
     below = float((scores < state.offset).mean())
@@ -317,15 +318,17 @@ def test_the_offset_is_the_quantile_and_the_gradient_has_mean_minus_one():
 # ------------------------------------------------------------------------------------------ states
 
 SOLVERS = {
-    "dsg": DoublyStochastic(2.0, regularisation=0.3),
-    "udsg": DoublyStochastic(2.0, regularisation=0.3, policy=UniformReuse(1, 2)),
-    "cdsg": DoublyStochastic(2.0, regularisation=0.3, policy=Checked(0.01)),
-    "settled": DoublyStochastic(4.0, regularisation=1e-3, preconditioning="block", damping=1e-3, line_search=True),
-    "settled decoupled": DoublyStochastic(
+    "dsg": DoublyStochasticStepper(2.0, regularisation=0.3),
+    "udsg": DoublyStochasticStepper(2.0, regularisation=0.3, policy=UniformReuse(1, 2)),
+    "cdsg": DoublyStochasticStepper(2.0, regularisation=0.3, policy=CheckedReuse(0.01)),
+    "settled": DoublyStochasticStepper(
+        4.0, regularisation=1e-3, preconditioning="block", damping=1e-3, line_search=True
+    ),
+    "settled decoupled": DoublyStochasticStepper(
         4.0, regularisation=1e-2, preconditioning="decoupled", damping=1e-3, line_search=True
     ),
-    "settled cdsg": DoublyStochastic(
-        4.0, policy=Checked(0.01), preconditioning="block", damping=1e-3, line_search=True
+    "settled cdsg": DoublyStochasticStepper(
+        4.0, policy=CheckedReuse(0.01), preconditioning="block", damping=1e-3, line_search=True
     ),
 }
 
@@ -368,11 +371,11 @@ def test_the_memory_of_a_state_does_not_depend_on_the_number_of_inputs():
     for d in (1, 1000):
         features = FourierFeatures(kernels.make("gaussian", 2.0), d, F)
         problem = ExpansionProblem(features, losses.make("square"), C, sample(N, d), sample(N, C))
-        held, _ = run(DoublyStochastic(1.0), problem, 10).remember()
+        held, _ = run(DoublyStochasticStepper(1.0), problem, 10).remember()
         sizes.append(sum(part.nbytes for part in held.values()))
     assert sizes[0] == sizes[1] == 10 * (2 * F + 1) * C * 8
 
 
 def test_an_unknown_preconditioning_is_refused():
     with pytest.raises(ShallowsError, match="preconditioning must be None, 'block' or 'decoupled'"):
-        DoublyStochastic(1.0, preconditioning="whole")
+        DoublyStochasticStepper(1.0, preconditioning="whole")

@@ -22,7 +22,7 @@ from shallows.errors import ShallowsError
 from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, base, block_sums
 from shallows.features.fourier import DenseProjector, joined
 from shallows.fitting import feature_eigenpro
-from shallows.solvers import DoublyStochastic
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.spectrum import make_feature_preconditioner
 from shallows.training import Batches, Stopping, train
@@ -97,7 +97,7 @@ def test_a_doubly_stochastic_machine_trains_on_a_structured_projection():
     x, y = sample(80), sample(80, 1, seed=1)
     f = fastfood(16)
     problem = ExpansionProblem(f, losses.make("square"), 1, x, y)
-    run = train(DoublyStochastic(1.0, 0.1), problem, Batches(80, 20, 0), Stopping(10))
+    run = train(DoublyStochasticStepper(1.0, 0.1), problem, Batches(80, 20, 0), Stopping(10))
     assert run.losses[-1] < run.losses[0]
 
     class Written(FourierFeatures):
@@ -105,7 +105,7 @@ def test_a_doubly_stochastic_machine_trains_on_a_structured_projection():
             return frequencies(f, i)
 
     same = ExpansionProblem(Written(GAUSSIAN, 3, 16, seed=1), losses.make("square"), 1, x, y)
-    other = train(DoublyStochastic(1.0, 0.1), same, Batches(80, 20, 0), Stopping(10))
+    other = train(DoublyStochasticStepper(1.0, 0.1), same, Batches(80, 20, 0), Stopping(10))
     assert np.abs(run.state.coefficients - other.state.coefficients).max() < 1e-12
 
 
@@ -214,5 +214,5 @@ def test_a_function_can_grow_by_blocks_of_sparse_features():
     assert np.abs(R - Z.T @ g).max() < 1e-12
     assert np.abs(C - Z.T @ (w * Z)).max() < 1e-12
     problem = ExpansionProblem(f, losses.make("square"), 1, x, y)
-    run = train(DoublyStochastic(0.5, 0.1), problem, Batches(80, 20, 0), Stopping(10))
+    run = train(DoublyStochasticStepper(0.5, 0.1), problem, Batches(80, 20, 0), Stopping(10))
     assert run.losses[-1] < 0.95 * run.losses[0]

@@ -18,7 +18,7 @@ from shallows.features import FourierFeatures
 from shallows.gpu import cuda
 from shallows.gram.whole import WholeGram
 from shallows.solvers import ConjugateResiduals
-from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.solvers.least_squares import eigenpro
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
@@ -208,7 +208,7 @@ def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, search, l
         features = FourierFeatures(kernels.Gaussian(2.0), 10, 32, seed=0)
         p = ExpansionProblem(features, losses.LOSSES[loss](), 3, x, y, None, keep_values=True)
         rule = {"line_search": True} if search else {"theta_nu": 2.0}
-        solver = DoublyStochastic(0.3, regularisation=1e-3, preconditioning=preconditioning, **rule)
+        solver = DoublyStochasticStepper(0.3, regularisation=1e-3, preconditioning=preconditioning, **rule)
         state = solver.init(p)
         for batch in [*arrays.blocks(400, 100)] * 2:
             LEDGER.clear()

@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..features import block_sums
 from ..ranks import Alone
 from ..solvers.examples import Examples
-from ..solvers.expansions.doubly_stochastic import DoublyStochastic
+from ..solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, KnownValues
 from ..solvers.expansions.growing_expansion import extended
 
@@ -128,8 +128,8 @@ class DistributedExpansionState(ExpansionState):
 
 
 @dataclass(frozen=True)
-class DistributedDoublyStochastic(DoublyStochastic):
-    """The step of `shallows.solvers.DoublyStochastic`, taken by several processes that hold a share of the blocks each.
+class DistributedDoublyStochastic(DoublyStochasticStepper):
+    """The step of `DoublyStochasticStepper`, taken by several processes that hold a share of the blocks each.
 
     Each process computes what its own blocks give at the points of the batch, and all of them add these values up
     (batch × outputs numbers). For the coefficients of the new block, each takes its share of the rows of the batch into
@@ -139,13 +139,17 @@ class DistributedDoublyStochastic(DoublyStochastic):
     ranks: Alone | None = None
 
     @classmethod
-    def of(cls, solver: DoublyStochastic, ranks: Alone) -> DistributedDoublyStochastic:
+    def of(cls, solver: DoublyStochasticStepper, ranks: Alone) -> DistributedDoublyStochastic:
         """The same solver for several processes."""
-        return cls(**{field.name: getattr(solver, field.name) for field in fields(DoublyStochastic)}, ranks=ranks)
+        return cls(
+            **{field.name: getattr(solver, field.name) for field in fields(DoublyStochasticStepper)}, ranks=ranks
+        )
 
-    def in_one_process(self) -> DoublyStochastic:
+    def in_one_process(self) -> DoublyStochasticStepper:
         """The same solver for one process."""
-        return DoublyStochastic(**{field.name: getattr(self, field.name) for field in fields(DoublyStochastic)})
+        return DoublyStochasticStepper(
+            **{field.name: getattr(self, field.name) for field in fields(DoublyStochasticStepper)}
+        )
 
     def init(self, problem: ExpansionProblem) -> DistributedExpansionState:
         """The zero function."""

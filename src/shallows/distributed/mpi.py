@@ -21,7 +21,7 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import MissingExtraError, ShallowsError
 from ..ranks import Alone
-from ..solvers.expansions.doubly_stochastic import DoublyStochastic
+from ..solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from ..solvers.least_squares.eigenpro import EigenPro
 from .eigenpro import DistributedEigenProSettings
 from .expansions import DistributedDoublyStochastic
@@ -80,7 +80,7 @@ class Mpi(Alone):
         """The form of a solver (its settings or its stepper) that all processes run together."""
         if isinstance(solver, EigenPro):
             return DistributedEigenProSettings(**vars(solver), ranks=self)
-        return DistributedDoublyStochastic.of(solver, self) if isinstance(solver, DoublyStochastic) else solver
+        return DistributedDoublyStochastic.of(solver, self) if isinstance(solver, DoublyStochasticStepper) else solver
 
     def count(self, n_values: int) -> None:
         """Note that this process has computed so many kernel or feature values."""

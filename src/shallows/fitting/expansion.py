@@ -16,8 +16,8 @@ from ..models.centring import Centring, RowsAsArray, TrainingRows
 from ..models.functions import Expansion
 from ..ranks import ALONE, Alone
 from ..solvers.examples import Examples
+from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from ..solvers.expansions.expansion_settings import ExpansionSettings
 from .expansion_plan import ExpansionPlan, check_room, holds_points, plan_expansion, stopping_rules
 from .machine import Options, Phases
 from .rows import TrainingSet
@@ -145,7 +145,7 @@ def fit_expansion(
     kernel_params: Any,
     form: str,
     orthogonal: bool,
-    settings: ExpansionSettings,
+    settings: DoublyStochastic,
     seed: int,
     options: Options,
     observers: Sequence[training.Observer] = (),

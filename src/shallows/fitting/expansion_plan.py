@@ -15,10 +15,9 @@ from ..features.random_features import stream_of
 from ..models.centring import Centring, check_precision, check_scale
 from ..ranks import Alone
 from ..solvers.expansions import doubly_stochastic
-from ..solvers.expansions.block_policies import Checked, Fresh, UniformReuse
-from ..solvers.expansions.doubly_stochastic import DoublyStochastic
+from ..solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse
+from ..solvers.expansions.doubly_stochastic import DoublyStochastic, DoublyStochasticStepper
 from ..solvers.expansions.expansion import ExpansionProblem, counts_of
-from ..solvers.expansions.expansion_settings import ExpansionSettings
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import choose_ridge
@@ -42,8 +41,8 @@ SHORT = 0.5
 """The default step times L for blocks whose covariance is inverted. It was short enough on all data that were tried."""
 
 DAMPING_OF_BATCH = (0.02, 0.15, 0.5)
-"""ε of a batch of B examples is at least c F/B, see `DoublyStochastic`: the smallest c, c if no λ was chosen, and the
-largest c."""
+"""ε of a batch of B examples is at least c F/B, see `DoublyStochasticStepper`: the smallest c, c if no λ was chosen,
+and the largest c."""
 
 RIDGES_OF_BATCH = 3.0
 """c over the chosen λ; the best value for few examples and for many. It is more than 1 because f includes what other
@@ -73,7 +72,7 @@ class ExpansionPlan:
         Divisor of the sample weights.
     problem : ExpansionProblem
         Without points.
-    stepper : DoublyStochastic
+    stepper : DoublyStochasticStepper
     block_size, batch_size, seed : int
     report : dict
         Entries of ``effective_params_``.
@@ -84,7 +83,7 @@ class ExpansionPlan:
     dtype: np.dtype
     weight_unit: float
     problem: ExpansionProblem
-    stepper: DoublyStochastic
+    stepper: DoublyStochasticStepper
     block_size: int
     batch_size: int
     seed: int
@@ -101,7 +100,7 @@ def plan_expansion(
     kernel_params: Any,
     form: str,
     orthogonal: bool,
-    settings: ExpansionSettings,
+    settings: DoublyStochastic,
     dtype: np.dtype,
     budget: int,
     device: Device,
@@ -250,11 +249,11 @@ def choose_stepper(
     F: int,
     batch_size: int,
     loss: losses.Loss,
-    settings: ExpansionSettings,
+    settings: DoublyStochastic,
     nu: float,
     chosen: dict[str, Any],
     seed: int,
-) -> tuple[DoublyStochastic, dict[str, Any]]:
+) -> tuple[DoublyStochasticStepper, dict[str, Any]]:
     """The stepper, and the entries of ``effective_params_`` about it."""
     preconditioning, schedule = settings.preconditioning, settings.schedule
     if schedule == "auto":
@@ -275,7 +274,7 @@ def choose_stepper(
             stable = SHORT / curvature(loss)
     step, decrease, theta_nu = choose_steps(settings, schedule, nu, stable, curvature(loss))
     policy, bounds = choose_policy(settings, features, sample)
-    stepper = DoublyStochastic(
+    stepper = DoublyStochasticStepper(
         float(step),
         float(decrease),
         float(nu),
@@ -337,7 +336,7 @@ def choose_damping(
 
 
 def choose_steps(
-    settings: ExpansionSettings, schedule: str, nu: float, stable: float, L: float
+    settings: DoublyStochastic, schedule: str, nu: float, stable: float, L: float
 ) -> tuple[float, float, float | None]:
     """The first step, the decrease of the steps, and θν of the theory."""
     preconditioned = settings.preconditioning is not None
@@ -355,7 +354,7 @@ def choose_steps(
     return step, step / (theta_nu / nu), theta_nu
 
 
-def choose_policy(settings: ExpansionSettings, features: Any, sample: np.ndarray) -> tuple[Any, dict[str, Any]]:
+def choose_policy(settings: DoublyStochastic, features: Any, sample: np.ndarray) -> tuple[Any, dict[str, Any]]:
     """Which block a step changes, with the bounds of "cdsg" for the report."""
     variance = bound = cap = None
     policy: Any = Fresh()
@@ -372,13 +371,11 @@ def choose_policy(settings: ExpansionSettings, features: Any, sample: np.ndarray
                 "'udsg'."
             )
         bound, cap = settings.gradient_bound, float(settings.cap)
-        policy = Checked(float(variance), bound, cap, product_bound=features.product_bound)
+        policy = CheckedReuse(float(variance), bound, cap, product_bound=features.product_bound)
     return policy, {"feature_variance": variance, "gradient_bound": bound, "cap": cap}
 
 
-def stopping_rules(
-    settings: ExpansionSettings, n: int, batch_size: int, max_seconds: float | None
-) -> training.Stopping:
+def stopping_rules(settings: DoublyStochastic, n: int, batch_size: int, max_seconds: float | None) -> training.Stopping:
     """When a fit to n rows ends; without a tolerance, because the monitored number may grow or be negative."""
     n_batches, n_iter, max_epochs = math.ceil(n / batch_size), settings.n_iter, settings.max_epochs
     if n_iter is None and max_epochs is None:
@@ -389,7 +386,7 @@ def stopping_rules(
 
 
 def check_room(
-    plan: ExpansionPlan, settings: ExpansionSettings, n: int, stopping: training.Stopping, max_seconds: float | None
+    plan: ExpansionPlan, settings: DoublyStochastic, n: int, stopping: training.Stopping, max_seconds: float | None
 ) -> None:
     """Refuse more steps than the features fit into the memory for; steps of "cdsg" seldom add features."""
     if max_seconds is not None or settings.method == "cdsg":

@@ -29,7 +29,7 @@ from ...models.centring import check_scores
 from ...ranks import ALONE, Alone
 from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES
-from ...solvers.expansions.expansion_settings import ExpansionSettings
+from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.settings import settings_of
 from ...utils.plain_numbers import plain_numbers
 from ..constructors import stores_parameters
@@ -352,7 +352,7 @@ class RandomFeatureExpansion(GrowingModel):
             kernel_params=self.kernel_params,
             form=self.features,
             orthogonal=self.orthogonal,
-            settings=settings_of(ExpansionSettings, self),
+            settings=settings_of(DoublyStochastic, self),
             seed=seed,
             options=self._options(),
             observers=[*([] if ranks.rank else self._progress_observers()), *observers],

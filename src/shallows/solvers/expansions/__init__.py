@@ -1,5 +1,5 @@
 """Functions that grow by a block of streamed random features at a time.
 
-`growing_expansion` keeps the coefficients of such a function, `expansion` adds what minimising a risk needs,
-`doubly_stochastic` is the algorithm, and `block_policies` choose the block that its next step moves.
+`growing_expansion` has the coefficients of such a function, `expansion` the risk that it minimizes, `doubly_stochastic`
+the algorithm with its settings, and `block_policies` the choice of the block that a step moves.
 """

@@ -1,7 +1,7 @@
-"""What a step of a growing expansion asks of the loss on its batch: gradient, sums, and the slope along a direction.
+"""The loss on a batch for a step of a growing expansion: gradient, sums, and the slope along a direction.
 
-Each has a plain form in operations of the array library and, for losses that `shallows.losses.in_c` knows, one in a
-launch and a sum on a GPU, where every operation of the plain form would be a launch of its own.
+Each has a plain form, and for losses in `shallows.losses.in_c` a form with one launch and one sum on a GPU, where each
+operation of the plain form would be a launch.
 """
 
 from __future__ import annotations
@@ -19,28 +19,25 @@ from ...losses.in_c import BODIES, has_text, parameter
 from ..examples import Examples
 from .expansion import ExpansionProblem, ExpansionState
 
-EXAMPLE = (64, 3)  # scores on which compiled and plain form are compared
+EXAMPLE = (64, 3)  # scores on which the compiled and the plain form are compared
 
 
 @dataclass(frozen=True)
 class BatchLosses:
-    """The loss on a batch of m examples, of f and of the zero function, each with the intercept added.
-
-    ``loss, zero_loss``: Σ w ℓ of f and of the zero function.
-    """
+    """The loss on a batch of m examples, with the intercept added to f and to the zero function."""
 
     gradient: Array  # (m, c): w ℓ'
-    less_function: Array  # (m, c): w (ℓ' − κ f); the gradient itself where κ is 0
+    less_function: Array  # (m, c): w (ℓ' − κ f); the gradient itself if κ is 0
     mean_gradient: Array  # (c,)
-    loss: float
-    zero_loss: float
-    gradient_square: float  # The mean of ‖w ℓ'‖² over the examples
+    loss: float  # Σ w ℓ of f
+    zero_loss: float  # Σ w ℓ of the zero function
+    gradient_square: float  # mean of ‖w ℓ'‖² over the examples
 
 
 def observe(
     problem: ExpansionProblem, state: ExpansionState, examples: Examples, scores: Array, kappa: float
 ) -> BatchLosses:
-    """The loss on a batch, with one wait of the host for its sums; κ is what a step of one shrinks f by."""
+    """The loss on a batch; κ is the share by which a step of one shrinks f. The host waits once for the sums."""
     targets, b = state.targets_for(problem, examples, scores), state.intercept(problem)
     if cuda.wanted(scores) and has_text(problem.loss) and targets.dtype == scores.dtype:
         return _in_one_launch(problem.loss, scores, targets, b, examples.weights, kappa)
@@ -49,12 +46,12 @@ def observe(
     G = state.gradient(problem, shifted, targets, w)
     losses = (problem.loss.value(of, targets) for of in (shifted, zero))
     totals = [xp.sum(one if w is None else one * w[:, 0]) for one in losses]
-    # One reading of three numbers: a GPU's host waits for each.
+    # Three numbers at once, because the host of a GPU waits for each read.
     read = arrays.to_numpy(xp.stack([*totals, xp.mean(xp.sum(G * G, axis=1))]))
     less = G
     if kappa:
-        held_back = scores * kappa
-        less = G - (held_back if w is None else w * held_back)
+        shrunk = scores * kappa
+        less = G - (shrunk if w is None else w * shrunk)
     return BatchLosses(G, less, xp.mean(G, axis=0), *(float(number) for number in read))
 
 
@@ -90,14 +87,14 @@ def _in_one_launch(
 
 @cache
 def expressions(name: str) -> tuple[FusedExpression, FusedExpression]:
-    """The elementwise part of `observe` and of `slope_along` for the loss of a name, a sum over outputs.
+    """The elementwise parts of `observe` and of `slope_along` for a loss.
 
-    The parameter of the loss is an operand, so that fits with other ones need nothing compiled anew.
+    The parameter of the loss is an operand, so that another value needs no new compilation.
     """
     body = BODIES[name]
 
     def loss_with(number: float) -> Any:
-        # Not checked: the number of an example need not be one that the loss takes.
+        # Without the check of the loss, because the number of an example may be outside its range.
         loss = object.__new__(LOSSES[name])
         for field in fields(loss):
             object.__setattr__(loss, field.name, float(number))
@@ -111,7 +108,7 @@ def expressions(name: str) -> tuple[FusedExpression, FusedExpression]:
         square[...] = gradient * gradient
         less_function[...] = gradient - weight * (kappa * scores)
 
-    # With the step's opposite, so that the positive numbers of an example give scores on both sides of a hinge.
+    # With the negative step, so that the positive numbers of an example give scores on both sides of a hinge.
     def slopes(before, direction, opposite, intercept, targets, weight, number, slope_of_each):
         loss = loss_with(number)
         at = before - opposite * direction + intercept

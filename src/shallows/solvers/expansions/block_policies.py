@@ -1,4 +1,4 @@
-"""Policies for choosing the block that a step moves: always new (DSG), uniform re-use (UDSG), checked re-use (CDSG)."""
+"""Policies for the block that a step moves: always new (DSG), uniform reuse (UDSG), checked reuse (CDSG)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOISES = ("corrected", "printed")  # the noise terms of the rule of CDSG
 
 @dataclass(frozen=True)
 class Fresh:
-    """DSG: every step takes a new block."""
+    """DSG: every step uses a new block."""
 
     name = "dsg"
 
@@ -26,17 +26,17 @@ class Fresh:
 
 @dataclass(frozen=True)
 class UniformReuse:
-    """UDSG: G ≥ 1 steps with new blocks, then U ≥ 0 steps with old ones drawn uniformly, and so on."""
+    """UDSG: ``fresh`` steps with new blocks, then ``reused`` steps with old blocks drawn uniformly, and so on."""
 
-    fresh: int = 1
+    fresh: int = 1  # at least 1
     reused: int = 1
     name = "udsg"
 
     def __post_init__(self) -> None:
         if self.fresh < 1 or self.reused < 0:
             raise ShallowsError(
-                f"Uniform re-use needs at least 1 fresh step and no fewer than 0 re-used ones in a round, got "
-                f"fresh={self.fresh!r} and reused={self.reused!r}."
+                f"Uniform reuse needs at least 1 fresh step and 0 reused ones, got fresh={self.fresh!r} and "
+                f"reused={self.reused!r}."
             )
 
     def choose(self, state: Any, gamma: float, g: Array, batch_size: int, seed: int) -> tuple[int | None, float]:
@@ -49,28 +49,30 @@ class UniformReuse:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """CDSG: an old block where the variance bound stays below that of a new one, with the longest such step.
+class CheckedReuse:
+    """CDSG: an old block if its variance bound stays below that of a new block, with the longest such step.
 
     With the traces β_k = aᵏ ℓ'_k of the blocks, the mean gradient g of the batch and a noise term c, a step s along
-    block k is admitted if 2‖β_k − s g‖² + 2 s² c ≤ ‖β_k‖² + γ²‖g‖², and taken if it is longer than γ.
+    block k is allowed if 2‖β_k − s g‖² + 2 s² c ≤ ‖β_k‖² + γ²‖g‖², and taken if it is longer than γ.
 
-    A step of a batch of B examples on one block has the variance M²σ²/B. The bound on that of a difference of two such
-    steps is 4 s² times that of one; divided by (κ + φ)², as the other terms are, it gives c = 2M²σ²/((κ + φ)²B).
-    Equation 9 of Li and Póczos prints c = M²σ²/B² (errata C8 and C9).
+    A step of a batch of B examples on one block has the variance M²σ²/B. The bound of a difference of two such steps is
+    4 s² times that. Divided by (κ + φ)², like the other terms, it gives c = 2M²σ²/((κ + φ)²B). Equation 9 of Li and
+    Póczos prints c = M²σ²/B² (errata C8 and C9).
     """
 
     feature_variance: float  # σ², see `doubly_stochastic.feature_variance`
-    gradient_bound: float | None = None  # M. None takes the root mean square of ‖ℓ'‖ over the examples so far.
-    cap: float = 2.0  # θ'/θ ≥ 1: steps are at most this many times γ. 1 never re-uses.
-    noise: str = "corrected"  # Which of the two noise terms
+    gradient_bound: float | None = None  # M; None is the root mean square of ‖ℓ'‖ over the examples so far
+    cap: float = 2.0  # θ'/θ ≥ 1: steps are at most this many times γ; 1 never reuses a block
+    noise: str = "corrected"  # one of `NOISES`
     # κ + φ with |k(x, x')| ≤ κ and |φ_ω(x)ᵀφ_ω(x')| ≤ φ: 2 for pairs, 3 for cosines with a phase
     product_bound: float = 2.0
     name = "cdsg"
 
     def __post_init__(self) -> None:
         if not self.cap >= 1.0:
-            raise ShallowsError(f"cap, the longest step over the plain one, must be at least 1, got {self.cap!r}.")
+            raise ShallowsError(
+                f"cap, the longest step divided by the plain step, must be at least 1, got {self.cap!r}."
+            )
         if self.noise not in NOISES:
             raise ShallowsError(f"noise must be one of {', '.join(map(repr, NOISES))}, got {self.noise!r}.")
 
@@ -91,14 +93,14 @@ class Checked:
         return (best, s) if s > gamma else (None, gamma)
 
 
-POLICIES: dict[str, type] = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": Checked}
+POLICIES: dict[str, type] = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": CheckedReuse}
 """Every policy by the name of its method."""
 
 
 def admitted_steps(traces: Array, g: Array, gamma: float, c: float) -> Array:
-    """The longest step that each block admits, 0 where there is none; shape (n_blocks,).
+    """The longest step that is allowed for each block, 0 if there is none; shape (n_blocks,).
 
-    The largest root of (‖g‖² + c) s² − 2⟨β, g⟩ s + ½(‖β‖² − γ²‖g‖²) = 0.
+    It is the largest root of (‖g‖² + c) s² − 2⟨β, g⟩ s + ½(‖β‖² − γ²‖g‖²) = 0.
     """
     xp = arrays.namespace(traces)
     g2 = float(xp.sum(g * g))

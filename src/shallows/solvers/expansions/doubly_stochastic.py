@@ -1,10 +1,10 @@
 """Doubly stochastic gradients: DSG, UDSG and CDSG in block and multi-output form, as one solver with a policy.
 
-A step takes a batch of B examples and one block of F random features, fresh or used before:
+A step takes a batch of B examples and one block of F random features, new or old:
 
     f ← (1 − s ν) f − s · (1/(BF)) block(k, ·) Φₖᵀ ℓ'(f(X), Y),        Φₖ = block(k, X)
 
-The function is its coefficients; the features are made anew from their numbers whenever they are needed.
+The function is its coefficients; the features are computed from their numbers when they are needed.
 
 Preconditioned steps
 --------------------
@@ -17,13 +17,11 @@ the direction is A ℓ' + κ (f − A f) = κ f + A (ℓ' − κ f), so that the
 
     f ← (1 − s κ) f − s · A (ℓ' − κ f).
 
-One batch and one block estimate A as block(k, ·) (ΦₖᵀWΦₖ/B + ε I)⁻¹ ΦₖᵀW/B with ε = F η. So what a step shrinks is not
-only the function by s κ: the block is fitted to the gradient less κ f, which gives back to the leading directions what
-the shrinking takes from them. Shrinking by s ν alone, with a block that is fitted to ℓ', would have the solution of
-A ℓ' + ν f = 0, which is regularised by ν (λᵢ + η) in place of ν in the direction i.
-
-The expectation of the estimate of A differs from A, the less the larger F and B are. With Ā for this expectation, the
-steps lead to the regularised solution for the kernel with the integral operator η Ā (1 − Ā)⁻¹ in place of T.
+One batch and one block estimate A as block(k, ·) (ΦₖᵀWΦₖ/B + ε I)⁻¹ ΦₖᵀW/B with ε = F η. So a step shrinks the function
+by s κ, and fits the block to the gradient less κ f, which restores the leading directions. If f shrank by s ν, with a
+block that is fitted to ℓ', the solution would be that of A ℓ' + ν f = 0, whose regularization in direction i is
+ν (λᵢ + η) instead of ν. The estimate of A is biased, less for larger F and B. With its expectation Ā the steps lead to
+the regularized solution for the kernel with the integral operator η Ā (1 − Ā)⁻¹.
 """
 
 from __future__ import annotations
@@ -44,45 +42,71 @@ from .expansion import ExpansionProblem, ExpansionState
 
 PRECONDITIONINGS = (None, "block", "decoupled")
 
-MOST_SHRINKAGE = 0.1  # what the longest step may shrink f by, as a share of f
+MOST_SHRINKAGE = 0.1  # share of f by which the longest step may shrink it
 
 
 @dataclass(frozen=True)
 class DoublyStochastic:
-    """Doubly stochastic gradient descent in the space of a kernel.
+    """Settings of doubly stochastic gradients; None is chosen from the data. The estimators document and check them."""
 
-    The step of iteration t is γ_t = γ₁ / (1 + ρ (t − 1)): with ρ = 1 the steps θ/t of the theory (θ = γ₁), with
-    ρ = γ₁/θ those of θ/(t + t₀), which begin at γ₁, with ρ = 0 a constant.
+    method: str  # "dsg", "udsg" or "cdsg"
+    regularisation: float | None
+    block_size: int | None
+    batch_size: int | None
+    schedule: str
+    step_size: float | None
+    theta_nu: float | None
+    decrease: float
+    preconditioning: str | None
+    damping: float | None
+    fresh: int
+    reused: int
+    cap: float
+    gradient_bound: float | None
+    feature_variance: float | None
+    keep_values: bool
+    n_iter: int | None
+    max_epochs: int | None
+
+    def sizes(self, n: int, *, in_pairs: bool) -> tuple[int, int]:
+        """F and B for n rows; with five examples for every column of a block its covariance can be inverted safely.
+
+        ``in_pairs``: features are cosines and sines of frequencies. Others have one column each, and vary more.
+        """
+        columns = 2 if in_pairs else 1
+        F = self.block_size or min(1024, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 32))))) * 2 // columns
+        return F, min(n, self.batch_size or min(n, 5 * columns * F))
+
+
+@dataclass(frozen=True)
+class DoublyStochasticStepper:
+    """Doubly stochastic gradient descent in the space of a kernel, for the objective E ℓ + ν/2 ‖f‖².
+
+    The step of iteration t is γ_t = γ₁ / (1 + ρ (t − 1)). ρ = 1 gives the steps θ/t of the theory (θ = γ₁); ρ = γ₁/θ
+    gives θ/(t + t₀), which begins at γ₁; ρ = 0 gives a constant.
 
     Parameters
     ----------
-    step_size : float
-        γ₁. With ``line_search`` the largest step that is tried.
-    decrease : float
-        ρ ≥ 0.
-    regularisation : float
-        ν ≥ 0, for the objective E ℓ + ν/2 ‖f‖².
-    policy : Fresh, UniformReuse or Checked
+    step_size, decrease, regularisation : float
+        γ₁, with ``line_search`` the largest step; ρ ≥ 0; ν ≥ 0.
+    policy : Fresh, UniformReuse or CheckedReuse
         Which block a step moves.
     preconditioning : {None, "block", "decoupled"}
-        ``"block"`` moves along (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B, with the weights W of the examples, in place of
-        Φᵀ ℓ'/(BF), and shrinks f by s κ with κ = F ν/ε in place of s ν. ``"decoupled"`` moves along
-        (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW ℓ'/B and shrinks f by s ν, as the release of Dai et al. does; its fixed point depends on ε.
-        Where ν is 0, the two are the same.
+        "block" moves along (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B, with the weights W of the examples, instead of
+        Φᵀ ℓ'/(BF), and shrinks f by s κ with κ = F ν/ε instead of s ν. "decoupled" uses ℓ' instead of ℓ' − κ f and
+        shrinks f by s ν, as the release of Dai et al. does; its fixed point depends on ε. With ν = 0 they are the same.
     damping : float
-        ε. With "block" it is raised where a step would shrink f by more than a tenth, κ s > 0.1: what a step shrinks, a
-        single block has to give back.
-    damping_of_batch : float
-        c. A batch of B examples takes at least c F/B for ε: it does not tell more of a direction with an eigenvalue
-        below c/B than noise does.
-    theta_nu : float, optional
-        θν. The step of iteration t is then γ_t = γ₁ / (1 + γ₁ Σ_{i<t} κᵢ / θν), so that γ_t κ_t comes to θν/t where
-        batches are of equal size, and every example has an equal share in f where they are not.
+        ε. "block" increases it if a step would shrink f by more than a tenth, which a single block has to restore.
     line_search : bool
-        The step of a block is the one that serves the batch after it best (a convex problem in one number): examples
-        that the block's coefficients were not made from. The steps then need no schedule.
+        Use the best step of a block for the next batch, whose examples did not determine the block's coefficients. It
+        is a convex problem in one variable, and needs no schedule.
     seed : int
         For the draws of `UniformReuse`.
+    damping_of_batch : float
+        c. ε is at least c F/B, because a batch cannot tell directions with an eigenvalue below c/B from noise.
+    theta_nu : float, optional
+        θν. The step of iteration t is then γ_t = γ₁ / (1 + γ₁ Σ_{i<t} κᵢ / θν). So γ_t κ_t tends to θν/t if batches
+        have equal sizes, and every example has an equal share in f if they have not.
 
     References
     ----------
@@ -115,22 +139,23 @@ class DoublyStochastic:
         examples = problem.take(batch)
         if examples is batch:
             state.count(examples)
-        x = examples.points
-        scores = state.values_of_batch(problem, batch, x)
+        x, known = examples.points, state.known if isinstance(batch, slice) else None
+        scores = state.values(problem, x) if known is None else known.at(state, problem, batch)
         if self.line_search and state.direction is not None:
             scores = self._settle(problem, state, examples, scores)
-        state.note_values(batch, scores)
+        if known is not None:
+            known.note(state, batch, scores)
 
         shrinkage = self.shrinkage(problem.features.block_size, x.shape[0])
         seen = observe(problem, state, examples, scores, shrinkage if self.preconditioning == "block" else 0.0)
         state.n_steps += 1
         state.loss = seen.loss
         state.observe_zero_loss(seen.zero_loss, x.shape[0])
-        state.observe_gradient(seen.gradient_square)
+        state.gradient_square += (seen.gradient_square - state.gradient_square) / state.n_steps
         gamma = self.step_at(state, shrinkage)
         g = seen.mean_gradient
         block, s = self.policy.choose(state, gamma, g, x.shape[0], self.seed)
-        # A re-used block may have a longer step, but none shrinks f by more than f.
+        # An old block may have a longer step, but no step shrinks f by more than f.
         s = min(s, 1.0 / shrinkage) if shrinkage > 0 and self.preconditioning else s
         direction = self._direction(problem, state.n_blocks if block is None else block, examples, seen.less_function)
         state.decay(1.0 - s * shrinkage)
@@ -146,7 +171,7 @@ class DoublyStochastic:
         return state
 
     def step_at(self, state: ExpansionState, kappa: float = 0.0) -> float:
-        """γ of the iteration that ``state`` is in, in which a step of one shrinks f by ``kappa``."""
+        """γ of the current iteration, in which a step of one shrinks f by ``kappa``."""
         if self.line_search:
             return min(state.last_step if state.n_steps > 1 else 0.5 * state.step_size, self._longest(state, kappa))
         if self.theta_nu is not None:
@@ -155,7 +180,7 @@ class DoublyStochastic:
 
     @staticmethod
     def _longest(state: ExpansionState, kappa: float) -> float:
-        """The longest step that a search may find: the function before it must be there to be found again."""
+        """The longest step of a search, after which the earlier function can still be computed."""
         return min(state.step_size, 0.5 / kappa) if kappa > 0 else state.step_size
 
     def damping_at(self, block_size: int, batch_size: int) -> float:
@@ -167,13 +192,13 @@ class DoublyStochastic:
         return max(damping, longest * self.regularisation * block_size / MOST_SHRINKAGE)
 
     def shrinkage(self, block_size: int, batch_size: int) -> float:
-        """κ: a step of s multiplies f with 1 − s κ; F ν/ε where the shrinking is preconditioned too, else ν."""
+        """κ: a step of s multiplies f with 1 − s κ. It is F ν/ε with "block", else ν."""
         if self.preconditioning != "block" or self.regularisation == 0:
             return self.regularisation
         return block_size * self.regularisation / self.damping_at(block_size, batch_size)
 
     def _direction(self, problem: ExpansionProblem, block: int, examples: Examples, G: Array) -> Array:
-        """The change of the block's coefficients for a step of one, shape (width, c)."""
+        """The change of the block's coefficients by a step of one, shape (width, c)."""
         x, features = examples.points, problem.features
         B, preconditioned = x.shape[0], self.preconditioning is not None
         R, C = block_sums.correlate(
@@ -181,11 +206,11 @@ class DoublyStochastic:
         )
         if not preconditioned:
             return R * (-1.0 / (B * features.block_size))
-        # Row by row, as a snapshot has it: a product with columns one after another rounds in another order.
+        # Row by row as in a checkpoint: a product with another memory order rounds differently.
         return arrays.contiguous(arrays.solve_damped(C, R, B * self.damping_at(features.block_size, B)) * -1.0)
 
     def _settle(self, problem: ExpansionProblem, state: ExpansionState, examples: Examples, scores: Array) -> Array:
-        """Correct the last step to the one that is best for these examples; returns their scores after it."""
+        """Replace the last step by the best step for these examples; returns their scores after it."""
         change = block_sums.evaluate(
             problem.features, examples.points, state.direction[None, :, :], first=state.direction_block
         )
@@ -201,7 +226,7 @@ class DoublyStochastic:
         if ratio != 1.0:
             state.decay(ratio)
         state.add(state.direction_block, state.direction, None, best - ratio * last)
-        # A step of nothing would stay there: the next block starts from a small one.
+        # A step of zero would stay zero, so the next block starts from a small one.
         state.last_step = max(best, 1e-3 * state.step_size)
         state.direction = None
         MOVE(direction, best, into=(before,))
@@ -221,7 +246,7 @@ TAKEN_BACK = FusedExpression(
     _plain_taken_back,
     ((5, 3), (5, 3), (), ()),
 )
-"""f before the last step, and what a step of one would have changed it by, from f after it."""
+"""f before the last step, and its change by a step of one, from f after the step."""
 
 
 def _plain_move(direction, step, values):
@@ -235,9 +260,9 @@ MOVE = FusedExpression(
 
 
 def least(slope: Any, highest: float, guess: float) -> float:
-    """Where a convex function on [0, highest] is least, from its slope: to a thousandth of the slope at 0.
+    """The minimum of a convex function on [0, highest], from its slope, to a thousandth of the slope at 0.
 
-    Secants within a bracket, with the rule of Illinois; a linear slope takes three calls.
+    Secants within a bracket, with the rule of Illinois; a linear slope needs three calls.
     """
     low, at_low = 0.0, slope(0.0)
     small = 1e-3 * abs(at_low)
@@ -274,10 +299,10 @@ def stable_step(
 ) -> float:
     """A constant step at half of the edge of stability.
 
-    The mean of a step contracts while γ L λ₁ < 2, with L the smoothness of the loss (1 where it has kinks) and λ₁ the
-    top eigenvalue of K/n. The batch's examples and the block's features each add noise, κ/B and κμ/F to λ₁, with the
-    ``size`` κ of k(x, x) and the ``moment`` μ of features that vary more than cosines. With the block's covariance
-    inverted λ₁ is 1, and the noise of a regression on as many columns as a block has is 2F/B.
+    The mean of a step contracts while γ L λ₁ < 2, with L the smoothness of the loss (1 for a loss with kinks) and λ₁
+    the top eigenvalue of K/n. The batch's examples and the block's features each add noise, κ/B and κμ/F to λ₁, with
+    the ``size`` κ of k(x, x) and the ``moment`` μ of features that vary more than cosines. With the block's covariance
+    inverted λ₁ is 1, and the noise of a regression on the columns of a block is 2F/B.
     """
     L = loss.smoothness if loss.smoothness < float("inf") else 1.0
     if preconditioned:

@@ -1,4 +1,4 @@
-"""Problems and states of regularised risks over functions that grow by blocks of streamed random features."""
+"""Problem and state of a regularized risk over functions that grow by blocks of streamed random features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..examples import Examples, ExampleSet
 from .growing_expansion import FIRST_CAPACITY, GrowingExpansion, zeros
 
 SMALLEST_FACTOR = 1e-200
-"""What the values were multiplied with since they were noted may vanish in the smallest numbers; they are made anew."""
+"""If the factor of known values falls below this they are forgotten, before they vanish in the smallest numbers."""
 
 
 def _plain_brought_up(scale, known, factor, values):
@@ -32,21 +32,21 @@ BROUGHT_UP = FusedExpression(
     _plain_brought_up,
     ((), (5, 3), ()),
 )
-"""f from the sums over the new blocks and from what it was."""
+"""f from the sums over the new blocks and from its earlier values."""
 
 
 class KnownValues:
-    """What f was at each batch when it came last: the next time, only the blocks that are new since are summed.
+    """The values of f at the last visit of each batch: at the next visit only the blocks since then are summed.
 
-    Between two visits a batch's values change with what multiplies the whole function, which is one number, and with
-    the blocks that are new. So an epoch costs n values of every new block, where to sum all blocks for every batch
-    costs n values of all blocks there are. A change of an old block makes the values that contain it unknown.
+    Between two visits, a batch's values change by a factor of the whole function and by the new blocks. So an epoch
+    costs n values of every new block, instead of n values of all blocks. A change of an old block makes the values
+    unknown that contain it.
     """
 
     def __init__(self, n: int, c: int, like: Array):
         self.values = arrays.namespace(like).zeros((n, c), dtype=like.dtype)
         self.factor = 1.0
-        self._noted: dict[int, tuple[int, float]] = {}  # Blocks and factor of a batch, by its first row.
+        self._noted: dict[int, tuple[int, float]] = {}  # blocks and factor of a batch, by its first row
 
     def at(self, state: Any, problem: Any, batch: slice) -> Array:
         """Values of f at a batch, shape (m, c)."""
@@ -60,24 +60,24 @@ class KnownValues:
         return values
 
     def note(self, state: Any, batch: slice, values: Array) -> None:
-        """Keep f at a batch."""
+        """Store f at a batch."""
         self.values[batch, :] = values
         self._noted[batch.start] = (state.n_blocks, self.factor)
 
     def multiply(self, factor: float) -> None:
-        """The function was multiplied with a factor."""
+        """Follow a multiplication of the function with a factor."""
         self.factor *= factor
         if not abs(self.factor) > SMALLEST_FACTOR:
             self.factor = 1.0
             self._noted.clear()
 
     def changed(self, block: int) -> None:
-        """The coefficients of a block have changed."""
+        """Forget the values that contain a block."""
         for start in [start for start, (n_blocks, _) in self._noted.items() if n_blocks > block]:
             del self._noted[start]
 
     def remember(self) -> dict[str, np.ndarray]:
-        """Arrays on the host that `recall` takes up again, to the bit."""
+        """Copies of the arrays on the host."""
         noted = [(start, *numbers) for start, numbers in self._noted.items()]
         return {
             "known_values": arrays.to_numpy(self.values).copy(),
@@ -85,7 +85,7 @@ class KnownValues:
         }
 
     def recall(self, held: dict[str, np.ndarray]) -> None:
-        """Take up what `remember` gave."""
+        """Restore what `remember` returned."""
         self.values = arrays.like(held["known_values"].copy(), self.values)
         (_, _, self.factor), *noted = held["known_at"].tolist()
         self._noted = {int(start): (int(n_blocks), factor) for start, n_blocks, factor in noted}
@@ -93,63 +93,55 @@ class KnownValues:
 
 @dataclass(frozen=True)
 class ExpansionProblem(ExampleSet):
-    """Minimise E w ℓ(f(x) + b, y) + ν/2 ‖f‖² over the space of a kernel, with streamed features of it.
+    """Minimize E w ℓ(f(x) + b, y) + ν/2 ‖f‖² over the space of a kernel, with its streamed features.
 
-    ``points, targets, weights``: a set that batches are slices of; none for a stream, whose batches are `Examples`.
-    Weights have mean one.
+    ``points, targets, weights``: a set, whose slices are batches; None for a stream, whose batches are `Examples`.
+    Weights have mean 1.
     """
 
     features: FeatureStream
-    loss: Any  # See `shallows.losses`
+    loss: Any  # see `shallows.losses`
     n_outputs: int  # c
     points: Array | None = None
     targets: Array | None = None
     weights: Array | None = None
-    budget: int = block_sums.DEFAULT_BUDGET  # Bytes for features and frequencies in the course of a step
-    # A batch whose loss exceeds this many times that of the zero function means divergence. Infinite for the steps
-    # θ/t, whose first ones are long by design.
+    budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
+    # A batch loss of more than this many times that of the zero function means divergence. Infinite for the steps θ/t,
+    # of which the first are long by design.
     growth: float = 10.0
-    # Whether f at the points is kept from one epoch to the next, n × c numbers, see `KnownValues`
-    keep_values: bool = False
-    # (c + 2,): what the intercept b of classes begins with, see `counts_of`. None has no intercept.
-    counts: np.ndarray | None = None
+    keep_values: bool = False  # whether to keep f at the points, n × c numbers, see `KnownValues`
+    counts: np.ndarray | None = None  # (c + 2,): initial counts for the intercept b, see `counts_of`; None for no b
 
     def training_scores(self, state: ExpansionState) -> np.ndarray:
-        """F + b at the points of the set, shape (n, c), on the host."""
+        """Values of f + b at the points of the set, shape (n, c), on the host."""
         return arrays.to_numpy(state.shifted_values_at_points(self))
 
 
 @dataclass
 class ExpansionState(GrowingExpansion):
-    """Where a doubly stochastic solver stands; what is kept of its function is told by `GrowingExpansion`.
-
-    ``n_steps, n_reused``: steps taken, steps that moved an old block. ``loss, zero_loss``: over the last batch, before
-    its step: of the function, and of the zero function. ``rows_seen, loss_seen``: rows of the batches so far, and the
-    loss of the zero function on them. ``direction, direction_block, direction_shrinkage``: what the last step moved
-    along, and its κ, until the next batch has settled its length (line search only).
-    """
+    """The state of a doubly stochastic solver; `GrowingExpansion` has the fields of its function."""
 
     trace_buffer: Array  # (capacity, c): β of the blocks over ``scale``, the coefficients without the feature values
     step_size: float  # γ₁
     n_steps: int = 0
-    n_reused: int = 0
+    n_reused: int = 0  # steps that moved an old block
     last_step: float = 0.0
-    shrunk: float = 0.0  # Σκ over the steps so far, what f would have been shrunk by with steps of one
-    gradient_square: float = 0.0  # Mean of ‖ℓ'‖² over the batches so far
+    shrunk: float = 0.0  # Σκ over the steps so far
+    gradient_square: float = 0.0  # mean of ‖ℓ'‖² over the batches so far
     offset: float = 0.0  # ρ of the novelty loss
-    loss: float = 0.0
-    zero_loss: float = 0.0
-    rows_seen: float = 0.0
-    loss_seen: float = 0.0
-    # That of the zero function in the mean over the batches so far, for as many rows as the last one has. A batch of
-    # few rows may be one that the zero function has no loss on; divergence is then judged by this.
+    loss: float = 0.0  # over the last batch, before its step
+    zero_loss: float = 0.0  # the same for the zero function
+    rows_seen: float = 0.0  # rows of the batches so far
+    loss_seen: float = 0.0  # loss of the zero function on them
+    # Mean loss of the zero function over the batches so far, times the rows of the last one. A small batch may have no
+    # loss of the zero function, so divergence is judged by this.
     mean_zero_loss: float = 0.0
+    # The direction of the last step, its block and its κ, until the next batch has decided its length (line search)
     direction: Array | None = None
     direction_block: int = -1
     direction_shrinkage: float = 0.0
     known: KnownValues | None = None  # f at the points of the set
-    # (c + 2,): of the targets from which the intercept b of classes follows: of all in a fit, of those that have come
-    # so far in a stream. None has no intercept.
+    # (c + 2,): counts of all targets of a fit, or of those of a stream so far, for the intercept; None for none
     counts: np.ndarray | None = None
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer", "trace_buffer")
@@ -164,27 +156,14 @@ class ExpansionState(GrowingExpansion):
         known = KnownValues(problem.points.shape[0], c, like) if keeps else None
         return cls(zeros(problem.features, c, like), traces, step_size, known=known, counts=problem.counts)
 
-    # ------------------------------------------------------------------------------------- the function
-
     @property
     def traces(self) -> Array:
-        """β of the blocks in use, shape (n_blocks, c)."""
+        """β of the blocks, shape (n_blocks, c)."""
         return self._unfolded(self.trace_buffer)
 
     def values(self, problem: ExpansionProblem, x: Array) -> Array:
         """f(x), shape (m, c)."""
         return self.evaluate(problem.features, x, problem.budget)
-
-    def values_of_batch(self, problem: ExpansionProblem, batch: slice | Examples, x: Array) -> Array:
-        """Values of f at a batch with the points x, shape (m, c)."""
-        if self.known is None or not isinstance(batch, slice):
-            return self.values(problem, x)
-        return self.known.at(self, problem, batch)
-
-    def note_values(self, batch: slice | Examples, values: Array) -> None:
-        """Keep f at a batch, before its step."""
-        if self.known is not None and isinstance(batch, slice):
-            self.known.note(self, batch, values)
 
     def decay(self, factor: float) -> None:
         """Multiply f with a factor."""
@@ -199,17 +178,15 @@ class ExpansionState(GrowingExpansion):
         return block
 
     def add(self, block: int, change: Array, trace: Array | None, step: float = 1.0) -> None:
-        """Add ``step`` times ``change`` to a block's coefficients, and take so much of ``trace`` from its trace."""
+        """Add ``step`` times ``change`` to a block's coefficients, and subtract ``step`` ``trace`` from its trace."""
         super().add(block, change, step)
         if self.known is not None:
             self.known.changed(block)
         if trace is not None:
             self._store(trace, -step, self.trace_buffer[block, :], added=True)
 
-    # ------------------------------------------------------------------------------------------ the loss
-
     def count(self, examples: Examples) -> None:
-        """Take the targets of a batch of a stream into the intercept."""
+        """Add the targets of a batch of a stream to the counts."""
         if self.counts is not None:
             targets, w = (None if x is None else arrays.to_numpy(x) for x in (examples.targets, examples.weights))
             self.counts = self.counts + counts_of(targets, None if w is None else w[:, 0])
@@ -234,22 +211,18 @@ class ExpansionState(GrowingExpansion):
         return parts[0] if len(parts) == 1 else arrays.namespace(parts[0]).concat(parts)
 
     def monitored(self) -> tuple[float, float]:
-        """The loss of the last batch, held against that of the zero function."""
+        """The loss of the last batch, and the loss of the zero function on it."""
         return self.loss, self.zero_loss
 
-    def observe_gradient(self, mean_square: float) -> None:
-        """Take a batch's mean of ‖ℓ'‖² into the estimate of M²."""
-        self.gradient_square += (mean_square - self.gradient_square) / self.n_steps
-
     def observe_zero_loss(self, zero_loss: float, n_rows: int) -> None:
-        """Take the loss of the zero function on a batch into its mean."""
+        """Update the mean loss of the zero function with its loss on a batch."""
         self.zero_loss = zero_loss
         self.rows_seen += n_rows
         self.loss_seen += zero_loss
         self.mean_zero_loss = self.loss_seen * n_rows / self.rows_seen
 
     def targets_for(self, problem: ExpansionProblem, examples: Examples, scores: Array) -> Array:
-        """The targets of a batch; for novelty the offset ρ that is best for its scores."""
+        """The targets of a batch; for novelty the best offset ρ for its scores."""
         if problem.loss.coding != "offset":
             return examples.targets
         xp = arrays.namespace(scores)
@@ -270,7 +243,7 @@ class ExpansionState(GrowingExpansion):
         if problem.loss.coding != "offset":
             G = problem.loss.derivative(scores, targets)
             return G if weights is None else w * G
-        # At the best ρ the derivative in ρ holds 0, so ℓ' has mean −1; examples at ρ itself share what is missing.
+        # At the best ρ the subdifferential in ρ contains 0, so ℓ' has mean −1; examples at ρ share the rest.
         xp = arrays.namespace(scores)
         below = w * arrays.astype(scores < targets, scores.dtype)
         at = w * arrays.astype(scores == targets, scores.dtype)
@@ -278,10 +251,8 @@ class ExpansionState(GrowingExpansion):
         missing = problem.loss.fraction * total - float(xp.sum(below))
         return (below + at * (missing / float(xp.sum(at)))) * (-1.0 / problem.loss.fraction)
 
-    # ------------------------------------------------------------------------------- keeping and moving
-
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
+        """Copies of the arrays on the host, and the numbers."""
         held, numbers = super().remember()
         if self.direction is not None:
             held["direction"] = arrays.to_numpy(self.direction).copy()
@@ -292,7 +263,7 @@ class ExpansionState(GrowingExpansion):
         return held, numbers
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave, in the library and on the device of this state."""
+        """Restore what `remember` returned, in the library and on the device of this state."""
         like = self.buffer
         super().recall(held, numbers)
         self.direction = arrays.like(held["direction"].copy(), like) if "direction" in held else None

@@ -1,4 +1,4 @@
-"""Functions that grow by a block of random features at a time: their coefficients, and what multiplies all of them."""
+"""Functions that grow by a block of random features at a time: their coefficients, with a common factor and matrix."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...features import block_sums
 from ...gpu.fused_expressions import FusedExpression
 
 FOLD_BELOW, FOLD_ABOVE = 1e-6, 1e6
-"""The common factor is multiplied into the coefficients when it leaves this range (or is 0), before digits are lost."""
+"""The common factor is multiplied into the coefficients if it is outside this range or 0, before digits are lost."""
 
 WORST_CONDITION = 100.0
-"""So is the common matrix when ‖M‖ ‖M⁻¹‖/k exceeds this: what is stored through M⁻¹ loses as many digits."""
+"""The same for the common matrix and ‖M‖ ‖M⁻¹‖/k: coefficients that are stored through M⁻¹ lose as many digits."""
 
 FIRST_CAPACITY = 8
 
@@ -37,28 +37,27 @@ STORED, ADDED = (
     )
     for name, sign, plain in (("stored", "=", _plain_stored), ("added", "+=", _plain_added))
 )
-"""A step along a change of coefficients, over the common factor: written, and added to what is there."""
+"""A step along a change of coefficients, divided by the common factor: stored, and added."""
 
 
 @dataclass
 class GrowingExpansion:
     """f(x) = Σⱼ φⱼ(x)ᵀAⱼ over blocks j of streamed features, with c outputs.
 
-    The coefficients are kept as Aⱼ = s Bⱼ M, so that two changes of all of them at once cost nothing that grows with
-    the number of blocks: to multiply f with a number (weight decay) changes s, and to replace its c components by
-    combinations of them (Oja's rule) changes M. New blocks are stored through M⁻¹/s. Where s or M would cost digits
-    it is multiplied into the Bⱼ.
+    The coefficients are Aⱼ = s Bⱼ M, so that two changes of all blocks do not depend on the number of blocks: weight
+    decay changes s, and replacing the c components by combinations of them (Oja's rule) changes M. New blocks are
+    stored through M⁻¹/s. Before s or M costs digits it is multiplied into the Bⱼ.
     """
 
-    buffer: Array  # (capacity, width, c): B; the first ``n_blocks`` are in use
+    buffer: Array  # (capacity, width, c): B of the first ``n_blocks`` blocks
     _: KW_ONLY
     scale: float = 1.0  # s
-    n_blocks: int = 0  # Blocks in use
-    mixing: Array | None = None  # (c, c): M; none is the identity
+    n_blocks: int = 0
+    mixing: Array | None = None  # (c, c): M; None is the identity
     _unmixing: Array | None = field(default=None, init=False, repr=False)
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer",)
-    """Arrays with a block in each row and an output in each last column, which s and M belong to."""
+    """Arrays with a block in each row and an output in each last column, to which s and M apply."""
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         vars(self).update(arrays.writable(attributes))
@@ -67,31 +66,27 @@ class GrowingExpansion:
         if self.mixing is not None:
             self._unmixing = _inverse(self.mixing)
 
-    # ------------------------------------------------------------------------------------- the function
-
     @property
     def device(self) -> Device:
-        """Where the coefficients lie."""
+        """The device of the coefficients."""
         return arrays.device_of(self.buffer)
 
     @property
     def coefficients(self) -> Array:
-        """A of all blocks in use, shape (n_blocks, width, c)."""
+        """A of all blocks, shape (n_blocks, width, c)."""
         return self._unfolded(self.buffer)
 
     def evaluate(self, features: Any, x: Array, budget: int = block_sums.DEFAULT_BUDGET) -> Array:
-        """f(x), shape (m, c), with the features that the blocks are of."""
+        """f(x), shape (m, c), with the features of the blocks."""
         total = block_sums.evaluate(features, x, self.buffer[: self.n_blocks, :, :], budget=budget)
         total *= self.scale
         return total if self.mixing is None else total @ arrays.astype(self.mixing, total.dtype)
 
     def _unfolded(self, buffer: Array) -> Array:
-        # Asked for after a fit as well, when another device may be the current one.
+        # After a fit another device may be the current one.
         with arrays.device_of(buffer).active():
             used = buffer[: self.n_blocks, ...] * self.scale
             return used if self.mixing is None else used @ arrays.astype(self.mixing, used.dtype)
-
-    # ---------------------------------------------------------------------------------- changes of all blocks
 
     def decay(self, factor: float) -> None:
         """Multiply f with a factor."""
@@ -118,15 +113,13 @@ class GrowingExpansion:
             buffer[: self.n_blocks, ...] = buffer[: self.n_blocks, ...] @ arrays.astype(self.mixing, buffer.dtype)
         self.mixing = self._unmixing = None
 
-    # -------------------------------------------------------------------------------------- changes of one block
-
     def grow(self, change: Array, step: float = 1.0) -> int:
         """Add a block with coefficients ``step`` times ``change``, shape (width, c); returns its number."""
         if self.n_blocks == self.buffer.shape[0]:
             for name in self._by_block:
                 setattr(self, name, extended(getattr(self, name)))
         self.n_blocks += 1
-        # Written, not added: the place may hold what a rolled-back step left.
+        # Stored, not added: a step that was undone may have left numbers there.
         self._store(change, step, self.buffer[self.n_blocks - 1, :, :])
         return self.n_blocks - 1
 
@@ -135,31 +128,29 @@ class GrowingExpansion:
         self._store(change, step, self.buffer[block, :, :], added=True)
 
     def grow_or_add(self, block: int, change: Array) -> None:
-        """Add ``change`` to a block, or make it the next one."""
+        """Add ``change`` to a block, or make it the next block."""
         if block == self.n_blocks:
             self.grow(change)
         else:
             self.add(block, change)
 
     def _store(self, change: Array, step: float, place: Array, added: bool = False) -> None:
-        """Write, or add, what is to be kept into ``place``, so that s and M make ``step`` times ``change`` of it."""
+        """Store or add ``step`` times ``change``, without s and M, in ``place``."""
         if self._unmixing is None:
             (ADDED if added else STORED)(change, step, self.scale, into=(place,))
             return
         stored = change * step / self.scale @ arrays.astype(self._unmixing, change.dtype)
         place[...] = place + stored if added else stored
 
-    # ------------------------------------------------------------------------------- keeping and moving
-
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays on the host and numbers that `recall` takes up again, to the bit."""
+        """Copies of the arrays on the host, and the numbers."""
         held = {name: arrays.to_numpy(getattr(self, name)[: self.n_blocks, ...]).copy() for name in self._by_block}
         if self.mixing is not None:
             held["mixing"] = arrays.to_numpy(self.mixing).copy()
         return held, {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave, in the library and on the device of this state."""
+        """Restore what `remember` returned, in the library and on the device of this state."""
         like = self.buffer
         for name in self._by_block:
             setattr(self, name, arrays.like(held[name].copy(), like))
@@ -170,7 +161,7 @@ class GrowingExpansion:
             setattr(self, name, value)
 
     def trimmed(self) -> Self:
-        """The same function without room for further blocks, as a file holds it."""
+        """The same function without room for further blocks, for a file."""
         made = copy.copy(self)
         for name in self._by_block:
             setattr(made, name, getattr(self, name)[: self.n_blocks, ...])
@@ -186,7 +177,7 @@ class GrowingExpansion:
         return moved
 
     def is_finite(self) -> bool:
-        """Whether all coefficients are numbers."""
+        """Whether all coefficients are finite."""
         xp = arrays.namespace(self.buffer)
         with arrays.device_of(self.buffer).active():
             used = self.buffer[: self.n_blocks, :, :]
@@ -200,7 +191,7 @@ def zeros(features: Any, n_outputs: int, like: Array) -> Array:
 
 
 def extended(buffer: Array) -> Array:
-    """A buffer of twice the capacity with the same beginning; copying so costs O(1) a block on average."""
+    """A copy with twice the capacity, which costs O(1) for each block on average."""
     xp, n = arrays.namespace(buffer), buffer.shape[0]
     larger = xp.zeros((max(FIRST_CAPACITY, 2 * n), *buffer.shape[1:]), dtype=buffer.dtype)
     if n:
@@ -213,7 +204,7 @@ def _norm(matrix: Array) -> float:
 
 
 def _inverse(matrix: Array) -> Array | None:
-    """The inverse, or None where there is none."""
+    """The inverse, or None if the matrix is singular."""
     xp = arrays.namespace(matrix)
     try:
         inverse = xp.linalg.inv(matrix)

@@ -17,7 +17,7 @@ from shallows import kernels, losses, streams
 from shallows.errors import UnknownNameError
 from shallows.features.fourier import FourierFeatures
 from shallows.solvers.examples import Examples
-from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem, ExpansionState
 
 from ..results import AnalysisResult
@@ -67,7 +67,7 @@ def _step(m: int, d: int, B: int, F: int, seed: int) -> tuple[Callable[[], None]
     def made() -> Callable[[], None]:
         features = FourierFeatures(kernel, d, F, seed, form="cosine", cache_bytes=0)
         problem = ExpansionProblem(features, losses.Logistic(), 1, growth=math.inf)
-        solver = DoublyStochastic(1e-3, 0.0, 0.0, preconditioning=None)
+        solver = DoublyStochasticStepper(1e-3, 0.0, 0.0, preconditioning=None)
         state = ExpansionState.zero(problem, 1e-3, x)
         for _ in range(m // F):
             state.grow(np.full((F, 1), 1e-3, dtype=np.float32), np.zeros(1, dtype=np.float32))
