@@ -1,4 +1,4 @@
-"""What classifiers with support vectors share: their parameters, the fit, and predictions of their machines."""
+"""The base of the classifiers with support vectors, and what the regressor shares with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..predictions import LabelPredictions
 
 
 class SupportVectorClassifier(LabelPredictions, Estimator):
-    """Base of the classifiers Σ βᵢ k(xᵢ, x) + b whose solvers choose rows."""
+    """Base of the classifiers Σ βᵢ k(xᵢ, x) + b whose solvers choose rows of the kernel matrix."""
 
     @stores_parameters
     def __init__(
@@ -34,7 +34,36 @@ class SupportVectorClassifier(LabelPredictions, Estimator):
         C: float = 1.0,
         multiclass: str = "one_vs_one",
         class_weight: Any = None,
-    ): ...
+    ):
+        """Store the parameters.
+
+        Parameters
+        ----------
+        kernel : str, Kernel or callable, default="gaussian"
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix,
+            and for predictions the values of new points with all training points.
+        bandwidth : float, "auto", "median" or None, default="auto"
+            σ, in the units of X. "auto": smallest leave-one-out error of kernel ridge regression on 400 to 1,000 rows.
+            "median" and None: the median distance.
+        kernel_params : dict, optional
+            Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+        random_state : int, RandomState or None, default=None
+            Seed of all random draws. An int gives the same model every time.
+        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
+            Device of kernel values. "auto" uses a GPU if CuPy finds one. The steps are taken on the CPU.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the kernel values. "auto": float32, or float64 for up to 1,000 points.
+        verbose : int, default=0
+            1 shows a progress bar.
+        C : float, default=1.0
+            Factor of the sum of the losses. λ next to a mean of losses is 1/(C n).
+        multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
+            A machine for each pair of classes, which vote, or for each class against the others.
+        class_weight : dict or "balanced", optional
+            Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
+        """
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -54,7 +83,7 @@ class SupportVectorClassifier(LabelPredictions, Estimator):
         Raises
         ------
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not agree, or a single class.
         ShallowsError
             A parameter out of its range, or a kernel that is not positive semi-definite.
         """
@@ -88,12 +117,8 @@ class SupportVectorClassifier(LabelPredictions, Estimator):
         self._model, self._targets, self.classes_ = found.model, found.targets, found.targets.classes
         self.support_, self.dual_coef_, self.intercept_ = found.support, found.coefficients, found.model.intercepts
         self.bandwidth_ = found.model.function.kernel.bandwidth
-        self.objectives_, self.n_iter_, self.n_kernel_evaluations_ = (
-            found.objectives,
-            found.n_steps,
-            found.n_evaluations,
-        )
-        self.effective_params_ = found.report
+        self.n_iter_, self.n_kernel_evaluations_ = found.n_steps, found.n_evaluations
+        self.objectives_, self.effective_params_ = found.objectives, found.report
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -108,7 +133,7 @@ class SupportVectorClassifier(LabelPredictions, Estimator):
 
 
 def check_kernel_and_limits(estimator: Any) -> None:
-    """Refuse a kernel, a tolerance, a C or a limit of steps that no machine with support vectors takes."""
+    """Check the kernel, C, the tolerance and the limit of steps of a machine with support vectors."""
     leave_one_out_choice.check_bandwidth(estimator.bandwidth)
     check_positive(estimator, "tol", "C")
     kernels.check_own_parameters(estimator.kernel, estimator.bandwidth, estimator.kernel_params)
@@ -116,6 +141,6 @@ def check_kernel_and_limits(estimator: Any) -> None:
 
 
 def outputs(estimator: Any, X: Any) -> np.ndarray:
-    """The outputs of all machines of a fitted estimator at checked points, float64, shape (m, n_problems)."""
+    """Outputs of all machines of a fitted estimator at checked points, float64, shape (m, n_problems)."""
     device = arrays.resolve_device(estimator.device)
     return estimator._model.scores(X, device, estimator._options().prediction_budget(device))

@@ -11,6 +11,7 @@ from ... import training
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.support_vectors import fit_core_vector_regression
+from ...solvers.settings import settings_of
 from ...solvers.support_vectors.core_vectors import CoreVectorMachine
 from ..base import Estimator
 from ..constructors import stores_parameters, with_parameters
@@ -19,70 +20,40 @@ from .classifier import SupportVectorClassifier, check_kernel_and_limits, output
 
 
 class CoreVectorMachineClassifier(SupportVectorClassifier):
-    """Support vector machine with the squared hinge by core vectors: it looks at samples of large data.
+    """Support vector machine with the squared hinge by core vectors, which searches samples of large data.
 
-    For two classes it minimises ½ (‖f‖² + b²) + C Σ wᵢ ½ max(0, 1 − yᵢ(f(xᵢ) + b))². Its dual problem is that of the
-    smallest ball that encloses the training points in a space of features. The ball is grown from two points by adding
-    one outside at a time, until all points are within (1 + ε) times its radius; the function is one of the added points
-    alone, whose number has a bound that does not depend on that of the data.
+    For two classes it minimizes ½ (‖f‖² + b²) + C Σ wᵢ ½ max(0, 1 − yᵢ(f(xᵢ) + b))². The dual problem is the smallest
+    ball around the training points in a feature space. The ball starts from two points and gains one outside point at a
+    time, until all points are within (1 + ε) times its radius. The function uses the added points only; their number
+    has a bound that does not depend on the number of rows.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
-        regression on 400 to 1,000 training rows; "median" and None take the median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
-    C : float, default=1.0
-        The factor of the losses' sum. λ of a mean of losses with λ/2 ‖f‖² is 1/(C n).
     epsilon : float, default=1e-6
-        ε. The smaller, the more core points and the nearer the exact solution.
+        ε. A smaller value adds core points and comes closer to the exact solution.
     sample_size : int or None, default=59
-        Of the samples in which points outside are looked for. The furthest of 59 is, with 95 % probability, among the
-        furthest 5 % of all. None looks at all training points for every core point.
+        Points that are searched for one outside the ball; the furthest of 59 is in the furthest 5 % with 95 %
+        probability. None: all points.
     max_core_points : int, optional
-        The most core points; n of them take n² numbers. None takes what the memory allows.
-    multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
-        A machine for each pair of classes, which vote, or for each class against all others.
-    class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the rows that the bandwidth is chosen with, and the samples. The same int
-        gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where kernel values are made; "auto" takes a GPU where CuPy finds one. The steps are taken on the CPU.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the kernel values. "auto" means float32, and float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+        Most core points m, which need m² numbers. None: what fits into the memory.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     support_ : ndarray of int, shape (n_support,)
-        Numbers of the training rows with coefficients other than zero.
-    dual_coef_ : ndarray, shape (n_support, n_outputs)
-        Coefficients of the kernel functions; of more than two classes for the pairs (0, 1), (0, 2), ..., (1, 2), ... or
-        for the classes.
-    intercept_ : ndarray, shape (n_outputs,)
+        Numbers of the training rows with nonzero coefficients.
+    dual_coef_ : ndarray, shape (n_support, n_problems)
+        Coefficients of each machine; pairs of classes are in the order (0, 1), (0, 2), ..., (1, 2), ...
+    intercept_ : ndarray, shape (n_problems,)
     objectives_ : ndarray, shape (n_problems,)
-        The dual objective Σ αᵢ − ½ ΣΣ αᵢαⱼ(yᵢyⱼ(k(xᵢ, xⱼ) + 1) + [i = j]/(C wᵢ)) at the end.
+        The dual objective at the end.
     n_iter_ : int
         Steps on two variables of the core.
     n_kernel_evaluations_ : int
-        Kernel values that were computed.
+        Computed kernel values.
     bandwidth_ : float
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        Values that the library chose, with kernel, seed, precision and device.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -95,7 +66,7 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     __init__ = with_parameters(SupportVectorClassifier.__init__, epsilon=1e-6, sample_size=59, max_core_points=None)
 
     def _settings(self) -> CoreVectorMachine:
-        return core_settings(self)
+        return settings_of(CoreVectorMachine, self)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -103,67 +74,61 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
 
 
 class CoreVectorMachineRegressor(RegressorMixin, Estimator):
-    """Regression by core vectors, with a tube about the function whose width is learnt.
+    """Regression by core vectors, with a tube around the function whose width is learned.
 
-    With targets in units of their standard deviation about their mean, it minimises
-    λ/2 (‖f‖² + b²) + ε̄ + (1/(2μn)) Σ wᵢ max(0, |yᵢ − f(xᵢ) − b| − ε̄)² over f, b and the half width ε̄ of the tube.
+    Minimizes λ/2 (‖f‖² + b²) + ε̄ + (1/(2μn)) Σ wᵢ max(0, |yᵢ − f(xᵢ) − b| − ε̄)² over f, b and half the width ε̄ of the
+    tube, with targets in units of their standard deviation.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
+        A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix, and
+        for predictions the values of new points with all training points.
     bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points and the halves, quarters, ... of it, the one with the smallest leave-one-out error of kernel ridge
-        regression on 400 to 1,000 training rows; "median" and None take the median distance.
+        σ, in the units of X. "auto": smallest leave-one-out error of kernel ridge regression on 400 to 1,000 rows.
+        "median" and None: the median distance.
     kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+        Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     regularisation : float or "auto", default="auto"
-        λ. "auto" takes λᵣ/(n max(μ, r)) with the λᵣ of kernel ridge regression, of the sum of its squared errors, that
-        has the smallest leave-one-out error on the rows that the bandwidth is chosen with; r is the mean size of these
-        errors in units of the targets' standard deviation, as of normal variables. At least 10⁻³ is taken.
+        λ. "auto": from the smallest leave-one-out error of kernel ridge regression, and at least 10⁻³; see the method
+        guide.
     mu : float, default=0.02
-        μ: by how much targets are outside the tube, on the mean of all rows, in units of the targets' standard
-        deviation. Where they are all nearer the function than that, there is no tube, and the loss is the square.
+        μ, the mean distance of the targets from the tube, in units of their standard deviation. If all targets are
+        nearer to the function, there is no tube and the loss is the square.
     epsilon : float, default=1e-6
-        ε. The smaller, the more core points and the nearer the exact solution.
+        ε. A smaller value adds core points and comes closer to the exact solution.
     sample_size : int or None, default=59
-        Of the samples in which points outside are looked for. The furthest of 59 is, with 95 % probability, among the
-        furthest 5 % of all. None looks at all training points for every core point.
+        Points that are searched for one outside the ball; the furthest of 59 is in the furthest 5 % with 95 %
+        probability. None: all points.
     max_core_points : int, optional
-        The most core points; n of them take n² numbers. None takes what the memory allows.
+        Most core points m, which need m² numbers. None: what fits into the memory.
     random_state : int, RandomState or None, default=None
-        Decides everything that is drawn: the rows that the bandwidth is chosen with, and the samples. The same int
-        gives the same model.
+        Seed of all random draws. An int gives the same model every time.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where kernel values are made; "auto" takes a GPU where CuPy finds one. The steps are taken on the CPU.
+        Device of kernel values. "auto" uses a GPU if CuPy finds one. The steps are taken on the CPU.
     memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the kernel values. "auto" means float32, and float64 for up to 1,000 points.
+        Precision of the kernel values. "auto": float32, or float64 for up to 1,000 points.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     support_ : ndarray of int, shape (n_support,)
-        Numbers of the training rows with coefficients other than zero.
-    dual_coef_ : ndarray, shape (n_support, n_outputs)
-        Coefficients of the kernel functions; of more than two classes for the pairs (0, 1), (0, 2), ..., (1, 2), ... or
-        for the classes.
-    intercept_ : ndarray, shape (n_outputs,)
+        Numbers of the training rows with nonzero coefficients.
+    dual_coef_ : ndarray, shape (n_support, n_problems)
+        Coefficients of each machine; pairs of classes are in the order (0, 1), (0, 2), ..., (1, 2), ...
+    intercept_ : ndarray, shape (n_problems,)
     tube_ : float
-        Half the width of the tube, in the units of the targets.
+        Half the width of the tube, in the units of y.
     n_iter_ : int
         Steps on two variables of the core.
     n_kernel_evaluations_ : int
-        Kernel values that were computed.
+        Computed kernel values.
     bandwidth_ : float
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        Values that the library chose, with kernel, seed, precision and device.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -192,7 +157,8 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
         epsilon: float = 1e-6,
         sample_size: int | None = 59,
         max_core_points: int | None = None,
-    ): ...
+    ):
+        """Store the parameters, which the docstring of the class describes."""
 
     @training.keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -203,7 +169,7 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses in any unit. Rows of weight zero are left out.
+            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
 
         Returns
         -------
@@ -224,7 +190,7 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
             kernel_params=self.kernel_params,
             regularisation=self.regularisation,
             mu=self.mu,
-            solver=core_settings(self),
+            solver=settings_of(CoreVectorMachine, self),
             seed=self._seed(),
             options=self._options(),
             name=type(self).__name__,
@@ -260,17 +226,8 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
 
 
 def check_ball(estimator: Any) -> None:
-    """Refuse parameters of the ball, or of the tube, that are out of their ranges."""
+    """Check the parameters of the ball and the tube."""
     check_positive(estimator, "epsilon", "mu")
     if hasattr(estimator, "regularisation"):
         leave_one_out_choice.check_or_auto(estimator, "regularisation")
     check_whole(estimator, "sample_size", "max_core_points", least=2, optional=True)
-
-
-def core_settings(estimator: Any) -> CoreVectorMachine:
-    """The settings of the solver."""
-    return CoreVectorMachine(
-        epsilon=estimator.epsilon,
-        sample_size=estimator.sample_size,
-        max_core_points=estimator.max_core_points,
-    )

@@ -1,4 +1,4 @@
-"""Support vector machine by a solver of choice: SMO, decomposition, interior point, Newton's method in the primal."""
+"""Support vector machine by SMO, decomposition, an interior-point method, or Newton's method in the primal."""
 
 from __future__ import annotations
 
@@ -12,88 +12,44 @@ from .classifier import SupportVectorClassifier
 
 
 class KernelSVMClassifier(SupportVectorClassifier):
-    """Support vector machine with any kernel, solved to the end by a solver of choice.
+    """Support vector machine with any kernel, solved until convergence by one of four solvers.
 
-    For two classes it minimises ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)), as LIBSVM, and scikit-learn's SVC, do for the hinge.
+    For two classes it minimizes ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)), for the hinge as LIBSVM and scikit-learn's `SVC` do.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`); or "precomputed": X is then
-        the kernel matrix in a fit, and the values of new points with all training points in a prediction.
     solver : {"smo", "decomposition", "interior_point", "newton"}, default="smo"
-        How the machine is trained. The first two keep rows of the kernel matrix. The others hold all of it, in double
-        precision and twice, and refuse more rows than the memory has room for.
-
-        - "smo": sequential minimal optimisation, two dual variables at a time; the fastest on most data.
-        - "decomposition": SVM-light's method, several dual variables at a time.
-        - "interior_point": about ten iterations whatever C is, each with a Cholesky factor of the whole matrix: for few
-          rows, large C and many digits.
-        - "newton": Newton's method on the primal problem of the squared hinge, with systems of the size of the support
-          vectors.
+        "smo" (usually fastest) and "decomposition" keep some rows of the kernel matrix. "interior_point" (few rows,
+        large C) and "newton" (squared hinge only) keep all of it twice, in float64.
     solver_params : dict, optional
-        Parameters of the solver, by name.
-
-        - "smo", "decomposition": ``cache`` ("500MB"), bytes of the rows of the kernel matrix that are kept at a time;
-          those of a step are always kept. ``shrinking`` (True), whether rows that stay at a bound are left out of the
-          search for a while; the solution is the same within ``tol``.
-        - "decomposition": ``working_set`` (10), the dual variables of a step, an even number.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression with
-        λ = 1/C on 400 to 1,000 training rows; "median" and None take the median distance.
-    kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
-    C : float, default=1.0
-        The factor of the losses' sum. λ of a mean of losses with λ/2 ‖f‖² is 1/(C n).
+        "smo", "decomposition": ``cache`` ("500MB"), the size of the kept rows, and ``shrinking`` (True).
+        "decomposition": ``working_set`` (10), the number of dual variables of a step, which must be even.
     loss : {"auto", "hinge", "squared_hinge"}, default="auto"
-        max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto" takes the hinge where the solver can.
-    multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
-        A machine for each pair of classes, which vote, or for each class against all others.
+        max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto": the hinge if the solver allows it.
     tol : float, default=1e-3
-        By how much the conditions of optimality may be violated, in units of the targets ±1 ("smo", "decomposition");
-        how far the primal objective may lie above the dual one, as a share of it ("interior_point" and "newton", for
-        which no coefficient may be off from the derivative of its loss by more than this share of C either).
+        "smo", "decomposition": largest violation of the optimality conditions, in units of the targets ±1. Others:
+        relative gap between the primal and the dual objective.
     max_iterations : int, optional
-        The most steps, working sets or iterations for two classes. None takes 300 iterations of the solvers that factor
-        matrices, and of the others 10,000,000 steps, as LIBSVM does, or 100 n where that is more; working sets are as
-        many, divided by their size.
-    class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
-    random_state : int, RandomState or None, default=None
-        Decides the rows that the bandwidth is chosen with, and the parts that Newton's method begins with.
-        The same int gives the same model.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where kernel values are made; "auto" takes a GPU where CuPy finds one. The solvers run on the CPU.
-    memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the rows that are kept, and of the model. "auto" means float32, and float64 for up to 1,000
-        points.
-    verbose : int, default=0
-        1 shows a progress bar.
+        Most steps, working sets or iterations for two classes. None: 300 iterations, or 10,000,000 steps (at least 100
+        n; working sets divide this by their size).
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     support_ : ndarray of int, shape (n_support,)
-        Numbers of the training rows with coefficients other than zero in any machine.
+        Numbers of the training rows with nonzero coefficients.
     dual_coef_ : ndarray, shape (n_support, n_problems)
-        βᵢ = yᵢαᵢ of each machine: one for two classes, else for the pairs (0, 1), (0, 2), ..., (1, 2), ... or for the
-        classes.
+        Coefficients of each machine; pairs of classes are in the order (0, 1), (0, 2), ..., (1, 2), ...
     intercept_ : ndarray, shape (n_problems,)
     objectives_ : ndarray, shape (n_problems,)
         The dual objective at the end.
     n_iter_ : int
         Steps, working sets or iterations.
     n_kernel_evaluations_ : int
-        Kernel values that were computed for rows, or for matrices.
+        Computed kernel values.
     bandwidth_ : float
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the kernel, the seed, the precision and the
-        device.
+        Values that the library chose, with kernel, seed, precision and device.
     timings_ : dict
         Seconds of each phase of the fit.
 
