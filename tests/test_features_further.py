@@ -170,7 +170,7 @@ def test_rows_of_binning_are_sparse_and_of_length_one():
 
 
 def test_a_kernel_without_bins_is_refused_by_its_name():
-    with pytest.raises(ShallowsError, match="'gaussian' has no random binning"):
+    with pytest.raises(ShallowsError, match="needs the kernel 'laplace_product', .* got 'gaussian'"):
         features.make("binning", GAUSSIAN, sample(5), 100)
     with pytest.raises(ShallowsError, match="power of two"):
         RandomBinning(1.0, 3, 5, 100)

@@ -20,7 +20,7 @@ from shallows import (
 )
 from shallows.errors import ShallowsError
 from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, base, block_sums
-from shallows.features.fourier import DenseProjector, joined
+from shallows.features.fourier import DenseProjector, join
 from shallows.fitting import feature_eigenpro
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
@@ -112,14 +112,14 @@ def test_a_doubly_stochastic_machine_trains_on_a_structured_projection():
 def test_projections_of_different_kinds_can_stand_side_by_side():
     x, f = sample(9), fastfood(6)
     structured, dense = f.projector(0, x), DenseProjector(sample(3, 4))
-    both = joined([structured, dense])
+    both = join([structured, dense])
     assert both.n_frequencies == 10
     expected = np.concatenate([structured.project(x), x @ dense.transposed], axis=1)
     assert np.array_equal(both.project(x), expected)
     assert np.array_equal(both.project(x, np.empty((9, 10))), expected)
     # Products with matrices are one product.
-    assert isinstance(joined([dense, dense]), DenseProjector)
-    assert joined([structured]) is structured
+    assert isinstance(join([dense, dense]), DenseProjector)
+    assert join([structured]) is structured
 
 
 @pytest.mark.parametrize("n_features", [48, 40])

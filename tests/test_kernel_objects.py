@@ -1,4 +1,4 @@
-"""A kernel object brings its own bandwidth and parameters: others beside it are refused, not ignored."""
+"""A kernel object has its own bandwidth and parameters: others are refused, not ignored."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def test_the_refusal_names_no_kernel_that_has_no_name():
 def test_make_and_choose_refuse_what_a_kernel_object_would_ignore():
     points = kernels.augmented(sample(10, 3))
     for bandwidth, parameters in ((2.0, {}), (None, {"nu": 2.5})):
-        with pytest.raises(ShallowsError, match="brings its own"):
+        with pytest.raises(ShallowsError, match="has its own"):
             kernels.make(kernels.Matern(5.0, 1.5), bandwidth, **parameters)
-        with pytest.raises(ShallowsError, match="brings its own"):
+        with pytest.raises(ShallowsError, match="has its own"):
             kernels.choose(kernels.Matern(5.0, 1.5), bandwidth, parameters, points)
     assert kernels.choose(kernels.Matern(5.0, 1.5), None, None, points) == kernels.Matern(5.0, 1.5)
 

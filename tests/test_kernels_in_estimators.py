@@ -114,7 +114,7 @@ def test_a_function_that_is_no_kernel_is_refused(Estimator, function, says):
     [
         ({"kernel": "polynomial", "bandwidth": 2.0}, "has no bandwidth"),
         ({"kernel": "matern", "kernel_params": {"mu": 1}}, "no parameter 'mu'"),
-        ({"kernel": kernels.Gaussian(1.0), "kernel_params": {"nu": 1}}, "brings its own parameters"),
+        ({"kernel": kernels.Gaussian(1.0), "kernel_params": {"nu": 1}}, "has its own parameters"),
         ({"kernel": "matern", "kernel_params": 2.5}, "must be a dictionary"),
         ({"kernel": "heat_circle"}, "takes one feature"),
         ({"kernel": "polynomial", "kernel_params": {"degree": 400, "scale": 1e3}}, "positive and finite"),

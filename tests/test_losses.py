@@ -281,7 +281,7 @@ def test_losses_are_made_by_name_with_checked_parameters():
         losses.make("hings")
     with pytest.raises(ShallowsError, match="it does not take epsilon"):
         losses.make("hinge", epsilon=1.0)
-    with pytest.raises(ShallowsError, match="brings its own parameters"):
+    with pytest.raises(ShallowsError, match="has its own parameters"):
         losses.make(losses.Huber(2.0), delta=1.0)
     for name, wrong in (
         ("quantile", {"quantile": 1.0}),

@@ -1,7 +1,7 @@
-"""Explicit feature maps: random Fourier features and their kin, landmarks, polynomials, hidden units, the inputs.
+"""Explicit feature maps: random Fourier features and variants, landmarks, polynomials, hidden units, the inputs.
 
-A map is a name of `FEATURE_MAPS` or an object of the user's. `make` makes the map of a name. `in_blocks` cuts a map
-into ranges of columns that are computed one at a time within a budget of memory, as the estimators need it.
+A map is a name in `FEATURE_MAPS` or an object of the user. `make` returns the map of a name. `in_blocks` divides a map
+into ranges of columns that are computed one at a time within a memory budget, as the estimators need it.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ FEATURE_MAPS = LazyTable(
         "tensor_sketch": ".tensor_sketch",
         "sigmoid_units": ".hidden_units",
         "semi_random": ".semi_random",
-        "linear": ".linear:inputs_and_constant",
+        "linear": ".monomials:inputs_and_constant",
     },
 )
-"""What makes the map of a name, of a kernel, training points, a number of features, a seed and a budget in bytes."""
+"""Functions of a kernel, training points, a number of features, a seed and a budget in bytes that make a map."""
 
 _CLASSES = LazyTable(
     "class of feature maps",
@@ -71,7 +71,7 @@ _CLASSES = LazyTable(
         "Fastfood": ".fastfood",
         "FourierFeatures": ".fourier",
         "HiddenUnits": ".hidden_units",
-        "Linear": ".linear",
+        "Linear": ".monomials",
         "Monomials": ".monomials",
         "NystromFeatures": ".landmarks",
         "QuasiMonteCarloFeatures": ".quasi_monte_carlo",
@@ -88,28 +88,22 @@ def __getattr__(name: str) -> Any:
 
 
 MOST_COPIES = 10
-"""How often a training holds the coefficients of a function at most: with their average and the best so far."""
+"""The largest number of copies of the coefficients in a training: with their average and the best so far."""
 
 
 def check(features: Any) -> None:
-    """Refuse a name that no map has; objects are the user's.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such map; the message has the nearest one.
-    """
+    """Raise an `UnknownNameError` for a name that is not in `FEATURE_MAPS`; objects are accepted."""
     if isinstance(features, str) and features not in FEATURE_MAPS:
         raise UnknownNameError("feature map", features, FEATURE_MAPS)
 
 
 def takes_sparse_points(features: Any) -> bool:
-    """Whether a map is a name of one whose features are kernel values, so that points may be `arrays.SparsePoints`."""
+    """Whether the features of a named map are kernel values, so that points may be `arrays.SparsePoints`."""
     return isinstance(features, str) and features.startswith(("nystrom", "rbf"))
 
 
 def name_of(features: Any) -> str | None:
-    """How a record calls a map: by its name, or by the class of an object; None stays None."""
+    """The name of a map in records: its name, or the class of an object; None stays None."""
     return features if features is None or isinstance(features, str) else type(features).__name__
 
 
@@ -120,19 +114,12 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
     Parameters
     ----------
     name : str
-        ``"fourier"`` (cosines and sines), ``"fourier_cosine"``, ``"orthogonal"`` (Fourier, frequencies at right
-        angles), ``"rbf"`` (radial basis functions at sampled points), ``"rbf_kmeans"``, ``"nystrom"`` (landmarks
-        sampled), ``"nystrom_kmeans"``, ``"nystrom_leverage"`` (drawn by ridge leverage scores), ``"nystrom_pivoted"``
-        and ``"nystrom_randomly_pivoted"`` (pivots of a partial Cholesky factor), ``"fastfood"`` and
-        ``"quasi_monte_carlo"`` (Fourier, structured or evenly spread frequencies), ``"binning"`` (cells of random
-        grids, of the kernel laplace_product), ``"polynomial"`` and ``"tensor_sketch"`` (of the kernel polynomial),
-        ``"sigmoid_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a constant).
+        A key of `FEATURE_MAPS`, described below.
     kernel : Kernel
     x : array, shape (n, d)
-        Training points: landmarks are taken from them, the other maps read their number of inputs only.
+        Training points. Landmarks are taken from them; the other maps use only their number of inputs.
     n_features : int
-        Columns asked for. Landmarks are at most n; for the paired Fourier forms, which have a cosine and a sine of each
-        frequency, an odd number becomes the next even one.
+        Number of columns. Landmarks are at most n. An odd number of paired Fourier features becomes the next even one.
     seed : int
 
     Raises
@@ -141,6 +128,18 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
         If there is no such map.
     ShallowsError
         If the number of features does not fit the map.
+
+    Notes
+    -----
+    - Fourier features: ``"fourier"`` (cosines and sines), ``"fourier_cosine"``, ``"orthogonal"`` (orthogonal
+      frequencies), ``"fastfood"`` (structured frequencies), ``"quasi_monte_carlo"`` (evenly spread frequencies).
+    - Landmarks: ``"nystrom"`` and ``"rbf"`` (radial basis functions) at sampled points, ``"nystrom_kmeans"`` and
+      ``"rbf_kmeans"``, ``"nystrom_leverage"`` (drawn by ridge leverage scores), ``"nystrom_pivoted"`` and
+      ``"nystrom_randomly_pivoted"`` (pivots of a partial Cholesky factor).
+    - For one kernel: ``"binning"`` (cells of random grids, laplace_product), ``"polynomial"`` and ``"tensor_sketch"``
+      (polynomial).
+    - Without a kernel: ``"sigmoid_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a
+      constant).
     """
     check(name)
     if not n_features >= 1:
@@ -150,32 +149,28 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
 
 @takes_numpy_integers
 def in_blocks(features: Any, kernel: Any, x: Array, n_features: int, seed: int, budget: int) -> Blocks:
-    """The features of a name or of an object, in ranges of columns that are made one at a time.
+    """The features of a name or of an object, in ranges of columns that are computed one at a time.
 
     Parameters
     ----------
     features : str or object
         A key of `FEATURE_MAPS`, or an object with ``map(x)`` and ``n_features``.
     kernel : Kernel or None
-        None where the map has none.
-    x : array, shape (n, d)
-        Training points, from which landmarks are drawn.
-    n_features : int
-        Columns of a named map, as in `make`.
-    seed : int
+        None if the map has none.
+    x, n_features, seed
+        See `make`.
     budget : int
-        Bytes, of which an eighth may hold frequencies.
+        Bytes, of which an eighth may contain frequencies.
 
     Raises
     ------
     ShallowsError
-        If the budget has no room for coefficients of so many features.
+        If the coefficients of the features do not fit into the budget.
     """
     if not isinstance(features, str):
         return Blocks(features)
-    made = Blocks(FEATURE_MAPS[features](kernel, x, n_features, seed, budget), n_features)
-    needed = MOST_COPIES * x.dtype.itemsize * made.n_features
-    arrays.check_room(
-        f"The coefficients of {made.n_features:,} features take", needed, budget, "Take fewer, or give more memory."
-    )
-    return made
+    blocks = Blocks(FEATURE_MAPS[features](kernel, x, n_features, seed, budget), n_features)
+    needed = MOST_COPIES * x.dtype.itemsize * blocks.n_features
+    what = f"The coefficients of {blocks.n_features:,} features take"
+    arrays.check_room(what, needed, budget, "Take fewer, or give more memory.")
+    return blocks

@@ -1,7 +1,7 @@
-"""The base class of our explicit feature maps, and the protocols that users' maps and streams of blocks follow.
+"""The base class of feature maps, the protocols of users' maps and streams, and operations on features.
 
-Linear models take any `ExplicitMap`. Functions that grow by a block of features at a time take a `FeatureStream`; of
-Fourier features (`FourierStream`) they ask for projections and take the cosines of several blocks at once.
+Linear models accept any `ExplicitMap`. Functions that grow by a block of features at a time accept a `FeatureStream`.
+For Fourier features (`FourierStream`) they use projections, and compute the cosines of several blocks together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..errors import ShallowsError
 
 @runtime_checkable
 class ExplicitMap(Protocol):
-    """Features of a fixed number."""
+    """A fixed number of features."""
 
     n_features: int
 
@@ -27,33 +27,33 @@ class ExplicitMap(Protocol):
 
 @runtime_checkable
 class SparseFeatureMap(ExplicitMap, Protocol):
-    """Features most of which are zero: `map` returns a sparse matrix of SciPy, for points on the CPU."""
+    """Features that are mostly zero: `map` returns a sparse matrix of SciPy, for points on the CPU."""
 
     n_nonzeros: int
-    """The most values of a row that are not zero, by which the memory for the rows is planned."""
+    """The largest number of non-zeros in a row, from which the memory is planned."""
 
 
 @runtime_checkable
 class FeatureStream(Protocol):
-    """Endless random features in blocks that are functions of their number."""
+    """Endless random features in blocks. A block is a function of its number."""
 
     n_inputs: int
     block_size: int
-    """F, what the products of a block's features are divided by: their mean over blocks over F tends to the kernel."""
+    """F. The products of the features of a block, divided by F, have the kernel as their mean over blocks."""
     width: int
     """Columns of a block."""
 
     def block(self, i: int, x: Array) -> Any:
-        """Unnormalised features of block i, shape (m, width); may be sparse like those of `ExplicitMap.map`."""
+        """Unnormalized features of block i, shape (m, width); may be sparse like the result of `ExplicitMap.map`."""
 
 
 class Projector(Protocol):
-    """x ↦ xΩᵀ for the frequencies Ω of one block or several, however it is computed."""
+    """x ↦ xΩᵀ for the frequencies Ω of one or several blocks."""
 
     n_frequencies: int
 
     def project(self, x: Array, out: Array | None = None) -> Array:
-        """The angles xωᵀ, shape (m, n_frequencies), written into ``out`` if that is given."""
+        """The angles xωᵀ, shape (m, n_frequencies), written into ``out`` if it is given."""
 
 
 @runtime_checkable
@@ -66,20 +66,19 @@ class FourierStream(FeatureStream, Protocol):
         """The projection of block i, in the library, on the device and in the precision of ``like``."""
 
     def phases(self, i: int, like: Array) -> Array:
-        """Phases of block i, shape (F,); for the form with phases."""
+        """Phases of block i, shape (F,), for the form with phases."""
 
 
 class FeatureMap:
     """A map φ of points to explicit features, so that f(x) = φ(x)ᵀa.
 
-    A map has a property ``n_features`` and a method ``map(x)``. Those whose features come in blocks that are made one
-    at a time are `streamed`, and have ``width`` and ``columns(k, x, n_columns, n_features)`` as well (see
-    `FourierFeatures`).
+    A map has a property ``n_features`` and a method ``map(x)``. A `streamed` map computes its features block by block,
+    and also has ``width`` and ``columns(k, x, n_columns, n_features)`` (see `FourierFeatures`).
 
     Attributes
     ----------
     streamed : bool
-        Whether the features can be made block by block.
+        Whether the features can be computed block by block.
     """
 
     streamed: ClassVar[bool] = False
@@ -89,21 +88,21 @@ class FeatureMap:
         raise NotImplementedError
 
     def to(self, device: Device) -> Self:
-        """The same map with the arrays that it holds on a device."""
+        """The same map with its arrays on a device."""
         return self
 
 
 def check_inputs(x: Any, n_inputs: int) -> None:
-    """Refuse points of another number of inputs."""
+    """Refuse points with another number of inputs."""
     if x.ndim != 2 or x.shape[1] != n_inputs:
         raise ShallowsError(f"These features take {n_inputs} inputs, got points of shape {tuple(x.shape)}.")
 
 
 def check_is_polynomial(kernel: Any, what: str) -> None:
-    """Refuse every kernel but the polynomial one."""
+    """Refuse every kernel except the polynomial one."""
     name = getattr(kernel, "name", kernel)
     if name != "polynomial":
-        raise ShallowsError(f"A {what} is one of the kernel 'polynomial'; {name!r} has none. 'nystrom' takes it.")
+        raise ShallowsError(f"A {what} needs the kernel 'polynomial', got {name!r}. Use 'nystrom' for it.")
 
 
 def inner_products(block: Any, other: Any) -> Array:

@@ -16,7 +16,7 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs
 
 BINS = 1024
-"""Bins of a grid where a number of columns is asked for: two points in different cells share one in 1,024."""
+"""Bins of a grid for a given number of columns: two points in different cells share a bin with probability 1/1,024."""
 
 
 @takes_numpy_integers
@@ -24,9 +24,9 @@ BINS = 1024
 class RandomBinning(FeatureMap):
     """One 1/√P in each of P groups of columns: the hashed cell of the point in a random grid.
 
-    The grid's pitch along each input has the law Gamma(2, σ), and its shift is uniform, so that two points are in one
-    cell with probability exp(−‖x − z‖₁/σ): z(x)ᵀz(y) is the share of the grids in which they are. Cells are hashed to
-    ``n_bins`` columns (a multilinear hash), by which two cells of one grid meet with probability 1/n_bins.
+    The pitch of a grid along each input has the distribution Gamma(2, σ), and its shift is uniform. So two points are
+    in the same cell with probability exp(−‖x − z‖₁/σ), and z(x)ᵀz(y) is the share of grids in which this happens. Cells
+    are hashed to ``n_bins`` columns (a multilinear hash); two cells of a grid collide with probability 1/n_bins.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class RandomBinning(FeatureMap):
     n_bins : int
         Columns of a grid, a power of two.
     seed : int
-        Of the grids, which are drawn anew at every use.
+        Seed of the grids, which are drawn again at every use.
 
     References
     ----------
@@ -71,7 +71,7 @@ class RandomBinning(FeatureMap):
 
     @property
     def n_nonzeros(self) -> int:
-        """P: one value a grid."""
+        """P: one value per grid."""
         return self.n_grids
 
     def columns(self, x: np.ndarray) -> np.ndarray:
@@ -92,15 +92,9 @@ class RandomBinning(FeatureMap):
         return out
 
     def map(self, x: Array) -> scipy.sparse.csr_array:
-        """z(x), a CSR matrix of shape (m, n_features) with P values in each row.
-
-        Raises
-        ------
-        ShallowsError
-            For points on a GPU: sparse rows are those of SciPy.
-        """
+        """z(x), a CSR matrix of shape (m, n_features) with P values in each row, for points on a CPU."""
         if not arrays.is_numpy(x):
-            raise ShallowsError("Random binning has sparse rows, which are made on a CPU. Use device='cpu'.")
+            raise ShallowsError("Random binning makes sparse rows on a CPU. Use device='cpu'.")
         columns = self.columns(x)
         values = np.full(columns.size, 1.0 / math.sqrt(self.n_grids), dtype=x.dtype)
         starts = np.arange(0, columns.size + 1, self.n_grids)
@@ -108,12 +102,12 @@ class RandomBinning(FeatureMap):
 
 
 def bins_of_grids(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RandomBinning:
-    """The map that is called "binning": grids of 1,024 bins, or of fewer where fewer columns are asked for."""
+    """The map "binning": grids of 1,024 bins, or of fewer bins if fewer columns are requested."""
     name = getattr(kernel, "name", kernel)
     if name != "laplace_product":
         raise ShallowsError(
-            f"The kernel {name!r} has no random binning here, which is that of 'laplace_product', "
-            "exp(−‖x − z‖₁/σ). 'fourier' and 'nystrom' take other kernels."
+            f"Random binning needs the kernel 'laplace_product', exp(−‖x − z‖₁/σ), got {name!r}. "
+            "'fourier' and 'nystrom' take other kernels."
         )
     n_bins = min(BINS, 1 << (int(n_features).bit_length() - 1))
     return RandomBinning(kernel.bandwidth, x.shape[1], max(1, n_features // n_bins), n_bins, seed)

@@ -9,16 +9,16 @@ import scipy.sparse
 from .. import arrays
 from ..arrays import Array
 from .base import FeatureStream, FourierStream, Projector, inner_products, scaled
-from .fourier import joined, waves
+from .fourier import join, waves
 
 STRIP_BYTES = 2**20
-"""Angles of a strip of points and one block, so that they are still in the cache for the product that follows."""
+"""Bytes of the angles of a strip of points and one block, which should stay in the cache for the next product."""
 
 GROUPED_FREQUENCIES = 512
-"""Blocks smaller than this are taken several at a time: a product of a few columns costs its call."""
+"""Smaller blocks are computed together up to this number: a product with few columns is slow."""
 
 STRIP_BYTES_ELSEWHERE = 2**28
-"""The same on a device that wants large pieces."""
+"""The same on a GPU, which needs large pieces."""
 
 DEFAULT_BUDGET = 2**28
 
@@ -33,8 +33,8 @@ def evaluate(
 ) -> Array:
     """f(x) = Σⱼ block(first + j, x) @ coefficients[j].
 
-    Points go in strips over threads, and every strip passes all blocks in their order, so that the sum does not depend
-    on the number of threads. Frequencies that the cache of ``features`` does not hold are drawn once for all threads.
+    Threads share strips of points, and every strip uses the blocks in their order, so the sum does not depend on the
+    number of threads. Frequencies that are not in the cache of ``features`` are drawn once for all threads.
     """
     xp = arrays.namespace(x)
     n_blocks, width, c = coefficients.shape
@@ -42,7 +42,7 @@ def evaluate(
     if n_blocks == 0 or m == 0:
         return xp.zeros((m, c), dtype=x.dtype)
     streamed = hasattr(features, "projector")
-    # Where a launch costs more than its arithmetic, the first product is written and not added to zeros.
+    # On a GPU the first product is written, because adding it to zeros costs a launch.
     written = streamed and arrays.supports_out(x) and not arrays.is_numpy(x)
     out = (xp.empty if written else xp.zeros)((m, c), dtype=x.dtype)
     if not streamed:
@@ -93,18 +93,18 @@ Drawn = tuple[Projector, Array | None]
 
 
 def _group(drawn: list[Drawn], A: Array, F: int) -> tuple[Projector, Array | None, Array]:
-    """Several blocks as one: projection, phases, and coefficients in the order of its columns."""
+    """Several blocks as one block: projection, phases, and coefficients in the order of its columns."""
     xp = arrays.namespace(A)
     if len(drawn) == 1:
         return *drawn[0], A[0, :, :]
     n_blocks, width, c = A.shape
     halves = xp.permute_dims(xp.reshape(A, (n_blocks, width // F, F, c)), (1, 0, 2, 3))
     phases = None if drawn[0][1] is None else xp.concat([b for _, b in drawn])
-    return joined([projector for projector, _ in drawn]), phases, xp.reshape(halves, (-1, c))
+    return join([projector for projector, _ in drawn]), phases, xp.reshape(halves, (-1, c))
 
 
 def _draw(features: FourierStream, numbers: range, x: Array, n_workers: int) -> list[Drawn]:
-    """Projections and phases of some blocks, drawn in threads where they are not at hand."""
+    """Projections and phases of some blocks, drawn in threads if they are not in the cache."""
     drawn: list[Any] = [None] * len(numbers)
 
     def work(worker: int) -> None:
@@ -127,11 +127,11 @@ def correlate(
     weights: Array | None = None,
     budget: int = DEFAULT_BUDGET,
 ) -> tuple[Array, Array | None]:
-    """Φᵀg and, if asked for, Φᵀ diag(weights) Φ, with Φ = block(i, x); points go in strips that fit the budget."""
+    """Φᵀg and, if requested, Φᵀ diag(weights) Φ, with Φ = block(i, x); strips of points fit into the budget."""
     xp = arrays.namespace(x)
     rows = max(1, min(x.shape[0], budget // (features.width * arrays.itemsize(x))))
     if rows == x.shape[0] and arrays.device_of(x).kind != "cpu" and hasattr(features, "projector"):
-        # In one piece there is nothing to add to, and a GPU is spared four launches.
+        # A single piece needs no sums, which saves a GPU four launches.
         values = features.block(i, x)
         product = values.T @ g
         if with_gram:

@@ -14,21 +14,20 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, SparseFeatureMap
 
 ROW_BYTES = 2**25
-"""Features that are made at a time where many rows are gone through."""
+"""Bytes of the features of a block in a pass over many rows."""
 
 
 @takes_numpy_integers
 class Blocks:
-    """A feature map whose columns are computed in ranges, one at a time, so that no row need be whole in memory.
+    """A feature map whose columns are computed in ranges, one at a time, so that rows are never in memory as a whole.
 
     Parameters
     ----------
     features : object
-        With ``map(x)`` of shape (m, n_features) and ``n_features``. A streamed `FeatureMap` is gone through block by
-        block; any other map is one block, whose rows may be sparse (`SparseFeatureMap`).
+        With ``map(x)`` of shape (m, n_features) and ``n_features``. A streamed `FeatureMap` is computed block by block;
+        any other map is one block, whose rows may be sparse (`SparseFeatureMap`).
     n_features : int, optional
-        How many columns of a streamed map to use; its last block may be used in part. Where a frequency has two
-        columns an odd number becomes the next even one. None takes what the map says of itself.
+        Number of columns of a streamed map, rounded up if a frequency has two. None means the map's own number.
     """
 
     def __init__(self, features: Any, n_features: int | None = None):
@@ -56,11 +55,11 @@ class Blocks:
 
     @property
     def numbers_of_row(self) -> int:
-        """How many numbers a row of all features takes: one a feature, or two for each that is not zero."""
+        """Numbers in a row of all features: one per feature, or two per non-zero."""
         return 2 * self.features.n_nonzeros if self.is_sparse else self.n_features
 
     def to(self, device: Device) -> Blocks:
-        """The same features with what they hold on a device; a map of the user's is theirs to place."""
+        """The same features on a device; maps of the user are not moved."""
         moved = self.features.to(device) if isinstance(self.features, FeatureMap) else self.features
         return self if moved is self.features else Blocks(moved, self.n_features)
 
@@ -96,16 +95,7 @@ class Blocks:
 class Design:
     """The features of n points: the matrix Φ of a linear model, by rows.
 
-    Parameters
-    ----------
-    blocks : Blocks
-    points : array, shape (n, d)
-    budget : int
-        Bytes. The whole matrix is kept if it fits; else the features of a batch are made when they are asked for.
-
-    Attributes
-    ----------
-    kept : bool
+    ``budget``: bytes. The whole matrix is kept if it fits (``kept``); otherwise features are computed for each batch.
     """
 
     def __init__(self, blocks: Blocks, points: Array, *, budget: int):
@@ -137,7 +127,7 @@ class Design:
 
     @property
     def spans(self) -> list[slice]:
-        """The ranges of columns that `block` hands out."""
+        """The ranges of columns of `block`."""
         return self.blocks.spans
 
     def block(self, rows: slice, k: int) -> Any:
@@ -151,7 +141,7 @@ class Design:
         return self.blocks.map(self.points[rows, :]) if self._values is None else self._values[rows, :]
 
     def holds(self, n_rows: int) -> bool:
-        """Whether so many rows of the matrix fit beside what is kept."""
+        """Whether this number of rows fits into memory next to what is kept."""
         return self.kept or n_rows * self._bytes_of_row <= max(self.budget // 2, ROW_BYTES)
 
     def dot(self, a: Array) -> Array:

@@ -17,11 +17,11 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .fourier import FourierFeatures, block_of
 
 STRIP_NUMBERS = 2**16
-"""Numbers that are transformed at a time on a CPU, so that they are in the cache when the next product reads them."""
+"""Numbers that are transformed at a time on a CPU, so that they stay in the cache for the next product."""
 
 
 def hadamard_factors(d: int, like: Array) -> tuple[Array, Array]:
-    """Hadamard matrices of sizes a and b about √d, with ab = d a power of two: H_d is their Kronecker product."""
+    """Hadamard matrices of sizes a and b near √d, with ab = d a power of two: H_d is their Kronecker product."""
     log = d.bit_length() - 1
     sizes = 2 ** (log // 2), 2 ** (log - log // 2)
     return tuple(arrays.like(scipy.linalg.hadamard(size).astype(np.float64), like) for size in sizes)
@@ -30,10 +30,9 @@ def hadamard_factors(d: int, like: Array) -> tuple[Array, Array]:
 def hadamard_transform(x: Array, factors: tuple[Array, Array]) -> Array:
     """The products of rows with a Hadamard matrix whose rows are in another order, shape (m, d).
 
-    Two products with the small matrices of `hadamard_factors` take O(d√d) operations a row at the speed of dense
-    products, which for the d of data is less time than the d log d additions of the textbook's transform. What is left
-    out is the transposition that would bring the results into the usual order: of Fastfood's matrices it is a
-    permutation, which is random anyway.
+    Two dense products with the small matrices of `hadamard_factors` take O(d√d) operations per row. For usual d they
+    are faster than the d log d additions of the textbook's transform. The transposition to the usual order is omitted:
+    it is a permutation, which is random in Fastfood anyway.
     """
     xp = arrays.namespace(x)
     left, right = factors
@@ -45,12 +44,12 @@ def hadamard_transform(x: Array, factors: tuple[Array, Array]) -> Array:
 
 @dataclass(frozen=True)
 class FastfoodProjector:
-    """x ↦ xVᵀ with V = S H G Π H B, one such matrix of d rows after another."""
+    """x ↦ xVᵀ with one or several matrices V = S H G Π H B of d rows."""
 
     diagonals: Array  # (3, n_stacks, d): signs B, Gaussian numbers G and scales S
     order: Array  # (n_stacks, d): the permutations Π
     factors: tuple[Array, Array]  # See `hadamard_factors`
-    n_frequencies: int  # Rows that are used; of the last matrix it may be a part
+    n_frequencies: int  # Rows that are used; of the last matrix perhaps a part
 
     def project(self, x: Array, out: Array | None = None) -> Array:
         """The angles xωᵀ, shape (m, n_frequencies)."""
@@ -76,22 +75,22 @@ class FastfoodProjector:
 @takes_numpy_integers
 @dataclass(frozen=True)
 class Fastfood(FourierFeatures):
-    """Fourier features with structured frequencies: about √d in place of d products a frequency, and no matrix kept.
+    """Fourier features with structured frequencies: about √d instead of d products per frequency, and no stored matrix.
 
-    The frequencies of a block are the rows of V = S H G Π H B, in as many such matrices as it takes, where d is the
-    number of inputs, made a power of two by zeros; H is a Hadamard matrix, Π a random permutation, B has random signs
-    and G normal numbers on its diagonal, and S gives each row the length of a frequency of the kernel. Each frequency
-    has the law of the kernel's frequencies but for rounding, so that the features are unbiased; those of one matrix
-    depend on each other, and the variance is a little larger than that of independent ones.
+    The frequencies of a block are rows of matrices V = S H G Π H B. H is a Hadamard matrix of size d (the number of
+    inputs, padded with zeros to a power of two), Π a random permutation, and B, G and S are diagonal: random signs,
+    normal numbers, and lengths of frequencies of the kernel. Up to rounding each frequency has the kernel's
+    distribution, so the features are unbiased. Frequencies of one matrix are dependent, so the variance is slightly
+    larger than for independent ones.
 
     Parameters
     ----------
     kernel : Kernel
-        Of ‖x − z‖₂ alone, with spectral draws.
+        A function of ‖x − z‖₂ with frequencies.
     n_inputs, block_size, seed, form, n_blocks, cache_bytes
-        As for `FourierFeatures`.
+        See `FourierFeatures`.
     orthogonal : bool
-        False; the frequencies have a structure already.
+        Must be False.
 
     References
     ----------
@@ -101,7 +100,7 @@ class Fastfood(FourierFeatures):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.orthogonal:
-            raise ShallowsError("Fastfood has frequencies of its own structure. Use orthogonal=False.")
+            raise ShallowsError("The frequencies of Fastfood have a structure already. Use orthogonal=False.")
         if not self.kernel.of_distance:
             raise ShallowsError(
                 f"Fastfood needs a kernel of ‖x − z‖₂ alone; {self.kernel.name!r} is not one. 'fourier' takes it."
@@ -109,7 +108,7 @@ class Fastfood(FourierFeatures):
 
     @property
     def padded(self) -> int:
-        """The power of two that the number of inputs is made by zeros; at least 2."""
+        """The number of inputs, padded to a power of two; at least 2."""
         return max(2, 1 << (self.n_inputs - 1).bit_length())
 
     def projector(self, i: int, like: Array) -> FastfoodProjector:
@@ -138,10 +137,10 @@ class Fastfood(FourierFeatures):
         return arrays.like(np.stack([signs, gaussians, scales]), like)
 
     def _lengths(self, i: int, shape: tuple[int, int]) -> np.ndarray:
-        """Lengths of frequencies in d dimensions, of which each coordinate has the kernel's law, shape (stacks, d)."""
+        """Lengths of frequencies whose d coordinates have the kernel's distribution, shape (stacks, d)."""
         stacks, d = shape
         if self.kernel.name == "gaussian":
-            # χ² with d degrees of freedom is twice a Gamma(d/2); d numbers in place of the d² of whole frequencies.
+            # χ² with d degrees of freedom is twice a Gamma(d/2); d numbers instead of d² for whole frequencies.
             uniform = streams.uniform(self.seed, "fastfood lengths", i, shape)
             return np.sqrt(2.0 * scipy.special.gammaincinv(d / 2, uniform)) / self.kernel.bandwidth
         drawn = [self.kernel.frequencies(self.seed, f"fastfood lengths {k}", i, d, d) for k in range(stacks)]
@@ -152,5 +151,5 @@ class Fastfood(FourierFeatures):
 
 
 def fastfood_pairs(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> Fastfood:
-    """The map that is called "fastfood": cosines and sines of structured frequencies; see `shallows.features.make`."""
+    """The map "fastfood": cosines and sines of structured frequencies."""
     return Fastfood(kernel, x.shape[1], seed=seed, **block_of(-(-n_features // 2), budget))

@@ -36,7 +36,7 @@ class DenseProjector:
 
 @dataclass(frozen=True)
 class JoinedProjectors:
-    """Several projections side by side."""
+    """Several projections next to each other."""
 
     parts: Sequence[Projector]
 
@@ -56,8 +56,8 @@ class JoinedProjectors:
         return out
 
 
-def joined(parts: Sequence[Projector]) -> Projector:
-    """One projection in place of several: a single product where all of them are products with a matrix."""
+def join(parts: Sequence[Projector]) -> Projector:
+    """One projection for several: a single product if all of them are products with a matrix."""
     if len(parts) == 1:
         return parts[0]
     if all(isinstance(part, DenseProjector) for part in parts):
@@ -67,23 +67,23 @@ def joined(parts: Sequence[Projector]) -> Projector:
 
 
 COLUMNS_OF_FREQUENCY = {"pair": 2, "cosine": 1}
-"""The forms, and how many columns each has for a frequency."""
+"""The forms, and the number of columns of a frequency in each."""
 
 STRIP_BYTES = 2**18
-"""Cosines are taken in strips that are still in the cache when the next operation reads them."""
+"""Bytes of a strip of cosines, which should stay in the cache for the next operation."""
 
 WORK_OF_A_THREAD = 2**16
-"""Frequencies times points below which a thread of its own costs more than it saves.
+"""Frequencies times points below which a thread costs more than it saves.
 
-Above it the product has threads of ours, not of the BLAS: on two cores that others use too, 256 points and four blocks
-of 1,024 frequencies take 13 ms against 48 on average (784 inputs)."""
+Above it our own threads run the product, not threads of the BLAS: on two shared cores, 256 points and four blocks of
+1,024 frequencies take 13 ms instead of 48 on average (784 inputs)."""
 
 
 class BlockCache:
     """Keeps the frequencies of blocks, up to a number of bytes.
 
-    A training visits the blocks of a model in a circle, 0 to t and again, where a cache that drops the oldest entry
-    would miss every time. So entries stay once they are in, and blocks that do not fit are drawn anew at every visit.
+    A training visits the blocks 0 to t of a model again and again, so a cache that drops the oldest entry would always
+    miss. Therefore entries stay, and blocks that do not fit are drawn again at every visit.
     """
 
     def __init__(self, n_bytes: int):
@@ -93,7 +93,7 @@ class BlockCache:
         self._lock = threading.Lock()
 
     def get(self, key: Any, make: Callable[[], Array]) -> Array:
-        """The block of a key, made if it is not there."""
+        """The block of a key, computed by ``make`` if it is not in the cache."""
         block = self._held.get(key)
         if block is None:
             block = make()
@@ -119,30 +119,28 @@ class BlockCache:
 class FourierFeatures(FeatureMap):
     """Blocks of random Fourier features of a shift-invariant kernel, k(x − z) = E cos ωᵀ(x − z).
 
-    Block i is a function of (seed, i) alone: the same in training and in prediction, in any order, for any batch and
-    on any device. Its frequencies are drawn in float64 and then rounded, so that float32 has the rounded numbers of
-    float64.
+    Block i is a function of (seed, i): the same in training and in prediction, in any order, for any batch and on any
+    device. Its frequencies are drawn in float64 and then rounded to the precision of the points.
 
     Parameters
     ----------
     kernel : Kernel
-        With spectral draws, see `shallows.kernels`.
+        A kernel with frequencies, see `shallows.kernels`.
     n_inputs : int
         d.
     block_size : int
         F, the number of frequencies of a block.
     seed : int
     form : {"pair", "cosine"}
-        ``"pair"`` has [cos ωᵀx, sin ωᵀx], two columns a frequency; ``"cosine"`` has √2 cos(ωᵀx + b), one column. At the
-        same number of columns the pair is the better one for the Gaussian kernel, and for kernels with heavier tails at
-        short distances.
+        ``"pair"`` has columns cos ωᵀx and sin ωᵀx; ``"cosine"`` has the column √2 cos(ωᵀx + b). For the same number of
+        columns the pair is better for the Gaussian kernel, and for kernels with heavier tails at short distances.
     orthogonal : bool
-        Frequencies of a block at right angles to each other, d by d, each of the length it would have had: unbiased,
-        and of lower variance. For kernels that depend on ‖x − z‖₂ only.
+        Whether each d frequencies of a block are orthogonal. This is unbiased, has a lower variance, and needs a
+        kernel of ‖x − z‖₂. Lengths do not change.
     n_blocks : int
-        How many blocks `map` uses if its argument ``n_blocks`` is not given.
+        Number of blocks of `map`, unless its argument ``n_blocks`` is given.
     cache_bytes : int
-        Frequencies kept for the next visit. What does not fit is drawn again.
+        Bytes of frequencies that are kept. The others are drawn again.
 
     References
     ----------
@@ -185,7 +183,7 @@ class FourierFeatures(FeatureMap):
 
     @property
     def drawn_numbers(self) -> int:
-        """Those of a frequency: d."""
+        """Random numbers of a frequency: d."""
         return self.n_inputs
 
     @property
@@ -206,7 +204,7 @@ class FourierFeatures(FeatureMap):
     def projector(self, i: int, like: Array) -> Projector:
         """The projection x ↦ xωᵀ of block i, in the library, on the device and in the precision of ``like``.
 
-        All features go through it. A map whose frequencies have a structure, and need no matrix, overrides it.
+        All features use it. A map whose frequencies have a structure, and need no matrix, overrides it.
         """
         return DenseProjector(self.frequencies(i, like).T)
 
@@ -221,23 +219,23 @@ class FourierFeatures(FeatureMap):
         return self._cache.get(("phases", int(i), *kind_of_array(like)), lambda: self._draw_phases(int(i), like))
 
     def block(self, i: int, x: Array, *, out: Array | None = None, n_workers: int | None = None) -> Array:
-        """Unnormalised features of block i.
+        """Unnormalized features of block i.
 
         Parameters
         ----------
         i : int
-            Which block, from 0.
+            Number of the block, from 0.
         x : array, shape (m, d)
         out : array, shape (m, width), optional
             Where they are written; may be columns of a larger array.
         n_workers : int, optional
-            Threads; None takes what pays. A caller that runs in a thread of its own says 1.
+            Number of threads, chosen by default. A caller that runs in its own thread passes 1.
 
         Returns
         -------
         array, shape (m, width)
-            ``[cos xωᵀ, sin xωᵀ]`` or ``√2 cos(xωᵀ + b)``: the mean over blocks of ``block(i, x) @ block(i, z).T / F``
-            tends to k(x, z).
+            ``[cos xωᵀ, sin xωᵀ]`` or ``√2 cos(xωᵀ + b)``: the mean over blocks of ``block(i, x) @ block(i, z).T /
+            F`` tends to k(x, z).
         """
         m, F = x.shape[0], self.block_size
         check_inputs(x, self.n_inputs)
@@ -262,9 +260,9 @@ class FourierFeatures(FeatureMap):
         return out
 
     def columns(self, i: int, x: Array, n_columns: int, n_features: int) -> Array:
-        """The first ``n_columns`` columns of block i, normalised as part of a map with ``n_features`` columns in all.
+        """The first ``n_columns`` columns of block i, normalized as part of a map with ``n_features`` columns in all.
 
-        Of a block that is used in part, these are the cosines and the sines of its first frequencies.
+        They are cosines and sines of the first frequencies of the block.
         """
         made = self.block(i, x)
         columns_each = self.columns_of_frequency
@@ -279,7 +277,7 @@ class FourierFeatures(FeatureMap):
         return made
 
     def map(self, x: Array, n_blocks: int | None = None) -> Array:
-        """Normalised features z(x) of blocks 0 to n_blocks − 1, shape (m, n_blocks · width); z(x)ᵀz(y) → k(x, y)."""
+        """Normalized features of blocks 0 to n_blocks − 1, shape (m, n_blocks · width); z(x)ᵀz(y) → k(x, y)."""
         n_blocks = self.n_blocks if n_blocks is None else n_blocks
         out = arrays.namespace(x).empty((x.shape[0], n_blocks * self.width), dtype=x.dtype)
         for i in range(n_blocks):
@@ -296,7 +294,7 @@ class FourierFeatures(FeatureMap):
         omega = self.kernel.frequencies(self.seed, "frequencies", i, F, d, like=like)
         if self.orthogonal:
             omega = _at_right_angles(omega, self.seed, i)
-        # Products read the rows; what the kernel hands out may be a view of a wider draw.
+        # Products read the rows, and the kernel may return a view of a wider draw.
         return arrays.contiguous(arrays.astype(omega, like.dtype))
 
     def _draw_phases(self, i: int, like: Array) -> Array:
@@ -305,26 +303,25 @@ class FourierFeatures(FeatureMap):
 
 
 MOST_FREQUENCIES = 1024
-"""Frequencies of a block where a map is made for a budget: wide enough for fast products, narrow enough for a batch of
-thousands."""
+"""Frequencies of a block if a budget is given: enough for fast products, few enough for batches of thousands."""
 
 
 def fourier_pairs(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> FourierFeatures:
-    """The map that is called "fourier": cosines and sines of random frequencies; see `shallows.features.make`."""
+    """The map "fourier": cosines and sines of random frequencies."""
     return _random_fourier(kernel, x, n_features, seed, budget, form="pair", orthogonal=False)
 
 
 def fourier_cosines(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> FourierFeatures:
-    """The map that is called "fourier_cosine": cosines with random phases; see `shallows.features.make`."""
+    """The map "fourier_cosine": cosines with random phases."""
     return _random_fourier(kernel, x, n_features, seed, budget, form="cosine", orthogonal=False)
 
 
 def orthogonal_pairs(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> FourierFeatures:
-    """The map that is called "orthogonal": pairs with frequencies at right angles; see `shallows.features.make`."""
+    """The map "orthogonal": cosines and sines of orthogonal frequencies."""
     return _random_fourier(kernel, x, n_features, seed, budget, form="pair", orthogonal=True)
 
 
@@ -339,14 +336,14 @@ def _random_fourier(
 
 
 def block_of(n_frequencies: int, budget: int | None) -> dict[str, int]:
-    """The block of a map of so many frequencies: all of them, or what suits a budget of memory."""
+    """The block size of a map with this number of frequencies: all of them, or a size that suits a memory budget."""
     if budget is None:
         return {"block_size": n_frequencies}
     return {"block_size": min(MOST_FREQUENCIES, n_frequencies), "cache_bytes": max(2**20, budget // 8)}
 
 
 def _without_frequencies(kernel: Any) -> str:
-    """What an error says of a kernel that has no random Fourier features."""
+    """The message for a kernel that has no random Fourier features."""
     return (
         f"The kernel {getattr(kernel, 'name', kernel)!r} has no spectral draws, so it has no random Fourier features. "
         f"Kernels that have them: {kernels.names_that_define('frequencies')}."
@@ -354,7 +351,7 @@ def _without_frequencies(kernel: Any) -> str:
 
 
 def kind_of_array(x: Array) -> tuple[Any, ...]:
-    """Library, precision and device of an array, as a part of keys; cheap, since each visit of a block asks."""
+    """Library, precision and device of an array, as a part of keys; cheap, because each visit of a block needs it."""
     if arrays.is_numpy(x):
         return "numpy", x.dtype
     return arrays.namespace(x).__name__, str(x.dtype), str(arrays.device_of(x))
@@ -369,11 +366,11 @@ def _plain_waves(angle: Array, cosine: Array, sine: Array) -> None:
 WAVES = FusedExpression(
     "waves", ("angle",), ("cosine", "sine"), "cosine = cos(angle); sine = sin(angle)", _plain_waves, ((5, 3),)
 )
-"""Both columns of a frequency, from one reading of the angles."""
+"""Both columns of a frequency, from one pass over the angles."""
 
 
 def waves(x: Array, projector: Projector, phases: Array | None, out: Array, strip: int) -> None:
-    """Cosines and sines of projections, written into ``out`` strip by strip after one projection."""
+    """Write cosines and sines of projections into ``out``, strip by strip after one projection."""
     F = projector.n_frequencies
     if phases is not None:
         projector.project(x, out)
@@ -394,14 +391,14 @@ def waves(x: Array, projector: Projector, phases: Array | None, out: Array, stri
 
 
 def _at_right_angles(omega: Array, seed: int, i: int) -> Array:
-    """The same lengths along the rows of Haar-distributed orthogonal matrices, d rows at a time."""
+    """Vectors of the same lengths along the rows of Haar-distributed orthogonal matrices, d rows at a time."""
     xp = arrays.namespace(omega)
     n, d = omega.shape
     lengths = xp.sqrt(arrays.row_norms_squared(omega))
     gaussian = streams.normal(seed, "directions", i, (-(-n // d), d, d), like=omega, dtype=omega.dtype)
     with arrays.one_blas_thread():
         Q, R = xp.linalg.qr(gaussian)
-    # With the signs of R's diagonal the factorisation is unique and Q has the law of Haar.
+    # With the signs of R's diagonal the factorization is unique and Q is Haar-distributed.
     on_diagonal = arrays.astype(xp.arange(d)[:, None] == xp.arange(d)[None, :], R.dtype)
     Q = Q * xp.sign(xp.sum(R * on_diagonal, axis=1))[:, None, :]
     directions = xp.reshape(xp.permute_dims(Q, (0, 2, 1)), (-1, d))[:n, :]

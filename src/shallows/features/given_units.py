@@ -1,4 +1,4 @@
-"""Hidden units with weights that are given, such as the layers of multilayer extreme learning machines."""
+"""Hidden units with given weights, such as the layers of multilayer extreme learning machines."""
 
 from __future__ import annotations
 
@@ -18,13 +18,8 @@ from .hidden_units import OF_PRODUCTS
 class GivenUnits(FeatureMap):
     """L units g(wᵀx + b) with given w and b.
 
-    Parameters
-    ----------
-    activation : {"sigmoid", "tanh", "hard_limit", "cosine"} or None
-        g; None is g(z) = z.
-    weights : array, shape (L, d)
-    offsets : array, shape (L,), optional
-        None are zeros.
+    ``activation``: g, "sigmoid", "tanh", "hard_limit" or "cosine"; None is g(z) = z. ``weights``: shape (L, d).
+    ``offsets``: shape (L,); None means zeros.
     """
 
     activation: str | None
@@ -41,7 +36,7 @@ class GivenUnits(FeatureMap):
         return self.weights.shape[0]
 
     def to(self, device: Device) -> GivenUnits:
-        """The same map with what it holds on a device."""
+        """The same map on a device."""
         offsets = None if self.offsets is None else arrays.to_device(self.offsets, device)
         return replace(self, weights=arrays.to_device(self.weights, device), offsets=offsets)
 
@@ -58,6 +53,6 @@ def orthogonal_units(activation: str, n_inputs: int, n_units: int, scale: float,
     """Random units g(aᵀx/scale + b): WᵀW = I or, with fewer units than inputs, WWᵀ = I for the rows a of W; ‖b‖ = 1."""
     long, short = max(n_units, n_inputs), min(n_units, n_inputs)
     W, upper = np.linalg.qr(streams.normal(seed, "orthogonal weights", 0, (long, short)))
-    W = W * np.where(np.diag(upper) < 0, -1.0, 1.0)  # else the law is not that of random rotations
+    W = W * np.where(np.diag(upper) < 0, -1.0, 1.0)  # Otherwise W is not a uniformly distributed rotation.
     b = streams.normal(seed, "orthogonal offsets", 0, (n_units,))
     return GivenUnits(activation, (W if n_units >= n_inputs else W.T) / scale, b / math.sqrt(float(b @ b)))

@@ -33,11 +33,11 @@ ACTIVATIONS = (*OF_PRODUCTS, *OF_DISTANCES)
 class HiddenUnits(FeatureMap):
     """L units G(a, b, x) with random a and b.
 
-    sigmoid 1/(1 + e^{−z}), tanh (1 − e^{−2z})/(1 + e^{−2z}), hard limit [z ≥ 0] and cosine cos z are functions of
-    z = aᵀx + b; Gaussian is exp(−b ‖x − a‖²) and multiquadric (‖x − a‖² + b²)^½. Weights a are normal with deviation
-    1/σ, and b is uniform in [−1, 1], for the cosine in [0, 2π), so that cosines times √(2/L) are random Fourier
-    features of the Gaussian kernel. The units of distances have centres a from a normal law with the training points'
-    means and deviations; their b is uniform in [½, 3/2], divided by 2σ² for the Gaussian, times σ for the multiquadric.
+    sigmoid 1/(1 + e^{−z}), tanh (1 − e^{−2z})/(1 + e^{−2z}), hard limit [z ≥ 0] and cosine cos z are functions of z =
+    aᵀx + b; Gaussian is exp(−b ‖x − a‖²) and multiquadric (‖x − a‖² + b²)^½. Weights a are normal with deviation 1/σ,
+    and b is uniform in [−1, 1], for the cosine in [0, 2π), so that cosines times √(2/L) are random Fourier features of
+    the Gaussian kernel. The units of distances have normal centers a with the training points' means and deviations;
+    their b is uniform in [½, 3/2], divided by 2σ² for the Gaussian, times σ for the multiquadric.
 
     Parameters
     ----------
@@ -48,16 +48,16 @@ class HiddenUnits(FeatureMap):
     bandwidth : float
         σ, in the units of the inputs.
     mean, spread : arrays, shape (d,)
-        Of the inputs; read by the units of distances alone.
+        Means and deviations of the inputs, for units of distances.
     seed : int
-        Of the weights, which are drawn anew at every use.
+        Seed of the weights, which are drawn again at every use.
     layer : int
         Layers have different draws.
 
     References
     ----------
     G.-B. Huang, Q.-Y. Zhu and C.-K. Siew (2006), "Extreme learning machine: theory and applications", Neurocomputing
-    70. Some tables of these units print others: tanh(z/2), distances that are not squared, or [z ≤ 0].
+    70. Some tables of these units print other formulas: tanh(z/2), distances that are not squared, or [z ≤ 0].
     """
 
     activation: str
@@ -73,7 +73,7 @@ class HiddenUnits(FeatureMap):
         UnknownNameError.check("activation", self.activation, ACTIVATIONS)
 
     def to(self, device: Device) -> HiddenUnits:
-        """The same map with what it holds on a device."""
+        """The same map on a device."""
         if self.mean is None or arrays.device_of(self.mean) == device:
             return self
         return replace(self, mean=arrays.to_device(self.mean, device), spread=arrays.to_device(self.spread, device))
@@ -107,9 +107,9 @@ class HiddenUnits(FeatureMap):
 
 @dataclass(frozen=True, eq=False)
 class StackedUnits(FeatureMap):
-    """Layers of hidden units, each of the centred and scaled outputs of the one before.
+    """Layers of hidden units; the inputs of a layer are the centered and scaled outputs of the previous one.
 
-    ``means, spreads``: of the outputs of each layer but the last, at training points.
+    ``means, spreads``: of the outputs of each layer except the last, at training points.
     """
 
     layers: Sequence[HiddenUnits]
@@ -127,7 +127,7 @@ class StackedUnits(FeatureMap):
         return self.layers[-1].n_features
 
     def to(self, device: Device) -> StackedUnits:
-        """The same map with what it holds on a device."""
+        """The same map on a device."""
         return StackedUnits(
             [layer.to(device) for layer in self.layers],
             [arrays.to_device(one, device) for one in self.means],
@@ -144,9 +144,9 @@ class StackedUnits(FeatureMap):
 def stacked(
     activation: str, x: Array, n_units: Sequence[int], bandwidth: float, seed: int = 0
 ) -> HiddenUnits | StackedUnits:
-    """Layers of ``n_units`` units each over training points x; one layer is a `HiddenUnits`.
+    """Layers of ``n_units`` units each over training points x; a single layer is a `HiddenUnits`.
 
-    The bandwidth is σ of the first layer; later layers have inputs of variance one and take √d/2 for d inputs.
+    The bandwidth is σ of the first layer. The inputs of later layers have variance one, and σ is √d/2 for d inputs.
     """
     xp = arrays.namespace(x)
     layers, means, spreads = [], [], []
@@ -164,5 +164,5 @@ def stacked(
 
 
 def sigmoid_units(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> FeatureMap:
-    """The map that is called "sigmoid_units": one layer, with the kernel's bandwidth; see `shallows.features.make`."""
+    """The map "sigmoid_units": one layer, with the kernel's bandwidth."""
     return stacked("sigmoid", x, [n_features], getattr(kernel, "bandwidth", None) or 1.0, seed)

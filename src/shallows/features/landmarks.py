@@ -1,4 +1,4 @@
-"""Features from kernel values with landmarks, which are points of the data: radial basis functions, Nyström."""
+"""Features from kernel values with landmarks: radial basis functions and Nyström."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs
 
 BLOCK_BYTES = 2**26
-"""Kernel values that are held at a time where a product follows."""
+"""Bytes of kernel values in a block."""
 POWER_STEPS = 12
-"""Of the iteration for the norm of a matrix of errors: within a tenth, which is enough for a power of two."""
+"""Steps of the power iteration for the norm of a matrix of errors, which is accurate to a tenth."""
 
 
 def sample_rows(x: Array, n: int, seed: int) -> Array:
@@ -30,7 +30,7 @@ def sample_rows(x: Array, n: int, seed: int) -> Array:
 
 
 def kmeans_centres(x: Array, n: int, seed: int) -> Array:
-    """Centres of K-means by mini-batches, shape (min(n, len(x)), d)."""
+    """Centers of K-means by mini-batches, shape (min(n, len(x)), d)."""
     from sklearn.cluster import MiniBatchKMeans
 
     random_state = int(streams.integers(seed, "k-means", 0, 1)[0] % 2**31)
@@ -39,7 +39,7 @@ def kmeans_centres(x: Array, n: int, seed: int) -> Array:
     with arrays.one_openmp_thread_in_a_fork():
         if not arrays.is_sparse(x):
             return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
-        # A centre has the words of its rows, which are few.
+        # A center has the words of its rows, which are few.
         return arrays.SparsePoints(scipy.sparse.csr_array(model.fit(x.rows).cluster_centers_.astype(x.dtype)))
 
 
@@ -52,7 +52,7 @@ class RBFNetwork(FeatureMap):
     ----------
     kernel : Kernel
     centres : array, shape (D, d)
-        Sampled points (`sample_rows`), centres of K-means (`kmeans_centres`), or any others.
+        Sampled points (`sample_rows`), centers of K-means (`kmeans_centres`), or any others.
     """
 
     kernel: Any
@@ -73,7 +73,7 @@ class RBFNetwork(FeatureMap):
         return kernels.augmented(self.centres)
 
     def to(self, device: Device) -> RBFNetwork:
-        """The same map with its centres on a device."""
+        """The same map on a device."""
         if arrays.device_of(self.centres) == device:
             return self
         return replace(self, centres=arrays.to_device(self.centres, device))
@@ -90,13 +90,12 @@ class RBFNetwork(FeatureMap):
 @takes_numpy_integers
 @dataclass(frozen=True, eq=False)
 class NystromFeatures(FeatureMap):
-    """The map z(x) = Σ^{−½} Uᵀ k(X_M, x) of Nyström, with k(X_M, X_M) = U Σ Uᵀ.
+    """The Nyström map z(x) = Σ^{−½} Uᵀ k(X_M, x) with k(X_M, X_M) = U Σ Uᵀ.
 
-    z(x)ᵀz(y) is k(x, y) wherever one of the two is a landmark. Directions of Σ at the level of rounding are left out:
-    along them the features would be noise divided by nearly nothing. With E the errors of k(X_M, X_M) in the precision
-    of the landmarks, the feature of the eigenvalue σ has a relative error of about ‖E‖ / (2σ) (‖E‖ is twice what E adds
-    to a random direction, if its entries are independent). Directions with σ > 5 ‖E‖ are kept, whose errors are
-    about a tenth at most, as far as σ is itself above the rounding of the eigensystem, which is solved in double
+    z(x)ᵀz(y) is k(x, y) if x or y is a landmark. Directions whose eigenvalue σ is a rounding error are omitted. With E
+    the errors of k(X_M, X_M) in the precision of the landmarks, the feature of σ has a relative error of about ‖E‖ /
+    (2σ), where ‖E‖ is twice what E adds to a random direction if its entries are independent. Directions with σ > 5 ‖E‖
+    are kept, with errors up to about a tenth, if σ also exceeds the rounding error of the eigensystem in double
     precision.
 
     Parameters
@@ -104,7 +103,7 @@ class NystromFeatures(FeatureMap):
     kernel : Kernel
     landmarks : array, shape (M, d)
     n_components : int, optional
-        The top directions that are kept; None keeps all above rounding.
+        Number of top directions; None keeps all that exceed rounding.
 
     References
     ----------
@@ -136,7 +135,7 @@ class NystromFeatures(FeatureMap):
     def _norm_of_errors(self, K: Array) -> float:
         """The spectral norm of the errors of k(X_M, X_M) in the precision of the landmarks, by power iteration.
 
-        It is rounded up to a power of two, so that machines that round differently keep as many features.
+        It is rounded up to a power of two, so that the number of features does not depend on the machine's rounding.
         """
         xp = arrays.namespace(K)
         E = arrays.astype(kernels.values(self.kernel, self._augmented, self._augmented), xp.float64) - K
@@ -157,7 +156,7 @@ class NystromFeatures(FeatureMap):
 
     @property
     def n_features(self) -> int:
-        """Columns of `map`: M, or fewer where directions were left out."""
+        """Columns of `map`: M, or fewer if directions were omitted."""
         return self.root.shape[1]
 
     @cached_property
@@ -165,12 +164,12 @@ class NystromFeatures(FeatureMap):
         return kernels.augmented(self.landmarks)
 
     def to(self, device: Device) -> NystromFeatures:
-        """The same map with its landmarks on a device."""
+        """The same map on a device."""
         if arrays.device_of(self.landmarks) == device:
             return self
         made = replace(self, landmarks=arrays.to_device(self.landmarks, device))
         if "root" in vars(self):
-            # Computed anew elsewhere, an eigenvector may have the other sign, and coefficients belong to this one.
+            # Coefficients belong to these eigenvectors; new ones may have other signs.
             vars(made)["root"] = arrays.to_device(self.root, device)
         return made
 
@@ -186,39 +185,39 @@ class NystromFeatures(FeatureMap):
 
 
 def rbf_at_samples(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RBFNetwork:
-    """The map that is called "rbf": kernel functions at sampled points; see `shallows.features.make`."""
+    """The map "rbf": kernel functions at sampled points."""
     return RBFNetwork(kernel, sample_rows(x, n_features, seed))
 
 
 def rbf_at_means(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RBFNetwork:
-    """The map that is called "rbf_kmeans": kernel functions at centres of K-means; see `shallows.features.make`."""
+    """The map "rbf_kmeans": kernel functions at centers of K-means."""
     return RBFNetwork(kernel, kmeans_centres(x, n_features, seed))
 
 
 def nystrom_at_samples(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> NystromFeatures:
-    """The map that is called "nystrom": Nyström with sampled landmarks; see `shallows.features.make`."""
+    """The map "nystrom": Nyström with sampled landmarks."""
     return NystromFeatures(kernel, sample_rows(x, n_features, seed))
 
 
 def nystrom_at_means(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> NystromFeatures:
-    """The map that is called "nystrom_kmeans": Nyström with landmarks of K-means; see `shallows.features.make`."""
+    """The map "nystrom_kmeans": Nyström with landmarks of K-means."""
     return NystromFeatures(kernel, kmeans_centres(x, n_features, seed))
 
 
 SAMPLE, HALVINGS = 2000, 40
-"""Points that λ is found on, and how often the interval that it is in is halved."""
+"""Number of points on which λ is found, and number of halvings of its interval."""
 
 
 def ridge_leverage_scores(kernel: Any, x: Array, pilot: Array, total: float, seed: int = 0) -> np.ndarray:
-    """Approximate ridge leverage scores (K (K + λI)⁻¹)ᵢᵢ of points, by landmarks drawn uniformly.
+    """Approximate ridge leverage scores (K (K + λI)⁻¹)ᵢᵢ of points, from uniformly drawn landmarks.
 
-    With M pilot points and the weight w = n/M of each, the score of a point is
-    (k(x, x) − w k_M(x)ᵀ (w K_MM + λI)⁻¹ k_M(x)) / λ, at most 1. λ is the one at which the scores add up to ``total``,
-    the effective dimension that so many landmarks are good for, found on at most 2,000 of the points.
+    With M pilot points and the weight w = n/M of each, the score of a point is (k(x, x) − w k_M(x)ᵀ (w K_MM + λI)⁻¹
+    k_M(x)) / λ, at most 1. λ is chosen on at most 2,000 points so that the sum of the scores, which is the effective
+    dimension, is ``total``.
 
     References
     ----------
@@ -264,5 +263,5 @@ def leverage_rows(kernel: Any, x: Array, n: int, seed: int) -> Array:
 def nystrom_by_leverage(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> NystromFeatures:
-    """The map that is called "nystrom_leverage": Nyström with landmarks drawn by leverage; see `features.make`."""
+    """The map "nystrom_leverage": Nyström with landmarks drawn by leverage."""
     return NystromFeatures(kernel, leverage_rows(kernel, x, n_features, seed))

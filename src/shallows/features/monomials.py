@@ -1,4 +1,4 @@
-"""All monomials up to a degree, weighted so that their inner products are the polynomial kernel exactly."""
+"""The inputs themselves, and all monomials up to a degree with weights that give the polynomial kernel exactly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,30 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs, check_is_polynomial
 
 MOST_BYTES = 2**32
-"""Bytes of indices above which a number of monomials is refused."""
+"""The largest number of bytes of the indices of monomials."""
+
+
+@takes_numpy_integers
+@dataclass(frozen=True)
+class Linear(FeatureMap):
+    """The points themselves and a constant one: f(x) = wᵀx + b."""
+
+    n_inputs: int
+
+    @property
+    def n_features(self) -> int:
+        """One more than the inputs."""
+        return self.n_inputs + 1
+
+    def map(self, x: Array) -> Array:
+        """[x, 1], shape (m, d + 1)."""
+        xp = arrays.namespace(x)
+        return xp.concat([x, xp.ones((x.shape[0], 1), dtype=x.dtype)], axis=1)
+
+
+def inputs_and_constant(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> Linear:
+    """The map that is called "linear"; see `shallows.features.make`. It reads the number of inputs alone."""
+    return Linear(x.shape[1])
 
 
 @takes_numpy_integers
@@ -38,7 +61,7 @@ class Monomials(FeatureMap):
     Raises
     ------
     ShallowsError
-        If there are so many monomials that their indices alone take more than 4 GiB.
+        If the indices of the monomials take more than 4 GiB.
     """
 
     kernel: Any
@@ -55,7 +78,7 @@ class Monomials(FeatureMap):
 
     @property
     def n_features(self) -> int:
-        """Monomials of degree up to p in d variables, binomial(p + d, p); the constant is one of them."""
+        """Number of monomials of degree up to p in d variables, binomial(p + d, p), including the constant."""
         return math.comb(self.kernel.degree + self.n_inputs, self.kernel.degree)
 
     def _factors(self, k: int) -> np.ndarray:
@@ -73,7 +96,7 @@ class Monomials(FeatureMap):
 
     @cached_property
     def coefficients(self) -> np.ndarray:
-        """What each monomial is multiplied by, in the order of degrees and then of factors, shape (n_features,)."""
+        """The factors of the monomials, in the order of degrees and then of factors, shape (n_features,)."""
         p, c, s = self.kernel.degree, float(self.kernel.offset), float(self.kernel.scale)
         out = np.empty(self.n_features)
         for columns, factors in self._degrees():
@@ -89,13 +112,13 @@ class Monomials(FeatureMap):
     def map(self, x: Any) -> Any:
         """z(x), shape (m, n_features); for rows of SciPy's CSR format a CSR matrix.
 
-        A sparse row with r values that are not zero has binomial(p + r, p) of them, whatever d is.
+        A sparse row with r non-zeros has binomial(p + r, p) of them.
         """
         check_inputs(x, self.n_inputs)
         if scipy.sparse.issparse(x):
             from sklearn.preprocessing import PolynomialFeatures
 
-            # Its monomials stand in the same order.
+            # Its monomials have the same order.
             made = PolynomialFeatures(self.kernel.degree).fit_transform(x)
             return (made @ scipy.sparse.diags_array(self.coefficients.astype(x.dtype))).tocsr()
         xp = arrays.namespace(x)
@@ -113,5 +136,5 @@ class Monomials(FeatureMap):
 
 
 def monomials(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> Monomials:
-    """The map that is called "polynomial"; its number of features follows from the degree and the inputs alone."""
+    """The map "polynomial"; its number of features follows from the degree and the inputs."""
     return Monomials(kernel, x.shape[1])

@@ -1,4 +1,4 @@
-"""Partial Cholesky factors of kernel matrices that are never formed, by greedy or random pivots, and landmarks."""
+"""Partial Cholesky factors of kernel matrices by greedy or random pivots, without forming the matrix, and landmarks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..arrays import Array
 from .landmarks import NystromFeatures, sample_rows
 
 PROPOSALS = 128
-"""Pivots that are proposed at a time; those that are kept share one pass over the points."""
+"""Pivots that are proposed at a time. Accepted pivots share one pass over the points."""
 ROWS = 8192
 """Columns of the factor's transpose that are computed at a time on a CPU."""
 FACTOR_BYTES = 2**30
-"""The most that the factor may take where landmarks are chosen and nobody names a budget."""
+"""The largest factor for choosing landmarks if no budget is given."""
 ROUNDINGS = 4.0
-"""A diagonal of so many rounding errors is taken for zero."""
+"""Diagonal entries up to this number of rounding errors are treated as zero."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PartialCholesky:
     Attributes
     ----------
     pivots : ndarray of int, shape (r,)
-        In the order in which they were taken.
+        In the order in which they were chosen.
     factor : array, shape (n, r)
         F; the rows of the pivots are lower triangular.
     remainder : ndarray of float64, shape (n,)
@@ -43,15 +43,15 @@ class PartialCholesky:
 def pivoted_cholesky(
     kernel: Any, points: Array, rank: int, *, random: bool = True, weights: Array | None = None, seed: int = 0
 ) -> PartialCholesky:
-    """The partial Cholesky factor of the kernel matrix of n points, from the diagonal and the columns of its pivots.
+    """The partial Cholesky factor of the kernel matrix of n points, from its diagonal and the columns of its pivots.
 
-    Random pivots are drawn in proportion to the diagonal of what the factor leaves of the matrix (RPCholesky): in
-    expectation the trace of the error comes near that of the best approximation of nearly as high a rank. The greedy
-    rule takes the largest entry of that diagonal, and may spend its pivots on outliers.
+    Random pivots are drawn in proportion to the diagonal of the remainder (RPCholesky). Their expected error in the
+    trace norm is near the error of the best approximation of a slightly lower rank. The greedy rule chooses the largest
+    entry of the diagonal, and may choose outliers.
 
-    Random pivots are proposed 128 at a time. A proposal is kept with the probability that its diagonal has in
-    proportion to what it was before the pivots of the same round, so that pivots follow the same law as if they were
-    drawn one by one, and the costs are those of products of matrices. Pivots of a lower rank are the first ones of a
+    Random pivots are proposed 128 at a time. A proposal is accepted with the probability that its diagonal has in
+    proportion to its value before the pivots of the round. So pivots have the same distribution as if they were drawn
+    one at a time, and the work consists of products of matrices. The pivots of a lower rank are the first pivots of a
     higher rank.
 
     Parameters
@@ -60,14 +60,13 @@ def pivoted_cholesky(
     points : array, shape (n, d + 2)
         Augmented.
     rank : int
-        r, at most. There are fewer pivots where the rest of the diagonal is zero to rounding: at most as many as there
-        are different points.
+        The largest r. There are fewer pivots if the remaining diagonal is zero up to rounding, and at most as many as
+        distinct points.
     random : bool
-        Whether pivots are drawn; else the rule is greedy.
+        Whether pivots are drawn; otherwise the rule is greedy.
     weights : array, shape (n, 1), optional
-        W: W^½ K W^½ is factored in the place of K.
+        W: W^½ K W^½ is factored instead of K.
     seed : int
-        Of the draws.
 
     References
     ----------
@@ -82,7 +81,7 @@ def pivoted_cholesky(
     remainder = arrays.to_numpy(diagonal if weights is None else weights[:, 0] * diagonal).astype(np.float64)
     floor = ROUNDINGS * float(xp.finfo(points.dtype).eps) * max(float(remainder.max()), 0.0)
     most = min(rank, n)
-    # The transpose of F, so that what is there at any time is one piece of memory.
+    # The transpose of F, whose rows so far are contiguous.
     factor, pivots, n_rounds = xp.empty((most, n), dtype=points.dtype), np.empty(0, dtype=np.int64), 0
     while len(pivots) < most:
         remainder[remainder <= floor] = 0.0
@@ -96,12 +95,12 @@ def pivoted_cholesky(
         left = _left_of(kernel, points, root, factor[:k, :], rows)
         kept, lower = _eliminate(left, chances, floor, most - k)
         if not kept:
-            remainder[rows] = 0.0  # Rounding alone had made them more.
+            remainder[rows] = 0.0  # They were positive by rounding only.
             continue
         found = rows[kept]
         squares = _extend(kernel, points, root, factor, k, found, lower)
         remainder = np.maximum(remainder - squares, 0.0)
-        # At its pivots the remainder is zero, and what was computed there says how large rounding is.
+        # At its pivots the remainder is zero, so the computed values there are rounding errors.
         floor = max(floor, ROUNDINGS * float(np.abs(np.diagonal(left)[kept] - squares[found]).max()))
         remainder[found] = 0.0
         pivots = np.concatenate([pivots, found])
@@ -113,7 +112,7 @@ def _draw(remainder: np.ndarray, seed: int, n_rounds: int) -> tuple[np.ndarray, 
     uniform, chances = streams.uniform(seed, "pivots", n_rounds, (2, PROPOSALS))
     cumulative = np.cumsum(remainder)
     rows = np.minimum(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"), len(remainder) - 1)
-    # A row that is proposed again would be turned down.
+    # A row that is proposed again would be rejected.
     first = np.sort(np.unique(rows, return_index=True)[1])
     return rows[first], chances[first]
 
@@ -128,7 +127,7 @@ def _left_of(kernel: Any, points: Array, root: Array | None, factor: Array, rows
 
 
 def _eliminate(left: np.ndarray, chances: np.ndarray, floor: float, most: int) -> tuple[list[int], np.ndarray]:
-    """The proposals that are kept, and the Cholesky factor of their part of a matrix."""
+    """The accepted proposals, and the Cholesky factor of their part of a matrix."""
     kept: list[int] = []
     lower = np.zeros((len(left), min(len(left), most)))
     for i in range(len(left)):
@@ -172,25 +171,25 @@ def _extend(
 def pivot_rows(kernel: Any, x: Array, n: int, seed: int, *, random: bool, budget: int | None = None) -> Array:
     """``n`` rows of ``x`` at most, the pivots of its kernel matrix; shape (number of pivots, d).
 
-    They are pivots of a sample where the factor of all rows takes more than a quarter of the budget in bytes.
+    If the factor of all rows takes more than a quarter of the budget in bytes, the pivots of a sample are used.
     """
     room = FACTOR_BYTES if budget is None else budget // 4
     some = max(n, room // (arrays.itemsize(x) * max(1, n)))
     pool = x if some >= x.shape[0] else sample_rows(x, some, seed)
     pivots = pivoted_cholesky(kernel, kernels.augmented(pool), n, random=random, seed=seed).pivots
-    # A matrix that is zero has no pivot; of one landmark the features say so.
+    # A matrix of zeros has no pivot. With one landmark the features report it.
     return arrays.take_rows(pool, pivots if len(pivots) else np.zeros(1, dtype=np.int64))
 
 
 def nystrom_at_pivots(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> NystromFeatures:
-    """The map that is called "nystrom_pivoted": Nyström at greedy pivots; see `shallows.features.make`."""
+    """The map "nystrom_pivoted": Nyström at greedy pivots."""
     return NystromFeatures(kernel, pivot_rows(kernel, x, n_features, seed, random=False, budget=budget))
 
 
 def nystrom_at_random_pivots(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> NystromFeatures:
-    """The map that is called "nystrom_randomly_pivoted": Nyström at random pivots; see `shallows.features.make`."""
+    """The map "nystrom_randomly_pivoted": Nyström at random pivots."""
     return NystromFeatures(kernel, pivot_rows(kernel, x, n_features, seed, random=True, budget=budget))

@@ -1,4 +1,4 @@
-"""Fourier features with frequencies from a low-discrepancy sequence, which covers their law more evenly than draws."""
+"""Fourier features with frequencies from a low-discrepancy sequence, which covers their distribution evenly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .fourier import FourierFeatures, block_of
 
 FARTHEST = 2.0**-32
-"""Uniform numbers stay this far from 0 and 1, where quantiles are infinite."""
+"""The smallest distance of uniform numbers from 0 and 1, where quantiles are infinite."""
 
 
 def _matern(u: np.ndarray, kernel: Any) -> np.ndarray:
@@ -27,14 +27,14 @@ def _matern(u: np.ndarray, kernel: Any) -> np.ndarray:
 
 QUANTILES = {
     "gaussian": (lambda u, kernel: scipy.special.ndtri(u), 0),
-    # A normal vector divided by the size of a normal number: the multivariate Cauchy law.
+    # A normal vector divided by the absolute value of a normal number has the multivariate Cauchy distribution.
     "laplace": (lambda u, kernel: scipy.special.ndtri(u[:, :-1]) / scipy.special.ndtri(0.5 + 0.5 * u[:, -1:]), 1),
     "cauchy": (lambda u, kernel: np.sqrt(-2.0 * np.log1p(-u[:, -1:])) * scipy.special.ndtri(u[:, :-1]), 1),
     "matern": (_matern, 1),
     "laplace_product": (lambda u, kernel: np.tan(math.pi * (u - 0.5)), 0),
     "cauchy_product": (lambda u, kernel: -np.sign(u - 0.5) * np.log1p(-2.0 * np.abs(u - 0.5)), 0),
 }
-"""From uniform numbers to frequencies of bandwidth 1, and how many numbers a frequency takes beside its coordinates."""
+"""From uniform numbers to frequencies of bandwidth 1, and the number of additional uniform numbers of a frequency."""
 
 
 @takes_numpy_integers
@@ -42,9 +42,9 @@ QUANTILES = {
 class QuasiMonteCarloFeatures(FourierFeatures):
     """Fourier features whose frequencies are the quantiles of a Sobol sequence, shifted at random modulo one.
 
-    Each frequency has the kernel's law, so that the features are unbiased over the random shift; together they cover
-    that law more evenly than independent draws, so that the error is smaller where d is small against the number of
-    frequencies. Block i takes the next points of the one sequence.
+    Each frequency has the kernel's distribution, so the features are unbiased over the random shift. Together they
+    cover the distribution more evenly than independent draws, so the error is smaller if d is small compared with the
+    number of frequencies. Block i uses the next points of the same sequence.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     n_inputs : int
         At most 21,200, the largest dimension of the sequence in SciPy.
     block_size, seed, form, n_blocks, cache_bytes
-        As for `FourierFeatures`. The seed decides the shift.
+        See `FourierFeatures`. The shift is drawn with the seed.
     orthogonal : bool
-        False.
+        Must be False.
 
     References
     ----------
@@ -83,7 +83,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         return self.n_inputs + QUANTILES[self.kernel.name][1]
 
     def _draw(self, i: int, like: Array) -> Array:
-        # Runs of the sequence that have a power of two for their length are the evenly spread ones.
+        # Runs of the sequence are evenly spread if their length is a power of two.
         run = 1 << (self.block_size - 1).bit_length()
         sequence = qmc.Sobol(self._dimension, scramble=False)
         if i:
@@ -98,5 +98,5 @@ class QuasiMonteCarloFeatures(FourierFeatures):
 def quasi_monte_carlo_pairs(
     kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
 ) -> QuasiMonteCarloFeatures:
-    """The map that is called "quasi_monte_carlo": pairs at a Sobol sequence; see `shallows.features.make`."""
+    """The map "quasi_monte_carlo": cosines and sines of frequencies from a Sobol sequence."""
     return QuasiMonteCarloFeatures(kernel, x.shape[1], seed=seed, **block_of(-(-n_features // 2), budget))

@@ -1,4 +1,4 @@
-"""Blocks of random features of any kernel that draws some: Fourier features, or those of the kernel's own law."""
+"""Blocks of random features of any kernel that has some: Fourier features, or features that the kernel defines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .fourier import BlockCache, FourierFeatures, kind_of_array
 class RandomFeatures:
     """Blocks of the random features that a kernel draws by `Kernel.random_features`.
 
-    Block i is a function of (seed, i) alone, as that of `FourierFeatures` is.
+    Block i is a function of (seed, i), as in `FourierFeatures`.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class RandomFeatures:
         F, the number of features of a block.
     seed : int
     mean_square : float
-        R², the mean of ‖x‖² over the data. Features are unbiased with any other too, but vary more.
+        R², the mean of ‖x‖² over the data. Features are unbiased with any value, but their variance depends on it.
     cache_bytes : int
-        Drawn numbers kept for the next visit. What does not fit is drawn again.
+        Bytes of random numbers that are kept. The others are drawn again.
     """
 
     kernel: Any
@@ -65,23 +65,23 @@ class RandomFeatures:
         return self.kernel.product_bound
 
     def block(self, i: int, x: Array) -> Array:
-        """Unnormalised features of block i, shape (m, F): ``block(i, x) @ block(i, z).T / F`` has the mean k(x, z)."""
+        """Unnormalized features of block i, shape (m, F): ``block(i, x) @ block(i, z).T / F`` has the mean k(x, z)."""
         check_inputs(x, self.n_inputs)
 
-        def kept(purpose: str, make: Any) -> Array:
+        def cache(purpose: str, make: Any) -> Array:
             return self._cache.get((purpose, int(i), *kind_of_array(x)), lambda: arrays.astype(make(), x.dtype))
 
-        return self.kernel.random_features(self.seed, int(i), self.block_size, x, self.mean_square, kept)
+        return self.kernel.random_features(self.seed, int(i), self.block_size, x, self.mean_square, cache)
 
 
 def check_draws_features(kernel: Any) -> None:
-    """Refuse a kernel, or the name or function of one, that has no random features, and say what takes it."""
+    """Refuse a kernel, or the name or function of one, that has no random features."""
     ways = "frequencies", "random_features"
     if not kernels.kind(kernel).defines(*ways):
         name = getattr(kernel, "name", getattr(kernel, "__name__", kernel))
         raise ShallowsError(
-            f"The kernel {name!r} draws no random features, of which the function of doubly stochastic gradients is "
-            f"made. Kernels that do: {kernels.names_that_define(*ways)}. KernelSGD and EigenPro take every kernel, and "
+            f"The kernel {name!r} draws no random features, which doubly stochastic gradients need. "
+            f"Kernels that do: {kernels.names_that_define(*ways)}. KernelSGD and EigenPro take every kernel, and "
             "so does FeatureEigenPro with features='nystrom'."
         )
     if isinstance(kernel, Kernel) and not kernel.has_frequencies:
@@ -99,14 +99,10 @@ def stream_of(
     mean_square: float = 1.0,
     cache_bytes: int = 2**28,
 ) -> FeatureStream:
-    """The blocks of random features of a kernel: of its frequencies where it has any, else what it draws itself.
+    """The blocks of random features of a kernel: from its frequencies if it has any, else the features that it defines.
 
-    Parameters are those of `FourierFeatures` and `RandomFeatures`.
-
-    Raises
-    ------
-    ShallowsError
-        If the kernel has no random features, or these have no frequencies and so no ``form`` and no right angles.
+    The parameters are described in `FourierFeatures` and `RandomFeatures`. A kernel without frequencies has no ``form``
+    and no orthogonal frequencies.
     """
     if kernel.has_frequencies:
         return FourierFeatures(
@@ -116,7 +112,7 @@ def stream_of(
     if form != "pair" or orthogonal:
         asked = "orthogonal=True" if orthogonal else f"features={form!r}"
         raise ShallowsError(
-            f"{asked} is for kernels of the difference x − z, whose features are cosines of frequencies; those of "
-            f"{kernel.name!r} are none. Leave it out."
+            f"{asked} is for kernels of the difference x − z, whose features are cosines of frequencies, not for "
+            f"{kernel.name!r}. Leave it out."
         )
     return RandomFeatures(kernel, n_inputs, block_size, seed, mean_square, cache_bytes)

@@ -18,8 +18,8 @@ class SemiRandomFeatures(FeatureMap):
     """The products σ_s(rⱼᵀ[x, 1]) · [x, 1] of n random units, where σ_s(z) is z^s for z > 0 and else 0.
 
     The model is f(x) = (σ_s([x, 1]ᵀR) ⊙ [x, 1]ᵀW₁) W₂ with random R and trained W₁ and W₂. With one output only the
-    products wⱼ = W₁ⱼ W₂ⱼ matter, and f is linear in them: a linear model on these n (d + 1) features, divided by √n, is
-    the model in full, and its training is convex. With several outputs each has a W₁ of its own.
+    products wⱼ = W₁ⱼ W₂ⱼ matter, and f is linear in them. So a linear model on these n (d + 1) features, divided by √n,
+    is the complete model, and its training is convex. With several outputs each has its own W₁.
 
     Parameters
     ----------
@@ -80,6 +80,6 @@ class SemiRandomFeatures(FeatureMap):
 
 
 def semi_random(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> SemiRandomFeatures:
-    """The map that is called "semi_random": as many units as have ``n_features`` columns; see `features.make`."""
+    """The map "semi_random": the number of units follows from the number of columns."""
     n_units = max(1, n_features // (x.shape[1] + 1))
     return SemiRandomFeatures(x.shape[1], n_units, 0, getattr(kernel, "bandwidth", None) or 1.0, seed)

@@ -15,7 +15,7 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs, check_is_polynomial
 
 STRIP_BYTES = 2**25
-"""Sketches that are transformed at a time."""
+"""Bytes of the sketches that are transformed at a time."""
 
 
 @takes_numpy_integers
@@ -24,8 +24,8 @@ class TensorSketch(FeatureMap):
     """Features of (s xᵀz + c)^p by the convolution of p count sketches of [√s x, √c].
 
     A count sketch adds each input, with a random sign, to one of D sums. The sketch of a product of p vectors is the
-    circular convolution of their sketches, which the Fourier transform makes a product: O(p (d + D log D)) a point. The
-    inner product of two sketches is unbiased for the kernel, with a variance of about (3^p / D) ‖·‖^{4p} at most.
+    circular convolution of their sketches, which is a product after Fourier transforms: O(p (d + D log D)) per point.
+    The inner product of two sketches is unbiased for the kernel, with a variance of about (3^p / D) ‖·‖^{4p} at most.
 
     Parameters
     ----------
@@ -80,5 +80,5 @@ class TensorSketch(FeatureMap):
 
 
 def tensor_sketch(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> TensorSketch:
-    """The map that is called "tensor_sketch"; see `shallows.features.make`."""
+    """The map "tensor_sketch"."""
     return TensorSketch(kernel, x.shape[1], n_features, seed)

@@ -1,27 +1,27 @@
-"""Positive-definite kernels: values on a block, diagonal, spectral draws.
+"""Positive-definite kernels: values on a block, diagonal, frequencies.
 
 ================  ======================================  ===============================================
-name              k(x, z), r = ‖x − z‖₂                    frequency law (k(x − z) = E cos ωᵀ(x − z))
+name              k(x, z), r = ‖x − z‖₂                    frequencies (k(x − z) = E cos ωᵀ(x − z))
 ================  ======================================  ===============================================
 gaussian          exp(−r² / (2σ²))                        ω = g/σ
-laplace           exp(−r / σ)                             ω = g/(σ|g₀|), a multivariate Cauchy law
+laplace           exp(−r / σ)                             ω = g/(σ|g₀|), multivariate Cauchy
 cauchy            1 / (1 + r²/σ²)                         ω = √(2e) g/σ with e from Exp(1)
 matern            2^(1−ν)/Γ(ν) t^ν K_ν(t), t = √(2ν) r/σ  ω = (g/σ) / √(χ²/(2ν)), 2ν degrees of freedom
-laplace_product   exp(−‖x − z‖₁ / σ)                      independent Cauchy laws of scale 1/σ
-cauchy_product    Πⱼ 1 / (1 + (xⱼ − zⱼ)²/σ²)              independent Laplace laws of scale 1/σ
+laplace_product   exp(−‖x − z‖₁ / σ)                      independent, Cauchy of scale 1/σ
+cauchy_product    Πⱼ 1 / (1 + (xⱼ − zⱼ)²/σ²)              independent, Laplace of scale 1/σ
 polynomial        (scale · xᵀz + offset)^degree           none; products of random signs
 linear            scale · xᵀz + offset                    none; random signs
 exponential       exp(xᵀz / σ²)                           none; products of random signs
 arc_cosine        ‖x‖^s ‖z‖^s J_s(θ) / π                  none; units √2 max(gᵀx, 0)^s
 heat_circle       Σⱼ exp(−j²s) cos j(x − z) / (2π)        none here: its spectrum is exp(−j²s)
-precomputed       a matrix that the user gives            none
+precomputed       a matrix from the user                  none
 ================  ======================================  ===============================================
 
 with g ~ N(0, I) and g₀ ~ N(0, 1). "laplace" and "cauchy" are the Euclidean (isotropic) forms of Ma and Belkin (2017);
-the product forms that also go by these names agree with them for one feature only. A function of the user's is a kernel
-too, see `FunctionKernel`. Kernels without frequencies may draw random features of another kind, see
-`Kernel.random_features`. scikit-learn's "rbf", "poly" and "laplacian", with gamma, degree and coef0, are understood,
-see `parameters`.
+the product forms, which have the same names elsewhere, agree with them for one feature only. A function of the user is
+a kernel too, see `FunctionKernel`. Kernels without frequencies may have other random features, see
+`Kernel.random_features`. scikit-learn's "rbf", "poly" and "laplacian", with gamma, degree and coef0, are accepted, see
+`parameters`.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ def __getattr__(name: str) -> Any:
 
 
 def kind(name: Any) -> type[Kernel] | Kernel:
-    """The class of a kernel's name, or the kernel itself: what is known of it before it has its parameters.
+    """The class of a kernel's name, or the kernel itself, from which properties are known before the parameters are.
 
     Raises
     ------
     UnknownNameError
-        If there is no kernel of that name; the message has the nearest one.
+        If there is no kernel of that name; the message suggests the nearest one.
     ShallowsError
         If a kernel's class lacks a method that every kernel needs; the message names it.
     """
@@ -119,27 +119,17 @@ def kind(name: Any) -> type[Kernel] | Kernel:
 
 
 def names_that_define(*methods: str) -> str:
-    """The names of the kernels that have one of some methods, in quotes, for messages; see `Kernel.defines`."""
+    """The quoted names of the kernels that have one of some methods, for messages; see `Kernel.defines`."""
     return ", ".join(repr(name) for name, one in KERNELS.items() if one.defines(*methods))
 
 
 def check_own_parameters(
     kernel: Any, bandwidth: float | str | None = None, parameters: Mapping[str, Any] | None = None
 ) -> None:
-    """Refuse parameters that are no mapping, and any beside a kernel object, which has its own and would ignore them.
+    """Refuse parameters that are not a mapping, or that are given together with a kernel object, which has its own.
 
-    Parameters
-    ----------
-    kernel : str, Kernel or callable
-        Functions have no parameters of their own, and pass; names too, unless they have a bandwidth and a gamma.
-    bandwidth : float or str, optional
-        A number is refused. None, and the name of a rule that would choose a bandwidth, contradict nothing.
-    parameters : mapping, optional
-
-    Raises
-    ------
-    ShallowsError
-        The message says what to leave out, and how to name the kernel instead.
+    Kernel functions accept any parameters. Names accept them too, but not a bandwidth together with a gamma. The name
+    of a rule that chooses a bandwidth is accepted together with a kernel object.
     """
     if not (parameters is None or isinstance(parameters, Mapping)):
         raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
@@ -155,12 +145,12 @@ def check_own_parameters(
     if bandwidth is not None and not isinstance(bandwidth, str):
         named = kernel.takes_bandwidth and kernel.name in KERNELS
         raise ShallowsError(
-            f"A kernel object brings its own bandwidth, and bandwidth={bandwidth!r} beside kernel={kernel!r} would be "
+            f"A kernel object has its own bandwidth, and bandwidth={bandwidth!r} with kernel={kernel!r} would be "
             f"ignored. Leave bandwidth out{f', or name the kernel: kernel={kernel.name!r}' if named else ''}."
         )
     if parameters:
         raise ShallowsError(
-            f"A kernel object brings its own parameters, and {dict(parameters)!r} beside kernel={kernel!r} would be "
+            f"A kernel object has its own parameters, and {dict(parameters)!r} with kernel={kernel!r} would be "
             "ignored. Leave kernel_params out."
         )
 
@@ -171,19 +161,19 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
     Parameters
     ----------
     name : str, Kernel or callable
-        One of `KERNELS`; a kernel, which is handed through and stands alone; or a function of two arrays of
-        points, which becomes a `FunctionKernel` that passes the parameters on.
+        A key of `KERNELS`; a kernel, which is returned unchanged; or a function of two arrays of points, which
+        becomes a `FunctionKernel` with the parameters.
     bandwidth : float, optional
         σ of the kernels that have one.
     **parameters
-        Those of the kernel's class, such as ``nu`` or ``degree``, or scikit-learn's ``gamma`` and ``coef0``.
+        Parameters of the kernel's class, such as ``nu`` or ``degree``, or scikit-learn's ``gamma`` and ``coef0``.
 
     Raises
     ------
     UnknownNameError
-        If there is no kernel of that name; the message has the nearest one.
+        If there is no kernel of that name; the message suggests the nearest one.
     ShallowsError
-        If a parameter is missing, unknown or out of its range, or is given beside a kernel object.
+        If a parameter is missing, unknown or out of its range, or is given together with a kernel object.
     """
     name, bandwidth, parameters = translated(name, bandwidth, parameters)
     made = kind(name)
@@ -191,10 +181,10 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
         check_own_parameters(made, bandwidth, parameters)
         return made
     if made is Precomputed:
-        raise ShallowsError("kernel='precomputed' has no values for points; here a kernel is needed that has.")
+        raise ShallowsError("kernel='precomputed' has no values for points; a kernel of points is needed here.")
     if made is FunctionKernel:
         if bandwidth is not None:
-            raise ShallowsError("A kernel function has no bandwidth; hand it on as one of its own parameters.")
+            raise ShallowsError("A kernel function has no bandwidth; pass it as one of the function's parameters.")
         return FunctionKernel(name, parameters)
     known = made.parameter_names()
     unknown = sorted(set(parameters) - set(known))
@@ -247,18 +237,12 @@ def choose(
 
 
 def described(kernel: Kernel) -> str:
-    """A kernel as a line of JSON, to be kept in a file and read by `from_description`.
-
-    Raises
-    ------
-    ShallowsError
-        If the kernel is a function, which no file holds.
-    """
+    """A kernel as a line of JSON for a file, which `from_description` reads; functions of the user are refused."""
     if KERNELS.get(kernel.name) is not type(kernel):
-        raise ShallowsError(f"The kernel {kernel.name!r} is a function of yours and cannot be written to a file.")
+        raise ShallowsError(f"The kernel {kernel.name!r} is a user's function and cannot be written to a file.")
     return json.dumps({"name": kernel.name, "bandwidth": kernel.bandwidth, **kernel.parameters})
 
 
 def from_description(line: str) -> Kernel:
-    """The kernel that `described` wrote down."""
+    """The kernel that `described` wrote."""
     return make(**json.loads(line))

@@ -1,4 +1,4 @@
-"""What every kernel can do, and the operations on blocks of points that products are made of."""
+"""The base class of kernels, and the operations on blocks of points for their products."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from ..arrays import Array
 from ..errors import ShallowsError
 
 _SMALLEST = 1e-150
-"""Beyond it and its reciprocal, squares leave the numbers."""
+"""The squares of smaller numbers, and of numbers above its reciprocal, under- or overflow."""
 
 
 class Kernel:
     """A positive semi-definite kernel. Subclasses are frozen dataclasses of their parameters.
 
-    Points come to a kernel *augmented* (see `augmented`), since most kernels are a product of matrices and one pass
-    over its result. What depends on the left points alone is made once by `left_factor` and used for many blocks.
+    A kernel gets *augmented* points (see `augmented`), because most kernels are a product of matrices and one pass over
+    its result. What depends only on the left points is computed once by `left_factor` and used for many blocks.
 
     Attributes
     ----------
     name : str
-        What `shallows.kernels.make` and configurations call it.
+        The name in `shallows.kernels.make` and in configurations.
     takes_bandwidth : bool
         Whether its first parameter is a bandwidth σ, which the median rule may choose.
     shift_invariant : bool
-        Whether moving all points by the same vector changes nothing, so that data may be centred.
+        Whether moving all points by the same vector changes nothing, so that data may be centered.
     of_distance : bool
-        Whether ‖x − z‖² is all that counts, so that constant features may be left out.
+        Whether it is a function of ‖x − z‖², so that constant features may be removed.
     takes_sparse_points : bool
         Whether points may be `arrays.SparsePoints`: for kernels of inner products and Euclidean distances.
     product_bound : float, optional
@@ -53,18 +53,18 @@ class Kernel:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters but for the bandwidth: with name and bandwidth they make the kernel again."""
+        """The parameters except the bandwidth: with name and bandwidth they determine the kernel."""
         return {name: getattr(self, name) for name in self.parameter_names()}
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
-        """Names of the parameters that the constructor takes beside the bandwidth."""
-        # A user's class that is not a dataclass has parameters that are not known here.
+        """Names of the parameters of the constructor except the bandwidth."""
+        # The parameters of a user's class that is not a dataclass are unknown.
         return tuple(f.name for f in fields(cls) if f.name != "bandwidth") if is_dataclass(cls) else ()
 
     @classmethod
     def defines(cls, *methods: str) -> bool:
-        """Whether the kernel has one of some methods that not every kernel has, such as "frequencies"."""
+        """Whether the kernel has one of some methods that are optional, such as "frequencies"."""
         return any(getattr(cls, name) is not getattr(Kernel, name) for name in methods)
 
     def check_complete(self, *more: str) -> None:
@@ -83,20 +83,20 @@ class Kernel:
 
     @property
     def has_frequencies(self) -> bool:
-        """Whether `frequencies` has a law to draw from."""
+        """Whether `frequencies` is defined."""
         return self.defines("frequencies")
 
     @classmethod
     def check_inputs(cls, n_features: int) -> None:
-        """Raise a `ShallowsError` if the kernel has no meaning for so many features."""
+        """Raise a `ShallowsError` if the kernel is not defined for this number of features."""
 
     def left_factor(self, points: Array) -> Array:
-        """What `fill` takes of the left points, one row for each; the augmented points themselves if nothing else."""
+        """What `fill` needs of the left points, one row for each; the augmented points by default."""
         return points
 
     @abstractmethod
     def fill(self, left: Array, others: Array, out: Array) -> Array:
-        """Write the values of left points (as `left_factor` made them) and augmented points into ``out``."""
+        """Write the values of left points (from `left_factor`) and augmented points into ``out``."""
         raise NotImplementedError
 
     @abstractmethod
@@ -115,13 +115,7 @@ class Kernel:
         like: Array | None = None,
         dtype: Any = None,
     ) -> Array:
-        """Draws from the frequency law, shape (n, d), as a function of (seed, purpose, counter).
-
-        Raises
-        ------
-        ShallowsError
-            If the kernel is not of the form k(x, z) = E cos ωᵀ(x − z).
-        """
+        """Random frequencies ω with k(x, z) = E cos ωᵀ(x − z), shape (n, d), a function of (seed, purpose, counter)."""
         raise ShallowsError(
             f"The kernel {self.name!r} has no frequency law, so there are no random Fourier features of it; "
             "take a kernel of the difference x − z with k(x, x) = 1, such as 'gaussian' or 'matern'."
@@ -142,12 +136,12 @@ class Kernel:
         ----------
         seed, counter : int
         n : int
-            How many features.
+            Number of features.
         x : array, shape (m, d)
         mean_square : float
-            The mean of ‖x‖² over the data, for laws that may depend on it; positive.
+            The mean of ‖x‖² over the data, positive. The distribution of the features may depend on it.
         kept : callable
-            ``kept(purpose, make)`` is what ``make()`` draws for a purpose, in the precision of x, and may have kept it.
+            ``kept(purpose, make)`` returns the result of ``make()`` in the precision of x, perhaps from a cache.
 
         Returns
         -------
@@ -157,7 +151,7 @@ class Kernel:
         raise ShallowsError(f"The kernel {self.name!r} draws no random features.")
 
     def drawn_numbers(self, d: int, mean_square: float) -> float:
-        """How many numbers a random feature of d inputs is made of, for the plan of the memory."""
+        """Random numbers of a feature of d inputs, from which the memory is planned."""
         return d
 
     def relative_moment(self, mean_square: float) -> float:
@@ -181,21 +175,15 @@ class Kernel:
 
 
 def augmented(x: Array) -> Array:
-    """Points with two columns more, [x, ‖x‖², 1], so that one product gives squared distances; shape (n, d + 2)."""
+    """Points with two more columns, [x, ‖x‖², 1], so that one product gives squared distances; shape (n, d + 2)."""
     xp = arrays.namespace(x)
     return xp.concat([x, arrays.row_norms_squared(x)[:, None], xp.ones((x.shape[0], 1), dtype=x.dtype)], axis=1)
 
 
 def values(kernel: Kernel, points: Array, others: Array, out: Array | None = None) -> Array:
-    """Kernel values of two sets of augmented points.
+    """Kernel values of two sets of points from `augmented`, shapes (m, d + 2) and (n, d + 2).
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points, others : arrays, shapes (m, d + 2) and (n, d + 2)
-        What `augmented` returns.
-    out : array, shape (m, n), optional
-        Where the values are written.
+    They are written into ``out`` if it is given, shape (m, n).
     """
     if out is None:
         out = arrays.namespace(points).empty((points.shape[0], others.shape[0]), dtype=points.dtype)
@@ -208,18 +196,13 @@ def matrix(kernel: Kernel, points: Array) -> Array:
 
 
 def set_diagonal(kernel: Kernel, block: Array, points: Array, first_column: int = 0) -> Array:
-    """k(x, x) in place, whatever rounding made of it.
+    """Set k(x, x) in place, where rounding changed it.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    block : array, shape (m, n)
-    points : array, shape (m, d + 2)
-        The augmented points of the rows; row r meets itself in column ``first_column + r``.
-    first_column : int
+    ``block``: shape (m, n). ``points``: the augmented points of its rows, shape (m, d + 2). The diagonal value of row r
+    is in column ``first_column + r``.
     """
     xp = arrays.namespace(block)
-    # The diagonal of a kernel of distances is a number, and to know it takes no look at the points.
+    # The diagonal of a kernel of distances is constant.
     exact = 1.0 if kernel.of_distance else kernel.diagonal(points[:, :-2])
     r = xp.arange(block.shape[0])
     if arrays.supports_out(block):
@@ -241,7 +224,7 @@ def add_to_diagonal(matrix: Array, number: float) -> Array:
 
 
 _STRIP_BYTES = 2**19
-"""The elementwise pass goes in strips that are still in the cache when the next operation reads them."""
+"""Bytes of a strip of an elementwise pass, which should stay in the cache for the next operation."""
 
 
 def in_strips(out: Array, work: Callable[[slice], Any]) -> Array:
@@ -256,7 +239,7 @@ def in_strips(out: Array, work: Callable[[slice], Any]) -> Array:
 
 
 def check_semidefinite(kernel: Kernel, points: Array, what: str) -> None:
-    """Refuse a kernel of the user whose matrix on 100 augmented points has a negative eigenvalue."""
+    """Refuse a user's kernel whose matrix on 100 augmented points has a negative eigenvalue."""
     some = points[:100, :]
     K = arrays.to_numpy(values(kernel, some, some)).astype(np.float64)
     rounding = 1e-3 if points.dtype == np.float32 else 1e-6

@@ -1,7 +1,8 @@
-"""Loops that turn a block of scaled squared distances into kernel values, compiled, in float32.
+"""Compiled loops that turn a block of scaled squared distances into kernel values, in float32.
 
-NumPy needs two to four passes for what each loop does in one; taken together a block of 1,024 × 1,024 takes 0.13 to
-0.40 ms in place of 0.6 to 1.2. Additions may be fused with products, no other liberty is taken with the arithmetic.
+Each loop does in one pass what NumPy does in two to four. With the product, a block of 1,024 × 1,024 takes 0.13 to 0.40
+ms instead of 0.6 to 1.2. The compiler may fuse additions with products; other changes of the arithmetic are not
+allowed.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ OPTIONS = {"cache": True, "nogil": True, "fastmath": {"contract"}, "error_model"
 
 ZERO, ONE = np.float32(0), np.float32(1)
 LOWEST = np.float32(-104.0)
-"""exp of it is less than half of the smallest number of float32."""
+"""Its exp is less than half of the smallest number of float32."""
 
 LOG2_E = np.float32(1.4426950408889634)
 LN2_HIGH, LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
-"""log 2 as a sum, of which the first part has 10 bits, so that its products with exponents are exact."""
+"""log 2 as a sum. The first part has 10 bits, so that its products with exponents are exact."""
 
 ROUNDS = np.float32(1.5 * 2**23)
-"""Added to a small number it leaves no bits for a fraction, and the last bits are the nearest integer."""
+"""Added to a small number, it leaves no bits for a fraction: the last bits are the nearest integer."""
 
 BITS_OF_ROUNDS = np.int32(0x4B400000)
 C2, C3, C4, C5, C6, C7 = (
@@ -33,7 +34,7 @@ C2, C3, C4, C5, C6, C7 = (
 
 @njit(inline="always")
 def exponential(x):
-    """exp(x) of a float32 that is no larger than zero, to two units in the last place; NaN stays NaN.
+    """exp(x) of a float32 x ≤ 0, with an error of two units in the last place; NaN stays NaN.
 
     With n the integer next to x / log 2, exp(x) = 2ⁿ exp(x − n log 2).
     """
@@ -44,7 +45,7 @@ def exponential(x):
     r = r - n * LN2_LOW
     p = ((((C7 * r + C6) * r + C5) * r + C4) * r + C3) * r + C2
     p = p * (r * r) + r + ONE
-    # 2ⁿ in two factors, since n goes below the least exponent; a float32 with exponent k and no digits is 2ᵏ.
+    # 2ⁿ in two factors, because n may be below the least exponent; a float32 with exponent k and no digits is 2ᵏ.
     exponent = np.int32(shifted.view(np.int32) - BITS_OF_ROUNDS)
     half = np.int32(exponent >> np.int32(1))
     first = np.int32(np.int32(half + np.int32(127)) << np.int32(23)).view(np.float32)
@@ -80,7 +81,7 @@ def cauchy(block, n_columns):
 
 
 STEPS = np.float32(65535)
-"""Of a kernel value between 0 and 1 in 16 bits."""
+"""Number of steps of a kernel value between 0 and 1 in 16 bits."""
 
 
 @njit(**OPTIONS)
@@ -94,9 +95,9 @@ def to_16_bits(block, n_rows, n_columns, out):
 
 @njit(**OPTIONS)
 def from_16_bits(values, first_row, n_rows, first_column, n_columns, out):
-    """Write a part of what `to_16_bits` wrote into the first rows and columns of ``out``."""
+    """Write a part of the result of `to_16_bits` into the first rows and columns of ``out``."""
     for i in range(n_rows):
-        # Rows by themselves, since numba makes vectors of indices from 0 on alone.
+        # Slices of rows, because numba vectorizes only indices that start at 0.
         own, to = values[first_row + i][first_column : first_column + n_columns], out[i]
         for j in range(n_columns):
             to[j] = np.float32(own[j]) * (ONE / STEPS)

@@ -19,14 +19,16 @@ class FunctionKernel(Kernel):
     Parameters
     ----------
     function : callable
-        ``function(X, Z, **options)`` returns the matrix of k(xᵢ, zⱼ), shape (len(X), len(Z)), for two arrays of points
-        in the library, device and precision of the fit. It must be symmetric in its two points and positive
-        semi-definite, and it is called for small and large blocks from several threads. Those of
-        ``sklearn.metrics.pairwise`` and of `shallows.kernels` qualify. What it makes beside its result is not counted
-        in the memory budget. A function of a module, rather than a lambda,
-        lets the model be pickled.
+        ``function(X, Z, **options)`` returns the matrix of k(xᵢ, zⱼ), shape (len(X), len(Z)), for two arrays of
+        points in the library, device and precision of the fit. It must be symmetric and positive semi-definite.
     options : mapping
-        Passed on to it.
+        Passed to the function.
+
+    Notes
+    -----
+    Functions of ``sklearn.metrics.pairwise`` and `shallows.kernels` may be used. The function is called for small and
+    large blocks from several threads. Its temporary arrays are not counted in the memory budget. A model can be pickled
+    if the function is not a lambda.
     """
 
     function: Callable[..., Array]
@@ -63,7 +65,7 @@ class FunctionKernel(Kernel):
         return xp.concat(parts)
 
     def check_values(self, points: Array) -> None:
-        """Refuse a function that is not a kernel, too."""
+        """Also refuse functions that are not symmetric or not positive semi-definite."""
         super().check_values(points)
         check_semidefinite(self, points, f"kernel function {self.name!r}")
 

@@ -1,4 +1,4 @@
-"""The heat kernel on the circle: the kernel whose spectrum is known in closed form."""
+"""The heat kernel on the circle, whose spectrum is known in closed form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .base import Kernel, check_positive, in_strips
 class HeatCircle(Kernel):
     """(1/2π) (1 + 2 Σⱼ exp(−j² s) cos j(x − z)) for angles x and z.
 
-    Its integral operator on [0, 2π) has the eigenvalues exp(−j² s), each twice but the first, with the Fourier basis as
-    eigenfunctions (Ma and Belkin 2017, section 2). The values are exact to rounding: for s ≤ 1 by the theta function's
-    other series, Gaussians (4πs)^(−½) exp(−(x − z + 2πm)²/(4s)) wrapped around the circle, and above by the cosines.
+    Its integral operator on [0, 2π) has the eigenvalues exp(−j² s), each twice except the first, with the Fourier basis
+    as eigenfunctions (Ma and Belkin 2017, section 2). The values are exact up to rounding: for s > 1 by the cosines,
+    otherwise by the other series of the theta function, Gaussians (4πs)^(−½) exp(−(x − z + 2πm)²/(4s)) wrapped around
+    the circle.
 
     Parameters
     ----------
@@ -67,5 +68,5 @@ class HeatCircle(Kernel):
         return total / math.sqrt(4.0 * math.pi * self.time)
 
     def diagonal(self, x: Array) -> Array:
-        """(1/2π) Σⱼ exp(−j² s) over all whole j, shape (len(x),)."""
+        """(1/2π) Σⱼ exp(−j² s) over all integers j, shape (len(x),)."""
         return self._of_difference(arrays.namespace(x).zeros(x.shape[0], dtype=x.dtype))

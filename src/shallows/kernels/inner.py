@@ -1,4 +1,4 @@
-"""Kernels of inner products and norms. They depend on the origin, so data are not centred for them."""
+"""Kernels of inner products and norms. They depend on the origin, so data are not centered for them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .base import Kernel, check_positive, in_strips
 
 MOST_DEGREE = 1000
-"""A higher power of numbers that are not all about one is no number."""
+"""Higher powers usually under- or overflow."""
 
 
 class PowerSeries(Kernel):
-    """A kernel f(xᵀz) = Σₙ aₙ (xᵀz)ⁿ with aₙ ≥ 0, and random Maclaurin features of it.
+    """A kernel f(xᵀz) = Σₙ aₙ (xᵀz)ⁿ with aₙ ≥ 0, and its random Maclaurin features.
 
-    A feature takes the degree N with a probability p_N and is √(a_N/p_N) Πⱼ wⱼᵀx over N vectors w of random signs, so
-    that its product at two points has the mean Σₙ pₙ (aₙ/pₙ) (xᵀz)ⁿ. Here pₙ = aₙ R²ⁿ/f(R²) is the share of the n-th
-    term at the mean square R² = E ‖x‖², where Kar and Karnick have 2⁻⁽ⁿ⁺¹⁾: the feature is then √f(R²) Πⱼ wⱼᵀx/R, as
-    large for one degree as for another. The degrees of a block are a systematic sample of this law (one uniform number
-    for all of them), so that a block has each degree as often as it should, up to one.
+    A feature has the degree N with probability p_N and is √(a_N/p_N) Πⱼ wⱼᵀx over N vectors w of random signs, so its
+    product at two points has the mean Σₙ pₙ (aₙ/pₙ) (xᵀz)ⁿ. Kar and Karnick choose pₙ = 2⁻⁽ⁿ⁺¹⁾. Here pₙ = aₙ R²ⁿ/f(R²)
+    is the share of the n-th term at the mean square R² = E ‖x‖², and the feature is √f(R²) Πⱼ wⱼᵀx/R, equally large for
+    all degrees. The degrees of a block are a systematic sample (one uniform number for all of them), so each degree has
+    its share, rounded to at most one feature.
 
     References
     ----------
@@ -42,20 +42,20 @@ class PowerSeries(Kernel):
 
     @abstractmethod
     def log_coefficients(self, t: float) -> np.ndarray:
-        """The logarithms of aₙ for n = 0, 1, ..., up to where aₙ tⁿ/f(t) is zero to rounding."""
+        """The logarithms of aₙ for n = 0, 1, ..., until aₙ tⁿ/f(t) is zero up to rounding."""
         raise NotImplementedError
 
     def shares(self, t: float) -> np.ndarray:
-        """aₙ tⁿ/f(t), the part of each term of the series in its sum."""
+        """aₙ tⁿ/f(t), the share of each term in the sum."""
         logs = self.log_coefficients(t)
         return np.exp(logs + np.arange(len(logs)) * math.log(t) - self.log_value(t))
 
     def relative_moment(self, mean_square: float) -> float:
-        """f(3R²)/f(R²): E (wᵀx)⁴ is at most 3‖x‖⁴, and nearly that where no input stands out."""
+        """f(3R²)/f(R²): E (wᵀx)⁴ is at most 3‖x‖⁴, and close to it unless one input dominates."""
         return math.exp(min(700.0, self.log_value(3.0 * mean_square) - self.log_value(mean_square)))
 
     def drawn_numbers(self, d: int, mean_square: float) -> float:
-        """A vector of signs for each factor, of which there are E N on average."""
+        """A vector of signs for each of the factors, of which there are E N on average."""
         shares = self.shares(mean_square)
         return d * float(np.arange(len(shares)) @ shares)
 
@@ -67,7 +67,7 @@ class PowerSeries(Kernel):
         signs = kept("signs", lambda: streams.signs(seed, "signs", counter, shape, like=x, dtype=x.dtype))
         out = xp.full((x.shape[0], n), math.exp(0.5 * self.log_value(mean_square)), dtype=x.dtype)
         x, used = x * mean_square**-0.5, 0
-        # Degrees ascend: those of a next factor are the last columns.
+        # Degrees ascend, so the features with another factor are the last columns.
         for factor in range(1, int(degrees[-1]) + 1):
             first = int(np.searchsorted(degrees, factor))
             out[:, first:] *= x @ signs[used : used + n - first, :].T
@@ -85,7 +85,7 @@ class Polynomial(PowerSeries):
     degree : int
         From 1 to `MOST_DEGREE`.
     offset : float
-        Not negative, since the kernel would not be positive semi-definite.
+        Not negative, because the kernel would not be positive semi-definite.
     scale : float
         Positive. The reciprocal of the number of features, or of the mean squared norm, keeps values near one.
     """
@@ -126,7 +126,7 @@ class Polynomial(PowerSeries):
 
     def log_coefficients(self, t: float) -> np.ndarray:  # noqa: D102
         n, factorials = np.arange(self.degree + 1), _log_factorials(self.degree + 1)
-        # An offset of zero counts as one whose logarithm is a number.
+        # The logarithm of an offset of zero is replaced by a finite number.
         powers = n * math.log(self.scale) + n[::-1] * math.log(self.offset or 1e-300)
         return factorials[-1] - factorials - factorials[::-1] + powers
 
@@ -152,12 +152,12 @@ class Linear(Polynomial):
 @takes_numpy_integers
 @dataclass(frozen=True)
 class Exponential(PowerSeries):
-    """exp(xᵀz / σ²), the Gaussian kernel times exp(‖x‖²/(2σ²)) of either point.
+    """exp(xᵀz / σ²), the Gaussian kernel times exp(‖x‖²/(2σ²)) of each point.
 
     Parameters
     ----------
     bandwidth : float
-        σ, in the units of the features; positive and finite. Data far from the origin need a larger one.
+        σ, in the units of the features; positive and finite. A large distance from the origin needs a larger one.
     """
 
     bandwidth: float
@@ -182,7 +182,7 @@ class Exponential(PowerSeries):
         return t / self.bandwidth**2
 
     def log_coefficients(self, t: float) -> np.ndarray:  # noqa: D102
-        mean = self.log_value(t)  # The shares are the law of Poisson.
+        mean = self.log_value(t)  # The shares are a Poisson distribution.
         n = int(mean + 12.0 * math.sqrt(mean) + 40.0)
         return -2.0 * math.log(self.bandwidth) * np.arange(n) - _log_factorials(n)
 
@@ -193,7 +193,7 @@ def _log_factorials(n: int) -> np.ndarray:
 
 
 def _power_in_place(x: Array, degree: int) -> Array:
-    """``x ** degree`` by repeated squaring: the general power of floating numbers is many times slower."""
+    """``x ** degree`` by repeated squaring, which is many times faster than the general power."""
     xp = arrays.namespace(x)
     square, result, left = xp.asarray(x, copy=True), None, int(degree)
     while left:
@@ -211,9 +211,9 @@ def _power_in_place(x: Array, degree: int) -> Array:
 class ArcCosine(Kernel):
     """The arc-cosine kernel of order s: 2 E Θ(wᵀx) Θ(wᵀz) (wᵀx)^s (wᵀz)^s over w ~ N(0, I).
 
-    It is (1/π) ‖x‖^s ‖z‖^s J_s(θ) for the angle θ between x and z, with J₀ = π − θ, J₁ = sin θ + (π − θ) cos θ and
-    J₂ = 3 sin θ cos θ + (π − θ)(1 + 2 cos² θ) (Cho and Saul 2009, "Kernel methods for deep learning"): the limit of a
-    layer of infinitely many units, thresholds for s = 0 and rectified linear for s = 1. The threshold of zero is ½.
+    It is (1/π) ‖x‖^s ‖z‖^s J_s(θ) for the angle θ between x and z, with J₀ = π − θ, J₁ = sin θ + (π − θ) cos θ and J₂ =
+    3 sin θ cos θ + (π − θ)(1 + 2 cos² θ) (Cho and Saul 2009, "Kernel methods for deep learning"): the limit of a layer
+    of infinitely many units, thresholds for s = 0 and rectified linear for s = 1. The threshold of zero is ½.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class ArcCosine(Kernel):
         return squares if self.order == 1 else 3.0 * squares * squares
 
     def random_features(self, seed, counter, n, x, mean_square, kept):
-        """√2 Θ(wᵀx) (wᵀx)^s for w ~ N(0, I): random units of a net."""
+        """√2 Θ(wᵀx) (wᵀx)^s for w ~ N(0, I): random units of a neural network."""
         xp, shape = arrays.namespace(x), (n, x.shape[1])
         projected = x @ kept("units", lambda: streams.normal(seed, "units", counter, shape, like=x)).T
         if self.order == 0:
@@ -278,7 +278,7 @@ class ArcCosine(Kernel):
 
 
 def _reciprocal(x: Array) -> Array:
-    """1/x, and 0 for 0: the zero vector is at a right angle to every other."""
+    """1/x, and 0 for 0: the zero vector is orthogonal to every other vector."""
     xp = arrays.namespace(x)
     positive = x > 0
     return xp.where(positive, 1.0 / xp.where(positive, x, xp.ones_like(x)), xp.zeros_like(x))

@@ -89,7 +89,7 @@ def translated(
         return name, bandwidth, parameters
     if "bandwidth" in parameters:
         width = parameters["bandwidth"]
-        raise ShallowsError(f"The bandwidth is a parameter of its own: bandwidth={width!r}, not in kernel_params.")
+        raise ShallowsError(f"Set the bandwidth by bandwidth={width!r}, not in kernel_params.")
     name = OTHER_NAMES.get(name, name)
     if name in OF_DISTANCE and "gamma" in parameters:
         formula = OF_DISTANCE[name]
@@ -114,7 +114,7 @@ def _positive(gamma: Any, meaning: str) -> float:
     good = isinstance(gamma, numbers.Real) and not isinstance(gamma, bool) and math.isfinite(gamma) and gamma > 0
     if not good:
         raise ShallowsError(
-            f"gamma must be a positive number ({meaning}), got {gamma!r}. Where it is left out of kernel_params, "
-            "a bandwidth is chosen from the data, for the kernels that have one."
+            f"gamma must be a positive number ({meaning}), got {gamma!r}. Without it, the bandwidth of a "
+            "kernel that has one is chosen from the data."
         )
     return float(gamma)

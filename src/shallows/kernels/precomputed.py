@@ -1,7 +1,7 @@
-"""kernel="precomputed": fits to a kernel matrix instead of points, and predictions from kernel values.
+"""kernel="precomputed": fits to a kernel matrix instead of points.
 
-In a fit the points are row numbers, which the kernel looks up in the matrix. Whatever a fit does with points (shuffle
-them, set some aside, drop points of weight zero) it does with rows of the matrix.
+In a fit the points are row numbers, which the kernel looks up in the matrix. So shuffling points, or setting some
+aside, selects rows of the matrix.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Precomputed(Kernel):
         return _next_to(x, found)
 
     def check_values(self, points: Array) -> None:
-        """Refuse a matrix that is not positive semi-definite, too."""
+        """Also refuse matrices that are not symmetric or not positive semi-definite."""
         super().check_values(points)
         check_semidefinite(self, points, "precomputed kernel matrix")
 

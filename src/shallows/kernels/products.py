@@ -1,7 +1,7 @@
-"""Product kernels: the product of one kernel of one variable for each feature.
+"""Product kernels: the product of a kernel of one variable over the features.
 
-They share name and law with the Euclidean forms for one feature only. There is no matrix product behind them, so a
-block costs a pass for each feature.
+They have the same name as a Euclidean form, and agree with it for one feature. A block takes a pass for each feature
+instead of a product of matrices.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class LaplaceProduct(ProductKernel):
         arrays.apply_in_place("exp", arrays.apply_in_place("negative", part))
 
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):
-        """Draws of independent Cauchy laws of scale 1/σ, shape (n, d)."""
+        """Independent Cauchy variables of scale 1/σ, shape (n, d)."""
         uniform = streams.uniform(seed, purpose, counter, (n, d), like=like, dtype=dtype)
         return arrays.namespace(uniform).tan(math.pi * (uniform - 0.5)) / self.bandwidth
 
@@ -89,7 +89,7 @@ class CauchyProduct(ProductKernel):
             part /= factor
 
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):
-        """Draws of independent Laplace laws of scale 1/σ, shape (n, d): differences of two exponential ones."""
+        """Independent Laplace variables of scale 1/σ, shape (n, d), as differences of two exponential variables."""
         uniform = streams.uniform(seed, purpose, counter, (n, 2 * d), like=like, dtype=dtype)
         exponential = -arrays.namespace(uniform).log1p(-uniform)
         return (exponential[:, :d] - exponential[:, d:]) / self.bandwidth

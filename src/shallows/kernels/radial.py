@@ -22,7 +22,7 @@ from .base import Kernel, check_positive, in_strips
 @takes_numpy_integers
 @dataclass(frozen=True)
 class RadialKernel(Kernel):
-    """A kernel that depends on ‖x − z‖² alone, with k(x, x) = 1.
+    """A kernel that is a function of ‖x − z‖², with k(x, x) = 1.
 
     Parameters
     ----------
@@ -42,21 +42,21 @@ class RadialKernel(Kernel):
     @property
     @abstractmethod
     def factor(self) -> float:
-        """What the squared distance is multiplied with before `apply_in_place` sees it (folded into the product)."""
+        """The factor of the squared distance before `apply_in_place`, as a part of the product."""
         raise NotImplementedError
 
     @abstractmethod
     def apply_in_place(self, scaled: Array) -> Array:
         """Kernel values from ``factor * ‖x − z‖²``, written over them.
 
-        Rounding can leave a distance below zero; it counts as zero, so that values stay within (0, 1].
+        Rounding can make a squared distance negative; it is treated as zero, so that values stay within (0, 1].
         """
         raise NotImplementedError
 
     def in_c(self, dtype: str) -> str | None:
-        """`apply_in_place` for one number, as the body of ``REAL radial(REAL scaled)`` in C; None if there is none.
+        """`apply_in_place` for one number, as the body of ``REAL radial(REAL scaled)`` in C, or None.
 
-        NaN stays NaN, so that what left the numbers is noticed. ``REAL`` is the C type of ``dtype``.
+        NaN stays NaN, so that errors are noticed. ``REAL`` is the C type of ``dtype``.
         """
         return None
 
@@ -67,7 +67,7 @@ class RadialKernel(Kernel):
         if self.bandwidth < resolution:
             raise ShallowsError(
                 f"bandwidth={self.bandwidth:.3g} is too small for {points.dtype}: distances below {resolution:.1g} "
-                "are lost in rounding, so that a point is not told from its neighbours. Use a larger bandwidth"
+                "are lost in rounding. Use a larger bandwidth"
                 f"{', or dtype=' + repr('float64') if points.dtype != np.float64 else ''}."
             )
 
@@ -99,7 +99,7 @@ class RadialKernel(Kernel):
         return in_strips(out, lambda strip: self.apply_in_place(out[strip, :]))
 
     def _in_one_pass(self, out: Array) -> Callable[[Array, Array], Array] | None:
-        """A GPU's function that reads and writes a block once where `apply_in_place` does for each operation."""
+        """A GPU function that reads and writes a block once, unlike the operations of `apply_in_place`."""
         dtype = str(out.dtype)
         body = self.in_c(dtype)
         if body is None:
@@ -107,7 +107,7 @@ class RadialKernel(Kernel):
 
         def make() -> Callable[[Array, Array], Array]:
             made = cuda.elementwise(arrays.namespace(out), f"shallows_{self.name}", body, dtype)
-            # Every magnitude, rounding below zero, zero itself; held against the plain expression in float64.
+            # All magnitudes, zero, and a negative rounding error are compared with the plain expression in float64.
             scaled = np.concatenate([[-1e-6, 0.0], np.logspace(-12, 6, 500)])
             scaled = (math.copysign(1.0, self.factor) * scaled).astype(dtype)
             here = arrays.like(scaled, out)
@@ -134,7 +134,7 @@ class WrappedKernel(Kernel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those of the kernel."""
+        """The kernel's parameters."""
         return self.kernel.parameters
 
     def left_factor(self, points: Array) -> Array:  # noqa: D102
@@ -212,12 +212,12 @@ class Cauchy(RadialKernel):
 @takes_numpy_integers
 @dataclass(frozen=True)
 class Matern(RadialKernel):
-    """2^(1−ν)/Γ(ν) x^ν K_ν(x) with x = √(2ν) ‖x − z‖ / σ: ν − ½ is how often its functions can be differentiated.
+    """2^(1−ν)/Γ(ν) x^ν K_ν(x) with x = √(2ν) ‖x − z‖ / σ: functions are differentiable ν − ½ times.
 
     For ν of ½, 3/2 and 5/2 the values are a polynomial times an exponential. For every other ν they are a sum of
-    Gaussians: k = E exp(−x²/(4u)) over u from the law Gamma(ν), which the trapezoidal rule in log u gives to rounding.
-    Positive weights keep the sum positive definite, and it is faster than Bessel functions (1/ν widens the range of
-    log u, so a ν far below ½ is slow).
+    Gaussians: k = E exp(−x²/(4u)) over u from the distribution Gamma(ν), computed by the trapezoidal rule in log u up
+    to rounding. Positive weights keep the sum positive definite, and it is faster than Bessel functions. A ν much
+    smaller than ½ is slow, because the range of log u is proportional to 1/ν.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class Matern(RadialKernel):
         if self.nu in (0.5, 1.5, 2.5):
             polynomial = {0.5: "1", 1.5: "1 + distance", 2.5: "1 + distance + scaled / 3"}[self.nu]
             lines.append("    const REAL distance = sqrt(scaled), decay = exp(-distance);")
-            # Where the exponential is zero the polynomial may be infinite.
+            # If the exponential is zero, the polynomial may be infinite.
             lines.append(f"    return decay == 0 ? REAL(0) : ({polynomial}) * decay;")
             return "\n".join(lines)
         limits = np.finfo(dtype)
@@ -271,16 +271,16 @@ class Matern(RadialKernel):
             lines.append(f"    static const REAL {name}[] = {{{', '.join(f'REAL({value!r})' for value in column)}}};")
         lines.append(f"    scaled = scaled > REAL({farthest!r}) ? REAL({farthest!r}) : scaled;")
         lines.append("    REAL total = 0;")
-        # Some tens of exponentials: to unroll them all takes more registers than there are.
+        # Unrolling all of these exponentials would need too many registers.
         lines.append("    #pragma unroll 2")
         lines.append(f"    for (int k = 0; k < {len(nodes)}; ++k)")
         lines.append("        total += weights[k] * exp(-rates[k] * scaled);")
         return "\n".join([*lines, "    return total > 1 ? REAL(1) : total;"])
 
     def _gaussians(self, limits: Any) -> tuple[list[float], list[float], float]:
-        """Rates and weights of the sum of Gaussians, and the largest argument that they are meant for."""
+        """Rates and weights of the sum of Gaussians, and its largest argument."""
         rates, weights = _gamma_nodes(float(self.nu), float(limits.eps))
-        # Beyond it the value underflows; without a bound the product with the largest rate would leave the numbers.
+        # Larger arguments underflow, and their product with the largest rate might overflow.
         farthest = 3200.0 * (self.nu + 100.0)
         return [min(rate, 0.1 * float(limits.max) / farthest) for rate in rates], weights, farthest
 
@@ -293,16 +293,16 @@ class Matern(RadialKernel):
             term = arrays.apply_in_place("exp", scaled * -rate)
             term *= weight
             total += term
-        # The weights add up to one, but for the last digit of their sum.
+        # The sum of the weights is one, up to rounding.
         scaled[...] = arrays.clip_in_place(total, at_most=1.0)
         return scaled
 
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):
-        """Draws of a multivariate t law with 2ν degrees of freedom and scale 1/σ, shape (n, d)."""
+        """A multivariate t distribution with 2ν degrees of freedom and scale 1/σ, shape (n, d)."""
         from scipy.special import gammainccinv
 
         draws = streams.normal(seed, purpose, counter, (n, d), like=like, dtype=dtype)
-        # Few numbers, drawn on the host so that every device gets the same; χ² with 2ν degrees is twice a Gamma(ν).
+        # Drawn on the host, so that all devices get the same numbers; χ² with 2ν degrees is twice a Gamma(ν).
         uniform = streams.uniform(seed, f"{purpose}/mixing", counter, (n, 1))
         spread = np.sqrt(self.nu / gammainccinv(self.nu, uniform))
         return draws * arrays.like(spread / self.bandwidth, draws)
@@ -312,8 +312,8 @@ class Matern(RadialKernel):
 def _gamma_nodes(nu: float, eps: float) -> tuple[list[float], list[float]]:
     """Rates aₖ and weights wₖ with Matérn(x) = Σ wₖ exp(−aₖ x²): the trapezoidal rule for E exp(−x²/(4u)), u = eᵛ.
 
-    At the height c < π/2 above the real line the integrand exp(νv − eᵛ) grows by (cos c)^(−ν) at most, so the rule with
-    step h errs by about (cos c)^(−ν) exp(−2πc/h) for every c; the best c tells the largest step that will do.
+    At the height c < π/2 above the real line the integrand exp(νv − eᵛ) grows by at most (cos c)^(−ν), so the rule with
+    step h has an error of about (cos c)^(−ν) exp(−2πc/h) for every c. The best c gives the largest possible step.
     """
     digits = -math.log(eps) + 3.0
     heights = np.linspace(0.005, math.pi / 2 - 0.005, 400)

@@ -1,4 +1,4 @@
-"""Losses: their values and derivatives, the coding of targets, links to probabilities.
+"""Losses: their values and derivatives, the coding of targets, and probabilities.
 
 With u the score and y the target, summed over the outputs of an example:
 
@@ -17,7 +17,7 @@ quantile              max(τ (y − u), (τ − 1) (y − u))             −τ 
 novelty               max(0, ρ − u) / ν − ρ                       −[u < ρ] / ν                        offset
 ====================  ==========================================  ==================================  =========
 
-At a kink the derivative is 0 where that is a subgradient, as in the strict inequalities above.
+At a kink the derivative is 0 if 0 is a subgradient, as in the strict inequalities above.
 """
 
 from __future__ import annotations
@@ -69,18 +69,18 @@ def __getattr__(name: str) -> Any:
 
 
 def make(name: str | Loss, **parameters: Any) -> Loss:
-    """The loss of a name; a loss object is handed through.
+    """The loss of a name; a loss object is returned unchanged.
 
     Raises
     ------
     UnknownNameError
         If there is no loss of that name.
     ShallowsError
-        If a parameter is out of its range or not one of this loss.
+        If a parameter is out of its range or not a parameter of this loss.
     """
     if isinstance(name, Loss):
         if parameters:
-            raise ShallowsError(f"The loss {name.name!r} brings its own parameters; leave out {sorted(parameters)}.")
+            raise ShallowsError(f"The loss {name.name!r} has its own parameters; leave out {sorted(parameters)}.")
         return name
     if not isinstance(name, str):
         raise UnknownNameError("loss", name, LOSSES)

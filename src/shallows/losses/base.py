@@ -1,4 +1,4 @@
-"""The base class of all losses, the links to probabilities, and the checks of parameters."""
+"""The base class of losses, functions for probabilities, and the check of parameters."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Loss:
     ----------
     name : str
     coding : {"signs", "indicator", "values", "offset"}
-        How targets are written: −1 and +1, a column for each class or a single one for two classes; 0 and 1, a column
-        for each class; the numbers themselves; the current offset ρ. The square loss takes classes as signs.
+        Targets: −1 and +1, in a column for each class or a single one for two classes; 0 and 1, in a column for
+        each class; the numbers themselves; the current offset ρ. The square loss codes classes as signs.
     has_probabilities : bool
         Whether `probabilities` is defined.
     slope_bound : float
-        M, the bound of |ℓ'| in each output; infinite where there is none.
+        M, the bound of |ℓ'| in each output; may be infinite.
     smoothness : float
-        L, the Lipschitz constant of ℓ'; infinite where ℓ has a kink.
+        L, the Lipschitz constant of ℓ'; infinite if ℓ has a kink.
     """
 
     name: ClassVar[str]
@@ -41,12 +41,12 @@ class Loss:
 
     @property
     def for_classes(self) -> bool:
-        """Whether the targets are classes and nothing else."""
+        """Whether the targets must be classes."""
         return self.coding in ("signs", "indicator")
 
     @property
     def lengths(self) -> dict[str, float]:
-        """The parameters that are measured in the unit of the targets, ε and δ, by their names."""
+        """The parameters in the unit of the targets, ε and δ, by their names."""
         return {name: getattr(self, name) for name in ("epsilon", "delta") if hasattr(self, name)}
 
     def in_units(self, unit: float) -> Loss:
@@ -71,11 +71,7 @@ class Loss:
     def constant(self, targets: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """The intercept of a function: the constant with the least mean loss, float64, shape (c,).
 
-        Parameters
-        ----------
-        targets : ndarray of float64, shape (n, c)
-            In the coding of the loss.
-        weights : ndarray, shape (n,), optional
+        ``targets``: in the coding of the loss, float64, shape (n, c). ``weights``: shape (n,).
         """
         if self.for_classes:
             return self.constant_of_classes(np.average(targets, axis=0, weights=weights), len(targets))
@@ -90,15 +86,15 @@ class Loss:
     def constant_of_classes(self, mean: np.ndarray, n: int) -> np.ndarray:
         """The intercept for classes, from the mean of the targets, shape (c,), over n examples.
 
-        The mean itself, which is the minimiser of the square and of the squared hinge. The minimiser of the hinge jumps
-        from −1 to 1 where classes are equally frequent; the mean lies between and has the same sign.
+        It is the mean itself, which minimizes the square and the squared hinge. The minimizer of the hinge jumps from
+        −1 to 1 where classes are equally frequent; the mean lies between them and has the same sign.
         """
         return mean
 
     # ------------------------------------------------------------------------------------------- coding
 
     def n_outputs(self, n_classes: int) -> int:
-        """Columns of scores for so many classes."""
+        """Columns of scores for a number of classes."""
         return n_classes if self.coding == "indicator" or n_classes > 2 else 1
 
     def encode(self, labels: np.ndarray, n_classes: int) -> np.ndarray:
@@ -107,7 +103,7 @@ class Loss:
         With one column the second class is +1.
         """
         if self.coding == "offset":
-            raise ShallowsError(f"The loss {self.name!r} takes no classes.")
+            raise ShallowsError(f"The loss {self.name!r} is not for classes.")
         labels = np.asarray(labels)
         if self.n_outputs(n_classes) == 1:
             return np.where(labels[:, None] == 1, 1.0, -1.0)
@@ -115,7 +111,7 @@ class Loss:
         return indicator.astype(np.float64) if self.coding == "indicator" else np.where(indicator, 1.0, -1.0)
 
     def decide(self, scores: Array) -> Array:
-        """The class number that scores of shape (m, c) speak for, int64, shape (m,)."""
+        """The class number with the best score, int64, shape (m,), for scores of shape (m, c)."""
         xp = arrays.namespace(scores)
         if scores.shape[1] == 1:
             return arrays.astype(scores[:, 0] > 0, xp.int64)
@@ -123,11 +119,11 @@ class Loss:
 
     def probabilities(self, scores: Array) -> Array:
         """Probabilities of the classes, shape (m, n_classes)."""
-        raise ShallowsError(f"The loss {self.name!r} has no link to probabilities; 'logistic' and 'softmax' have one.")
+        raise ShallowsError(f"The loss {self.name!r} has no probabilities; 'logistic' and 'softmax' have them.")
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + e^{−x}), with full relative accuracy at both ends and no overflow."""
+    """1 / (1 + e^{−x}), with full relative accuracy at both ends and without overflow."""
     xp = arrays.namespace(x)
     small = xp.exp(-xp.abs(x))
     return xp.where(x >= 0, 1.0 / (1.0 + small), small / (1.0 + small))
@@ -150,7 +146,7 @@ def only_where(condition: Array, x: Array) -> Array:
 
 
 def check(loss: Loss, name: str, low: float, high: float, *, open_low: bool = True, open_high: bool = True) -> None:
-    """Refuse a parameter outside its interval."""
+    """Refuse a parameter outside of its interval."""
     value = getattr(loss, name)
     fine = (
         isinstance(value, numbers.Real) and not isinstance(value, bool) and (low < value if open_low else low <= value)

@@ -1,4 +1,4 @@
-"""Losses that are sums over outputs, as text of C: the loss of one score and its slope, for a GPU to compile."""
+"""Losses that are sums over outputs, as C code for a GPU: the loss of one score and its slope."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ BODIES = {
     ),
 }
 """By the name of the loss: statements that set ``value`` and ``slope`` from a score ``u``, its target ``y`` and the
-``parameter`` of the loss, all of type ``T``. What is not a number stays none, as in the plain loss."""
+``parameter`` of the loss, all of type ``T``. NaN stays NaN, as in the plain loss."""
 
 
 def has_text(loss: Loss) -> bool:
-    """Whether `BODIES` has the loss: not those of all scores of an example together, nor one of the user's own."""
+    """Whether `BODIES` has the loss, which must be a sum over outputs and not a class of the user."""
     return loss.name in BODIES and type(loss).__module__.startswith(__package__)
 
 
 def parameter(loss: Loss) -> float:
-    """The one parameter of a loss, 0 where it has none."""
+    """The parameter of a loss, or 0 if it has none."""
     return next((float(getattr(loss, field.name)) for field in fields(loss)), 0.0)

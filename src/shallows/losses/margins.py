@@ -55,12 +55,12 @@ class Logistic(Loss):
         return -targets * sigmoid(-targets * scores)
 
     def constant_of_classes(self, mean: np.ndarray, n: int) -> np.ndarray:
-        """The log-odds; a class without examples counts as half of one, so that none is ruled out."""
+        """The log-odds; a class without examples counts as half an example, so that it remains possible."""
         positive, negative = (np.where(share > 0, share, 1.0 / n) for share in (1.0 + mean, 1.0 - mean))
         return np.log(positive) - np.log(negative)
 
     def probabilities(self, scores: Array) -> Array:
-        """The sigmoid of the scores, divided by its sum over the classes where there is a column for each."""
+        """The sigmoid of the scores; with a column for each class, divided by its sum over the classes."""
         xp = arrays.namespace(scores)
         if scores.shape[1] == 1:
             return xp.concat([sigmoid(-scores), sigmoid(scores)], axis=1)

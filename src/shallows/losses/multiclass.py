@@ -29,7 +29,7 @@ class Softmax(Loss):
         return softmax(arrays.namespace(scores), scores) - targets
 
     def constant_of_classes(self, mean: np.ndarray, n: int) -> np.ndarray:
-        """The logarithms of the shares; a class without examples counts as half of one, so that none is ruled out."""
+        """The logarithms of the shares; a class without examples counts as half an example."""
         shares = np.where(mean > 0, mean, 0.5 / n)
         return np.log(shares / shares.sum())
 

@@ -12,9 +12,9 @@ from .base import Loss, check, positive_part
 
 @dataclass(frozen=True)
 class Novelty(Loss):
-    """max(0, ρ − u) / ν − ρ, of one-class classification: f is above the offset ρ where data are common.
+    """max(0, ρ − u) / ν − ρ, for one-class classification: f is above the offset ρ where data are common.
 
-    The offset is learnt beside f and takes the place of the targets: shape (m, 1), or (1, 1) for one that all share.
+    The offset is trained together with f and replaces the targets: shape (m, 1), or (1, 1) for a common one.
 
     Parameters
     ----------

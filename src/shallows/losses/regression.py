@@ -32,12 +32,12 @@ class Square(Loss):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
-    """max(0, |u − y| − ε), of support-vector regression.
+    """max(0, |u − y| − ε), for support-vector regression.
 
     Parameters
     ----------
     epsilon : float
-        ε ≥ 0, the error that costs nothing, in the units of the targets.
+        ε ≥ 0, the error without a cost, in the units of the targets.
     """
 
     epsilon: float = 0.1

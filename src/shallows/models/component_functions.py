@@ -1,4 +1,4 @@
-"""Components: functions of points by which the points are transformed."""
+"""Components: functions by which points are transformed."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class FeatureComponents:
 
     @classmethod
     def of(cls, blocks: Blocks, centring: Centring, state: Any, n_components: int) -> FeatureComponents:
-        """The eigenvectors within the span that a state of a solver has found.
+        """The eigenvectors within the span that a solver's state has found.
 
-        The state's coefficients are orthonormal, and its moment is that of the functions of the first k of them.
+        The state has orthonormal coefficients, and the moment of the functions of the first k of them.
         """
         values, vectors = np.linalg.eigh(arrays.to_numpy(state.moment).astype(np.float64))
         W = arrays.to_numpy(state.coefficients)
@@ -51,7 +51,7 @@ class FeatureComponents:
         return cls(blocks, centring, W, arrays.to_numpy(state.mean), np.clip(values[::-1], 0.0, None))
 
     def transform(self, X: Any, device: Device) -> np.ndarray:
-        """H at checked points, shape (m, k)."""
+        """Values at checked points, shape (m, k)."""
         W, blocks = self.coefficients, self.blocks.to(device)
         out, shift = np.empty((X.shape[0], W.shape[1]), dtype=W.dtype), self.mean @ W
         with device.active():
@@ -71,9 +71,9 @@ class ExpansionComponents:
     centring : Centring
         What is subtracted from points.
     expansion : GrowingExpansion
-        g, k functions; it may be part of a training at work.
+        g, k functions; the training that changes it may still be running.
     mean : ndarray, shape (k,), or None
-        μ; None if functions are not centred.
+        μ; None if functions are not centered.
     turn : ndarray, shape (k, k)
         T.
     budget : int
@@ -89,21 +89,21 @@ class ExpansionComponents:
 
     @property
     def dtype(self) -> np.dtype:
-        """That of the coefficients and values."""
+        """Data type of the coefficients and values."""
         return np.dtype(self.expansion.buffer.dtype)
 
     @property
     def coefficients(self) -> np.ndarray:
-        """Of the features, turned to the components; shape (n_blocks, width, k)."""
+        """Coefficients of the components, shape (n_blocks, width, k)."""
         return arrays.to_numpy(self.expansion.coefficients) @ self.turn.astype(self.dtype)
 
     @property
     def n_random_features(self) -> int:
-        """Frequencies in use."""
+        """Number of frequencies."""
         return self.expansion.n_blocks * self.features.block_size
 
     def signs(self) -> np.ndarray:
-        """The signs by which the largest coefficient of each component is positive, shape (k,)."""
+        """The signs that make the largest coefficient of each component positive, shape (k,)."""
         with self.expansion.device.active():
             coefficients = self.expansion.coefficients
             return signs_of_columns(coefficients @ arrays.like(self.turn, coefficients, coefficients.dtype))
@@ -113,7 +113,7 @@ class ExpansionComponents:
         return replace(self, turn=self.turn * signs)
 
     def transform(self, X: Any, device: Device) -> np.ndarray:
-        """H at checked points, shape (m, k); the coefficients must be on the device."""
+        """Values at checked points, shape (m, k); the coefficients must be on the device."""
         values = np.empty((X.shape[0], self.turn.shape[0]), dtype=self.dtype)
         with device.active():
             for rows, x, _ in self.centring.new_points(X, device, self.dtype):
@@ -140,12 +140,12 @@ class TwoViewComponents:
 
     @property
     def coefficients(self) -> np.ndarray:
-        """Of the functions of the first view."""
+        """Coefficients of the functions of the first view."""
         return self.first.coefficients
 
     @property
     def n_random_features(self) -> int:
-        """Frequencies in use, in a view."""
+        """Number of frequencies in a view."""
         return self.first.n_random_features
 
     def transform(self, X: Any, device: Device) -> np.ndarray:
@@ -153,7 +153,7 @@ class TwoViewComponents:
         return self.first.transform(X, device)
 
     def transform_second(self, Y: Any, device: Device) -> np.ndarray:
-        """Values of the functions of the second view, shape (m, k), for points as it is coded."""
+        """Values of the functions of the second view, shape (m, k), for points in its coding."""
         return self.second.transform(Y, device)
 
 

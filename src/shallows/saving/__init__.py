@@ -20,7 +20,7 @@ from . import archive
 __all__ = ["load", "save"]
 
 N_FREQUENCIES = 8
-"""How many frequencies of random features a file has, to recognize a version that draws others."""
+"""Number of frequencies of random features in a file, to recognize a version that draws others."""
 
 
 def save(model: Any, path: Any) -> None:
@@ -50,7 +50,7 @@ def save(model: Any, path: Any) -> None:
     if hasattr(state, "is_finite") and not state.is_finite():
         raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
     model = _with_plain_keys(model)
-    archive.write(model, path, estimator=type(model).__name__, drawn=_drawn(model))
+    archive.write(model, path, estimator=type(model).__name__, drawn=_first_draws(model))
 
 
 def load(path: Any, *, device: str = "auto") -> Any:
@@ -76,7 +76,7 @@ def load(path: Any, *, device: str = "auto") -> Any:
     model, about = archive.read(path)
     with archive.errors_name(path):
         check_is_fitted(model)
-        drawn = _drawn(model)
+        drawn = _first_draws(model)
         if len(drawn) != len(about["drawn"]) or not all(map(_are_close, drawn, about["drawn"])):
             raise ShallowsError("this version draws other features for its kernel and seed than the one that wrote it")
         for part in _parts(model):
@@ -91,7 +91,7 @@ def _try_prediction(model: Any) -> None:
     if not type(model).__module__.startswith("shallows"):
         return
     predict = model.predict if hasattr(model, "predict") else model.transform
-    # A net needs PyTorch to predict, and may be loaded where there is none.
+    # A net needs PyTorch to predict, which may be missing.
     with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.suppress(MissingExtraError):
         warnings.simplefilter("ignore")
         predict(np.zeros((1, model.n_features_in_)))
@@ -116,7 +116,7 @@ def _parts(model: Any) -> Iterator[Any]:
         yield part
 
 
-def _drawn(model: Any) -> list[list[float]]:
+def _first_draws(model: Any) -> list[list[float]]:
     """Some numbers of each map of random features: a version that draws others cannot use the model."""
     found = []
     for part in _parts(model):
@@ -140,14 +140,14 @@ def _with_plain_keys(model: Any) -> Any:
     def has_truth_values(part: Any) -> bool:
         return isinstance(part, Mapping) and any(isinstance(key, (bool, np.bool_)) for key in part)
 
-    def plain(value: Any) -> Any:
+    def replace_keys(value: Any) -> Any:
         if type(value) is not dict:
             return value
-        return {int(k) if isinstance(k, (bool, np.bool_)) else k: plain(one) for k, one in value.items()}
+        return {int(k) if isinstance(k, (bool, np.bool_)) else k: replace_keys(entry) for k, entry in value.items()}
 
     if any(map(has_truth_values, _parts(model))):
         model = copy.copy(model)
-        vars(model).update(plain(vars(model)))
+        vars(model).update(replace_keys(vars(model)))
         if any(map(has_truth_values, _parts(model))):
             raise ShallowsError(
                 "A dictionary in the model has the keys True and False, which a file cannot contain. Use 1 and 0, "
