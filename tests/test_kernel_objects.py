@@ -28,7 +28,7 @@ def fitted(model):
 
 @pytest.mark.parametrize("Estimator", WITH_KERNEL)
 def test_a_bandwidth_beside_a_kernel_object_is_refused(Estimator):
-    says = r"own bandwidth.*bandwidth=2\.0 beside kernel=Gaussian.*Leave bandwidth out.*kernel='gaussian'"
+    says = r"own bandwidth.*bandwidth=2\.0 with kernel=Gaussian.*Leave bandwidth out.*kernel='gaussian'"
     with pytest.raises(ShallowsError, match=says):
         fitted(Estimator(kernel=kernels.Gaussian(5.0), bandwidth=2.0))
 

@@ -149,23 +149,11 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
 
 @takes_numpy_integers
 def in_blocks(features: Any, kernel: Any, x: Array, n_features: int, seed: int, budget: int) -> Blocks:
-    """The features of a name or of an object, in ranges of columns that are computed one at a time.
+    """The features of a name or of an object with ``map(x)`` and ``n_features``, in ranges of columns that are computed
+    in turn.
 
-    Parameters
-    ----------
-    features : str or object
-        A key of `FEATURE_MAPS`, or an object with ``map(x)`` and ``n_features``.
-    kernel : Kernel or None
-        None if the map has none.
-    x, n_features, seed
-        See `make`.
-    budget : int
-        Bytes, of which an eighth may contain frequencies.
-
-    Raises
-    ------
-    ShallowsError
-        If the coefficients of the features do not fit into the budget.
+    The other parameters are those of `make`. ``budget`` is the number of bytes, of which an eighth may contain
+    frequencies. A `ShallowsError` reports coefficients that do not fit.
     """
     if not isinstance(features, str):
         return Blocks(features)

@@ -219,23 +219,10 @@ class FourierFeatures(FeatureMap):
         return self._cache.get(("phases", int(i), *kind_of_array(like)), lambda: self._draw_phases(int(i), like))
 
     def block(self, i: int, x: Array, *, out: Array | None = None, n_workers: int | None = None) -> Array:
-        """Unnormalized features of block i.
+        """Unnormalized features of block i, ``[cos xωᵀ, sin xωᵀ]`` or ``√2 cos(xωᵀ + b)``, shape (m, width).
 
-        Parameters
-        ----------
-        i : int
-            Number of the block, from 0.
-        x : array, shape (m, d)
-        out : array, shape (m, width), optional
-            Where they are written; may be columns of a larger array.
-        n_workers : int, optional
-            Number of threads, chosen by default. A caller that runs in its own thread passes 1.
-
-        Returns
-        -------
-        array, shape (m, width)
-            ``[cos xωᵀ, sin xωᵀ]`` or ``√2 cos(xωᵀ + b)``: the mean over blocks of ``block(i, x) @ block(i, z).T /
-            F`` tends to k(x, z).
+        The mean over blocks of ``block(i, x) @ block(i, z).T / F`` tends to k(x, z). ``out`` may be columns of a larger
+        array. A caller that runs in its own thread passes ``n_workers=1``.
         """
         m, F = x.shape[0], self.block_size
         check_inputs(x, self.n_inputs)

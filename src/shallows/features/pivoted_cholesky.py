@@ -23,27 +23,18 @@ ROUNDINGS = 4.0
 
 @dataclass(frozen=True)
 class PartialCholesky:
-    """F with F Fᵀ ≈ K, which is equal to K in the rows and columns of the pivots.
+    """F with F Fᵀ ≈ K, which is equal to K in the rows and columns of the pivots."""
 
-    Attributes
-    ----------
-    pivots : ndarray of int, shape (r,)
-        In the order in which they were chosen.
-    factor : array, shape (n, r)
-        F; the rows of the pivots are lower triangular.
-    remainder : ndarray of float64, shape (n,)
-        The diagonal of K − F Fᵀ, which is positive semi-definite. Its sum is the trace norm of the error.
-    """
-
-    pivots: np.ndarray
-    factor: Array
-    remainder: np.ndarray
+    pivots: np.ndarray  # In the order in which they were chosen, shape (r,)
+    factor: Array  # F, shape (n, r); the rows of the pivots are lower triangular
+    remainder: np.ndarray  # Diagonal of K − F Fᵀ, shape (n,), float64; its sum is the trace norm of the error
 
 
 def pivoted_cholesky(
     kernel: Any, points: Array, rank: int, *, random: bool = True, weights: Array | None = None, seed: int = 0
 ) -> PartialCholesky:
-    """The partial Cholesky factor of the kernel matrix of n points, from its diagonal and the columns of its pivots.
+    """The partial Cholesky factor of the kernel matrix of n augmented points, from its diagonal and the columns of its
+    pivots.
 
     Random pivots are drawn in proportion to the diagonal of the remainder (RPCholesky). Their expected error in the
     trace norm is near the error of the best approximation of a slightly lower rank. The greedy rule chooses the largest
@@ -54,26 +45,15 @@ def pivoted_cholesky(
     one at a time, and the work consists of products of matrices. The pivots of a lower rank are the first pivots of a
     higher rank.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented.
-    rank : int
-        The largest r. There are fewer pivots if the remaining diagonal is zero up to rounding, and at most as many as
-        distinct points.
-    random : bool
-        Whether pivots are drawn; otherwise the rule is greedy.
-    weights : array, shape (n, 1), optional
-        W: W^½ K W^½ is factored instead of K.
-    seed : int
+    ``rank`` is the largest r; there are fewer pivots if the remaining diagonal is zero up to rounding. With ``weights``
+    W, shape (n, 1), W^½ K W^½ is factored instead of K.
 
     References
     ----------
     Y. Chen, E. N. Epperly, J. A. Tropp and R. J. Webber (2025), "Randomly pivoted Cholesky: practical approximation of
-    a kernel matrix with few entry evaluations", Communications on Pure and Applied Mathematics 78. E. N. Epperly,
-    J. A. Tropp and R. J. Webber (2024), "Embrace rejection: kernel matrix approximation by accelerated randomly
-    pivoted Cholesky", arXiv:2410.03969 (rounds of proposals).
+    a kernel matrix with few entry evaluations", Communications on Pure and Applied Mathematics 78. E. N. Epperly, J. A.
+    Tropp and R. J. Webber (2024), "Embrace rejection: kernel matrix approximation by accelerated randomly pivoted
+    Cholesky", arXiv:2410.03969.
     """
     xp, n = arrays.namespace(points), points.shape[0]
     root = None if weights is None else xp.sqrt(weights[:, 0])

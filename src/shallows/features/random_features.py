@@ -15,30 +15,14 @@ from .fourier import BlockCache, FourierFeatures, kind_of_array
 
 @dataclass(frozen=True)
 class RandomFeatures:
-    """Blocks of the random features that a kernel draws by `Kernel.random_features`.
+    """Blocks of the random features of `Kernel.random_features`; block i is a function of (seed, i)."""
 
-    Block i is a function of (seed, i), as in `FourierFeatures`.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        With ``random_features``.
-    n_inputs : int
-    block_size : int
-        F, the number of features of a block.
-    seed : int
-    mean_square : float
-        R², the mean of ‖x‖² over the data. Features are unbiased with any value, but their variance depends on it.
-    cache_bytes : int
-        Bytes of random numbers that are kept. The others are drawn again.
-    """
-
-    kernel: Any
+    kernel: Any  # With ``random_features``
     n_inputs: int
-    block_size: int
+    block_size: int  # F, the number of features of a block
     seed: int = 0
-    mean_square: float = 1.0
-    cache_bytes: int = 2**28
+    mean_square: float = 1.0  # R², the mean of ‖x‖² over the data, on which the variance of the features depends
+    cache_bytes: int = 2**28  # Bytes of random numbers that are kept; the others are drawn again
     _cache: BlockCache = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -98,12 +98,8 @@ def __getattr__(name: str) -> Any:
 def kind(name: Any) -> type[Kernel] | Kernel:
     """The class of a kernel's name, or the kernel itself, from which properties are known before the parameters are.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no kernel of that name; the message suggests the nearest one.
-    ShallowsError
-        If a kernel's class lacks a method that every kernel needs; the message names it.
+    An unknown name raises an `UnknownNameError` with the nearest name, and an incomplete class of the user a
+    `ShallowsError`.
     """
     if isinstance(name, Kernel):
         name.check_complete()
@@ -209,22 +205,12 @@ def choose(
     *,
     all_equal: bool = False,
 ) -> Kernel:
-    """The kernel of a fit, checked on its augmented training points, shape (n, d + 2).
+    """The kernel of a fit, checked on its augmented training points, shape (n, d + 2); see `make` for the other
+    parameters.
 
-    Parameters
-    ----------
-    kernel, bandwidth, parameters
-        As the user gave them, see `make`. The median rule chooses a bandwidth that is needed and not given.
-    points : array, shape (n, d + 2)
-    seed : int
-        Seed of the median rule's subsample.
-    all_equal : bool
-        Whether all points are equal, so that every bandwidth gives the same function.
-
-    Raises
-    ------
-    ShallowsError
-        As for `make`, and if the kernel has no usable values on the points or needs another number of features.
+    The median rule chooses a bandwidth that is needed and not given, on a subsample from ``seed``. If the points are
+    ``all_equal``, every bandwidth gives the same function. A `ShallowsError` says if the kernel has no usable values on
+    the points, or needs another number of features.
     """
     name, bandwidth, parameters = translated(kernel, bandwidth, parameters)
     found = kind(name)

@@ -33,23 +33,11 @@ OF_PRODUCT = ("polynomial", "linear")
 
 
 def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
-    """The median of ‖xᵢ − xⱼ‖ over the pairs i < j of the distinct points of a random subsample.
+    """The median of ‖xᵢ − xⱼ‖ over the pairs i < j of the distinct points of a random subsample of ``x``, shape (n, d).
 
-    Equal points count once, so that repeating an example, or giving it a weight, does not change the bandwidth.
-
-    Parameters
-    ----------
-    x : array, shape (n, d)
-        Training points.
-    seed : int
-        Seed of the subsample.
-    n_points : int
-        Size of the subsample. The sources of the rule give none; 1,000 points have half a million pairs.
-
-    Raises
-    ------
-    ShallowsError
-        If all points of the subsample are equal.
+    Equal points count once, so that repeating an example, or giving it a weight, does not change the bandwidth. The
+    sources of the rule give no size of the subsample; 1,000 points have half a million pairs. Equal points raise a
+    `ShallowsError`.
     """
     n = x.shape[0]
     chosen = streams.permutation(seed, "median bandwidth", 0, n)[: min(n, n_points)]

@@ -69,15 +69,7 @@ def __getattr__(name: str) -> Any:
 
 
 def make(name: str | Loss, **parameters: Any) -> Loss:
-    """The loss of a name; a loss object is returned unchanged.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no loss of that name.
-    ShallowsError
-        If a parameter is out of its range or not a parameter of this loss.
-    """
+    """The loss of a name; loss objects are returned unchanged. Wrong names or parameters raise an error."""
     if isinstance(name, Loss):
         if parameters:
             raise ShallowsError(f"The loss {name.name!r} has its own parameters; leave out {sorted(parameters)}.")

@@ -46,22 +46,12 @@ class Centring:
     A shift of all points does not change a kernel of distances, but it changes rounding: in float32 the kernel of
     centered data has digits that the kernel of other data loses. A constant feature adds nothing to the distances
     between training points. The squared distance of a new point in such features is computed separately.
-
-    Attributes
-    ----------
-    mean : ndarray, shape (d,), float64
-    varies : ndarray of bool, shape (d,)
-        Which features are kept.
-    all_equal : bool
-        Whether all training points are the same.
-    sparse : bool
-        Whether sparse points stay `arrays.SparsePoints`. Then only columns that are mostly filled are centered.
     """
 
-    mean: np.ndarray
-    varies: np.ndarray
-    all_equal: bool = False
-    sparse: bool = False
+    mean: np.ndarray  # Shape (d,), float64
+    varies: np.ndarray  # Which features are kept, shape (d,)
+    all_equal: bool = False  # Whether all training points are the same
+    sparse: bool = False  # Whether points stay `arrays.SparsePoints`; then only mostly filled columns are centered
 
     @classmethod
     def of(

@@ -16,27 +16,13 @@ from .centring import Centring
 
 @dataclass(frozen=True)
 class FeatureComponents:
-    """h(x) = Wᵀ(φ(x) − μ), the principal components of explicit features.
+    """h(x) = Wᵀ(φ(x) − μ), the principal components of explicit features."""
 
-    Attributes
-    ----------
-    blocks : Blocks
-        φ.
-    centring : Centring
-        What is subtracted from points.
-    coefficients : ndarray, shape (D, k)
-        W, orthonormal columns.
-    mean : ndarray, shape (D,)
-        μ; zero if features are not centred.
-    eigenvalues : ndarray, shape (k,)
-        Of the covariance of the features, descending.
-    """
-
-    blocks: Blocks
-    centring: Centring
-    coefficients: np.ndarray
-    mean: np.ndarray
-    eigenvalues: np.ndarray
+    blocks: Blocks  # φ
+    centring: Centring  # What is subtracted from points
+    coefficients: np.ndarray  # W, orthonormal columns, shape (D, k)
+    mean: np.ndarray  # μ, shape (D,); zero if features are not centered
+    eigenvalues: np.ndarray  # Of the covariance of the features, descending, shape (k,)
 
     @classmethod
     def of(cls, blocks: Blocks, centring: Centring, state: Any, n_components: int) -> FeatureComponents:
@@ -63,29 +49,14 @@ class FeatureComponents:
 
 @dataclass(frozen=True)
 class ExpansionComponents:
-    """h(x) = (g(x) − μ)T, components of one view over blocks of streamed random features.
-
-    Attributes
-    ----------
-    features : FourierFeatures
-    centring : Centring
-        What is subtracted from points.
-    expansion : GrowingExpansion
-        g, k functions; the training that changes it may still be running.
-    mean : ndarray, shape (k,), or None
-        μ; None if functions are not centered.
-    turn : ndarray, shape (k, k)
-        T.
-    budget : int
-        Bytes of features and frequencies at a time.
-    """
+    """h(x) = (g(x) − μ)T, components of one view over blocks of streamed random features."""
 
     features: FourierFeatures
-    centring: Centring
-    expansion: Any
-    mean: np.ndarray | None
-    turn: np.ndarray
-    budget: int
+    centring: Centring  # What is subtracted from points
+    expansion: Any  # g, a `GrowingExpansion` of k functions; the training that changes it may still be running
+    mean: np.ndarray | None  # μ, shape (k,); None if functions are not centered
+    turn: np.ndarray  # T, shape (k, k)
+    budget: int  # Bytes of features and frequencies at a time
 
     @property
     def dtype(self) -> np.dtype:
@@ -125,18 +96,11 @@ class ExpansionComponents:
 
 @dataclass(frozen=True)
 class TwoViewComponents:
-    """Pairs of functions of two views of the same examples.
-
-    Attributes
-    ----------
-    first, second : ExpansionComponents
-    strengths : ndarray, shape (k,)
-        Singular values or correlations of the pairs.
-    """
+    """Pairs of functions of two views of the same examples."""
 
     first: ExpansionComponents
     second: ExpansionComponents
-    strengths: np.ndarray
+    strengths: np.ndarray  # Singular values or correlations of the pairs, shape (k,)
 
     @property
     def coefficients(self) -> np.ndarray:

@@ -31,31 +31,15 @@ BLOCK_BYTES = 2**27
 
 @dataclass(frozen=True)
 class KernelSum:
-    """f(x) = Σⱼ aⱼ k(x, xⱼ).
-
-    Attributes
-    ----------
-    kernel : Kernel
-    centring : Centring
-        What is subtracted from points.
-    points : array, shape (m, d + 2)
-        The augmented points xⱼ.
-    coefficients : array, shape (m, c)
-    fitting : bool
-        Whether the fit is still running: the arrays are on its device, and X has row numbers for a kernel matrix.
-    components : Components or None
-        Principal components that replace the inputs.
-    cache
-        An `EvaluationCache` for points that are evaluated several times during a fit.
-    """
+    """f(x) = Σⱼ aⱼ k(x, xⱼ)."""
 
     kernel: Kernel
-    centring: Centring
-    points: Array
-    coefficients: Array
-    fitting: bool = False
-    components: Components | None = None
-    cache: Any = None
+    centring: Centring  # What is subtracted from points
+    points: Array  # The augmented points xⱼ, shape (m, d + 2)
+    coefficients: Array  # Shape (m, c)
+    fitting: bool = False  # Whether the fit is still running; X then has row numbers for a kernel matrix
+    components: Components | None = None  # Principal components that replace the inputs
+    cache: Any = None  # An `EvaluationCache` for points that are evaluated several times during a fit
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:  # noqa: D102
         points, a = (arrays.to_device(part, device) for part in (self.points, self.coefficients))
@@ -125,17 +109,10 @@ class DividedFunction:
 
 @dataclass(frozen=True)
 class KernelMachines:
-    """fⱼ(x) + bⱼ with fⱼ(x) = Σᵢ βᵢⱼ k(x, xᵢ).
+    """fⱼ(x) + bⱼ with fⱼ(x) = Σᵢ βᵢⱼ k(x, xᵢ)."""
 
-    Attributes
-    ----------
-    function : KernelSum
-        All fⱼ, in the precision of the fit.
-    intercepts : ndarray, shape (n_problems,)
-    """
-
-    function: KernelSum
-    intercepts: np.ndarray
+    function: KernelSum  # All fⱼ, in the precision of the fit
+    intercepts: np.ndarray  # Shape (n_problems,)
 
     @classmethod
     def of(
@@ -155,23 +132,12 @@ class KernelMachines:
 
 @dataclass(frozen=True)
 class FeatureFunction:
-    """f(x) = φ(x)ᵀA.
+    """f(x) = φ(x)ᵀA."""
 
-    Attributes
-    ----------
-    blocks : Blocks
-        φ.
-    centring : Centring
-    coefficients : array, shape (D, c)
-        A.
-    components : Components or None
-        Principal components that replace the inputs of φ.
-    """
-
-    blocks: Blocks
+    blocks: Blocks  # φ
     centring: Centring
-    coefficients: Array
-    components: Components | None = None
+    coefficients: Array  # A, shape (D, c)
+    components: Components | None = None  # Principal components that replace the inputs of φ
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:  # noqa: D102
         blocks, a = self.blocks.to(device), arrays.to_device(self.coefficients, device)
@@ -194,20 +160,11 @@ class FeatureFunction:
 
 @dataclass(frozen=True)
 class TransformedFunction:
-    """f(x) = h(x)ᵀA with the features h of a fitted transformer.
+    """f(x) = h(x)ᵀA with the features h of a fitted transformer."""
 
-    Attributes
-    ----------
-    transformer : FeatureMapTransformer
-    coefficients : ndarray, shape (c, D)
-        Aᵀ.
-    components : Components or None
-        Principal components that replace the inputs of h.
-    """
-
-    transformer: Any
-    coefficients: np.ndarray
-    components: Components | None = None
+    transformer: Any  # A `FeatureMapTransformer`
+    coefficients: np.ndarray  # Aᵀ, shape (c, D)
+    components: Components | None = None  # Principal components that replace the inputs of h
 
     def scores(self, X: Any, device: Any) -> np.ndarray:
         """Values in float64, shape (m, c)."""
@@ -233,23 +190,12 @@ class TransformedFunction:
 
 @dataclass(frozen=True)
 class FeatureGaussianProcess:
-    """f(x) = βᵀh(x) with a normal β, and independent variances k(x, x) − ‖h(x)‖² that the features do not explain.
-
-    Attributes
-    ----------
-    mean : TransformedFunction
-    factor : ndarray, shape (D, D)
-        The Cholesky factor of the inverse covariance of β, in units of s.
-    ratio : float
-        The noise variance over s.
-    signal_variance : ndarray, shape (c,)
-        s.
-    """
+    """f(x) = βᵀh(x) with a normal β, and independent variances k(x, x) − ‖h(x)‖² that the features do not explain."""
 
     mean: TransformedFunction
-    factor: np.ndarray
-    ratio: float
-    signal_variance: np.ndarray
+    factor: np.ndarray  # The Cholesky factor of the inverse covariance of β, in units of s, shape (D, D)
+    ratio: float  # The noise variance over s
+    signal_variance: np.ndarray  # s, shape (c,)
 
     def deviations(self, X: Any, device: Any) -> np.ndarray:
         """Standard deviations of observations at checked points, shape (m, c)."""
@@ -293,21 +239,10 @@ def left_of_the_kernel(H: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Expansion:
-    """f(x) = Σⱼ φⱼ(x)ᵀAⱼ + b over blocks j of streamed features, which are computed again in every evaluation.
+    """f(x) = Σⱼ φⱼ(x)ᵀAⱼ + b over blocks j of streamed features, which are computed again in every evaluation."""
 
-    Attributes
-    ----------
-    problem
-        With the features, the loss and the bytes that the features of an evaluation may take.
-    state
-        With the coefficients; see `shallows.solvers.expansions.expansion`.
-    centring : Centring
-        What is subtracted from points.
-    dtype : dtype
-    """
-
-    problem: Any
-    state: Any
+    problem: Any  # Has the features, the loss and the bytes that the features of an evaluation may take
+    state: Any  # Has the coefficients; see `shallows.solvers.expansions.expansion`
     centring: Centring
     dtype: np.dtype
 

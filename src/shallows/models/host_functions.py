@@ -11,13 +11,10 @@ import scipy.sparse
 
 @dataclass(frozen=True)
 class LinearFunctions:
-    """f(x) = Wx + b for points as the user gives them.
+    """f(x) = Wx + b for points as the user gives them."""
 
-    ``coef``: W, shape (c, d). ``intercept``: shape (c,).
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
+    coef: np.ndarray  # W, shape (c, d)
+    intercept: np.ndarray  # Shape (c,)
 
     @classmethod
     def of(cls, columns: np.ndarray, offsets: np.ndarray, has_intercept: bool) -> LinearFunctions:
@@ -32,22 +29,12 @@ class LinearFunctions:
 
 @dataclass(frozen=True)
 class GaussianSum:
-    """f(x) = Σⱼ aⱼ exp(−‖x − zⱼ‖²/(2σ²)).
+    """f(x) = Σⱼ aⱼ exp(−‖x − zⱼ‖²/(2σ²))."""
 
-    Attributes
-    ----------
-    support_vectors : ndarray, shape (m, d)
-        zⱼ, as the user's points are.
-    coefficients : ndarray, shape (m, c)
-    bandwidth : float
-    offsets : ndarray, shape (d,)
-        What was subtracted from the columns for the training.
-    """
-
-    support_vectors: np.ndarray
-    coefficients: np.ndarray
+    support_vectors: np.ndarray  # zⱼ, as the user's points are, shape (m, d)
+    coefficients: np.ndarray  # Shape (m, c)
     bandwidth: float
-    offsets: np.ndarray
+    offsets: np.ndarray  # What was subtracted from the columns for the training, shape (d,)
 
     @property
     def n_outputs(self) -> int:
@@ -64,24 +51,13 @@ class GaussianSum:
 
 @dataclass(frozen=True)
 class Hyperplanes:
-    """The score of a class is the largest wⱼᵀx + bⱼ of its hyperplanes.
+    """The score of a class is the largest wⱼᵀx + bⱼ of its hyperplanes."""
 
-    Attributes
-    ----------
-    coef : ndarray, shape (m, d)
-    intercept : ndarray, shape (m,)
-    classes : ndarray of int, shape (m,)
-        The number of the class of each hyperplane; every class has at least one.
-    n_classes : int
-    offsets : ndarray, shape (d,)
-        What was subtracted from the columns for the training.
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
-    classes: np.ndarray
+    coef: np.ndarray  # Shape (m, d)
+    intercept: np.ndarray  # Shape (m,)
+    classes: np.ndarray  # The number of the class of each hyperplane; every class has at least one
     n_classes: int
-    offsets: np.ndarray
+    offsets: np.ndarray  # What was subtracted from the columns for the training, shape (d,)
 
     @property
     def n_outputs(self) -> int:

@@ -35,21 +35,7 @@ LIBRARIES = re.compile(r"numpy\.dtype|scipy\.sparse\._cs[cr]\.cs[cr]_(matrix|arr
 
 
 def write(value: Any, path: Any, **about: Any) -> None:
-    """Write an object to a file, completely or not at all.
-
-    Parameters
-    ----------
-    value : object
-        Made of classes of this project, NumPy, SciPy and scikit-learn.
-    path : path
-    **about : JSON values
-        What `read` returns next to the object.
-
-    Raises
-    ------
-    ShallowsError
-        If the object contains something else, or the file cannot be written.
-    """
+    """Write an object of classes of this project, NumPy, SciPy and scikit-learn to a file, completely or not at all."""
     import skops.io
 
     about = {"format": FORMAT, "version": __version__, **about}
@@ -74,15 +60,7 @@ def write(value: Any, path: Any, **about: Any) -> None:
 
 
 def read(path: Any) -> tuple[Any, dict[str, Any]]:
-    """Read the object and the description that `write` wrote.
-
-    The file is refused before its contents are read if they need more memory than is free.
-
-    Raises
-    ------
-    ShallowsError
-        If there is no such file, or it was not written by `write`, was changed or is damaged.
-    """
+    """The object and the description that `write` wrote; files that need more memory than is free are not read."""
     import skops.io
 
     if not Path(path).exists():

@@ -33,26 +33,21 @@ def top_eigensystem(
     """The k largest eigenvalues of a symmetric positive semi-definite matrix, with their eigenvectors.
 
     Block subspace iteration with a Rayleigh-Ritz step at the end (Halko, Martinsson and Tropp 2011), which needs only
-    products with the matrix.
+    products with the matrix: ``multiply`` returns its product with an (n, b) array. If ``k`` is near ``n``,
+    `eigensystem` is cheaper.
 
     Parameters
     ----------
-    multiply : callable
-        The matrix times an (n, b) array.
-    n, k : int
-        Rows of the matrix, and number of pairs. If ``k`` is near ``n``, `eigensystem` is cheaper.
     like : array
         An array of the library, device and precision of the computation.
-    seed : int
-        Seed of the start.
     tolerance : float
         Relative accuracy of the eigenvalues: the iteration ends when none changes by a twentieth of it. They converge
         geometrically, so the change is smaller than the error. 0 means ``n_iterations``.
     n_iterations : int
         Products before the first Rayleigh-Ritz step, at least one.
     oversampling : float, optional
-        Additional width of the block as a share of ``k``. The default is a tenth, or 1 with a tolerance: the last of
-        the k pairs converges with the square of λ_{width}/λ_k.
+        Additional width of the block as a share of ``k``. The default is a tenth, or 1 with a tolerance: the last
+        of the k pairs converges with the square of λ_{width}/λ_k.
 
     Returns
     -------

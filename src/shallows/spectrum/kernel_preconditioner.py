@@ -30,21 +30,13 @@ class Preconditioner(SpectralPreconditioner):
     """The EigenPro preconditioner of a kernel on a subsample, with the certificate of the step size.
 
     The eigenvalues belong to the kernel matrix of the subsample divided by M, weighted if there are sample weights. The
-    vectors have shape (M, q) and are scaled by the square roots of the sample weights. The other attributes are
-    described in `SpectralPreconditioner` and `Certificate`.
-
-    Attributes
-    ----------
-    indices : array of int, shape (M,)
-        Row numbers of the subsample.
-    kernel : Kernel
-    n_places : float
-        The number of distinct training points, if it is at most half of their number, else infinite.
+    vectors have shape (M, q) and are scaled by the square roots of the sample weights. `SpectralPreconditioner` and
+    `Certificate` describe the other attributes.
     """
 
-    indices: np.ndarray
+    indices: np.ndarray  # Row numbers of the subsample, shape (M,)
     kernel: Kernel
-    n_places: float = math.inf
+    n_places: float = math.inf  # The number of distinct training points if it is at most half of all, else infinite
     tail_constant: ClassVar[float] = 8.0
 
     @property
@@ -177,19 +169,13 @@ def make_preconditioner(
 
     Parameters
     ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
     rank : int
         The largest q. It is smaller if eigenvalues are rounding errors, or directions belong to the subsample only.
     n_subsample : int
         M, at most n.
-    seed : int
-        Seed of the start of iterations.
-    damping : float
-        τ in (0, 1].
-    power : float
-        a in (0, 1]. 1 lowers the top eigenvalues to the level of the next one; ½, as in the authors' first release, to
-        the geometric mean of the two.
+    damping, power : float
+        τ and a in (0, 1]. a = 1 lowers the top eigenvalues to the level of the next one; a = ½, as in the authors'
+        first release, to the geometric mean of the two.
     weights : array, shape (n,), optional
         Sample weights of the loss.
     tolerance : float
@@ -199,8 +185,8 @@ def make_preconditioner(
     known : tuple of arrays, optional
         The whole eigensystem of the subsample's matrix, K or W^½ K W^½, in descending order, if it is known.
     resolves_more : bool
-        Whether rounding errors are treated as a random matrix, whose norm is some √M ε, instead of the upper bound M ε.
-        The second eigenvalue of a wide kernel lies between the two.
+        Whether rounding errors are treated as a random matrix, whose norm is some √M ε, instead of the upper bound
+        M ε. The second eigenvalue of a wide kernel lies between the two.
     """
     started = time.perf_counter()
     xp = arrays.namespace(points)
