@@ -12,8 +12,7 @@ import pytest
 
 import distributed_example
 from shallows import EigenProClassifier, arrays, distributed, kernels
-from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnDirections
-from shallows.distributed.kernel_columns import OwnColumns
+from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnColumns, OwnDirections
 from shallows.distributed.mpi import Mpi
 from shallows.errors import CheckpointError, MissingExtraError, ShallowsError
 from shallows.solvers.least_squares.step_rules import Cycle
@@ -106,9 +105,9 @@ def test_processes_that_do_not_fit_together_are_told_so_in_all_of_them(tmp_path)
         "data": "their data differ: rank 0 has 700 rows",
         "parameters": "their parameters differ: .*batch_size=100.*rank 1 has .*batch_size=101",
         "out of range": r"damping must be a number in \(0, 1\]",
-        "precomputed": "kernel='precomputed' has them",
+        "precomputed": "kernel='precomputed' is not supported",
         "warm start": "use a checkpoint",
-        "seconds": "n_iter or max_epochs in place of max_seconds",
+        "seconds": "n_iter or max_epochs instead",
         "no such method": "KernelRidgeClassifier cannot be fitted by several processes",
         "checkpoint": "belongs to another run",
         "versions": r"versions of the programs differ: rank 0 has shallows \S+\+0 .*, rank 1 has shallows \S+\+1 ",
@@ -181,7 +180,7 @@ def test_shares_of_rows_cover_them_once_and_local_numbers_find_them(size):
 @pytest.mark.parametrize("budget", [0, 2**30])
 @pytest.mark.parametrize("kernel", [kernels.Gaussian(1.3), kernels.make("polynomial", None, degree=2)])
 def test_products_with_the_own_columns_add_up_to_those_with_the_matrix(kernel, budget, monkeypatch):
-    monkeypatch.setattr("shallows.distributed.kernel_columns.TILE", 16)
+    monkeypatch.setattr("shallows.distributed.eigenpro.TILE", 16)
     draws = np.random.default_rng(0)
     x, a = draws.normal(size=(50, 4)), draws.normal(size=(50, 2))
     points, batch, head = kernels.augmented(x), slice(7, 41), 13

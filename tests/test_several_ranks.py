@@ -203,4 +203,4 @@ def test_a_starter_of_another_mpi_is_told():
     program = "from shallows.distributed.mpi import Mpi; Mpi()"
     environment = {**os.environ, "SLURM_STEP_NUM_TASKS": "2"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
-    assert "2 processes were started, and MPI brings only 1 of them together" in done.stderr, done.stderr
+    assert "2 processes were started, but MPI connects only 1 of them" in done.stderr, done.stderr

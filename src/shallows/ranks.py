@@ -1,4 +1,4 @@
-"""The processes that share a fit, as a value: one alone here, and those of an MPI program in `distributed.mpi`."""
+"""The processes of a fit as a value: `Alone` for one process. `distributed.mpi.Mpi` is for several."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Value = TypeVar("Value")
 
 
 class Alone:
-    """One process, which does all of the work. `shallows.distributed.mpi.Mpi` are several.
+    """One process, and the interface of `shallows.distributed.mpi.Mpi` for several processes.
 
     Attributes
     ----------
     rank, size : int
-        Which of the processes this one is, and how many there are.
+        Number of this process, from 0, and number of processes.
     on_this_node : int
-        How many of them run on this machine.
+        Number of processes on this machine.
     """
 
     rank, size, on_this_node = 0, 1, 1
@@ -26,65 +26,65 @@ class Alone:
     # ------------------------------------------------------------------------------------- shares of rows
 
     def own(self, n: int) -> slice:
-        """Which of n rows belong to this process: those whose number is its rank modulo the number of processes."""
+        """The rows of this process among n rows: row i belongs to process i modulo the number of processes."""
         return slice(self.rank, n, self.size)
 
     def local(self, rows: slice) -> slice:
-        """Where those of some consecutive rows that belong to this process stand among all that do."""
+        """Positions of the own rows in some consecutive rows, counted among all own rows."""
         return slice(*(max(0, -(-(edge - self.rank) // self.size)) for edge in (rows.start, rows.stop)))
 
     def piece(self, rows: slice) -> slice:
-        """The piece of some consecutive rows that this process computes for all, where they are dealt in pieces."""
+        """The part of some consecutive rows that this process computes, if each process has one piece of them."""
         n = rows.stop - rows.start
         return slice(*(rows.start + n * rank // self.size for rank in (self.rank, self.rank + 1)))
 
     def divide(self, solver: Any) -> Any:
-        """The form of a solver (its settings or its stepper) that all processes run together."""
+        """The form of a solver (its settings or its stepper) for several processes."""
         return solver
 
     def count(self, n_values: int) -> None:
-        """Note that this process has computed so many kernel or feature values."""
+        """Count kernel or feature values that this process has computed."""
 
     # ---------------------------------------------------------------------------------------- messages
 
     def sum(self, x: Array) -> Array:
-        """The sum of an array of every process, to the same bits in all of them."""
+        """The sum of the arrays of all processes, with the same bits in all of them."""
         return x
 
     def sum_with_row(self, x: Array, row: Any) -> tuple[Array, Any]:
-        """`sum` of an array of shape (p, c), and of a row of numbers, shape (1, c), or one number for all columns."""
+        """`sum` of an array of shape (p, c), and of a row of shape (1, c) or a number."""
         return x, row
 
     def gathered(self, x: Array, n: int) -> Array:
-        """All n rows of an array of which each process has its `own`."""
+        """All n rows of an array of which each process has its `own` rows."""
         return x
 
     def from_first(self, value: Value) -> Value:
-        """What the process of rank 0 gave, any object that can be pickled."""
+        """The value of rank 0, any object that can be pickled."""
         return value
 
     def on_first(self, work: Callable[[], Value]) -> Value:
-        """Do something in the process of rank 0 alone; all get its result, or raise its error."""
+        """Call a function in rank 0 only; all processes get its result or raise its error."""
         return work()
 
     def any(self, value: bool) -> bool:
-        """Whether it is so in at least one process."""
+        """Whether the value is true in at least one process."""
         return bool(value)
 
     def least(self, value: int) -> int:
-        """The smallest number of all processes."""
+        """The smallest value of all processes."""
         return value
 
     def share_of(self, budget: int, given: Any) -> int:
-        """Bytes that each process may use; ``given`` is a budget that the user has given."""
+        """Bytes that each process may use, the same in all. ``given``: the budget of the user, or None."""
         return budget
 
     def total(self, value: int) -> int:
-        """The sum of the numbers of all processes."""
+        """The sum of the values of all processes."""
         return value
 
     def same(self, value: Hashable, what: str) -> None:
-        """Make sure that a value is the same in all processes; ``what`` says it in the plural, for the message."""
+        """Raise an error if a value differs between processes; ``what``: its name in the plural, for the message."""
 
 
 ALONE = Alone()

@@ -1,7 +1,4 @@
-"""Trainings that several processes share, by MPI: each has a part of the centres or of the features.
-
-`fit` is called by all processes of an MPI program with the same estimator and the same data.
-"""
+"""Fits by several processes with MPI: each process has a part of the centers or of the features."""
 
 from .fitting import fit
 

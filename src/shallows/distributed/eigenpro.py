@@ -1,26 +1,129 @@
-"""EigenPro with the centres divided among processes: problem, state, step, and what the estimators do differently."""
+"""EigenPro with the centers divided among processes."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from .. import arrays, gram
+from .. import arrays, kernels
 from ..arrays import Array
-from ..models.functions import KernelSum
+from ..gram import TILE
+from ..kernels import Kernel
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares.eigenpro import EigenPro
 from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem, bounded_step, dots
 from ..solvers.least_squares.step_rules import Cycle, StepPlan, agreed_plan
 from ..spectrum import Preconditioner
-from .kernel_columns import OwnColumns
+
+
+class OwnColumns:
+    """Kernel values of all n points with the points of this process, in tiles that are kept while they fit.
+
+    Point i belongs to process i modulo the number of processes. So each process has an equal share of every batch and
+    of the subsample. All processes have all augmented points.
+    """
+
+    def __init__(self, ranks: Alone, kernel: Kernel, points: Array, *, budget: int):
+        self.ranks, self.kernel, self.points, self.n = ranks, kernel, points, points.shape[0]
+        self.own = arrays.contiguous_copy(points[ranks.own(self.n), :])
+        self.tile = min(TILE, max(1, self.n))
+        self._spans = list(arrays.blocks(self.own.shape[0], self.tile))
+        self._n_workers = max(1, min(arrays.workers_for(points), len(self._spans)))
+        size = arrays.itemsize(points)
+        self._n_numbers = self.n * self.own.shape[0]
+        self._room = max(0, int(budget) // size - 3 * self._n_workers * self.tile**2)
+        self._kept: dict[tuple[int, int, int], Array] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def kept_fraction(self) -> float:
+        """Share of the values that are kept now."""
+        return sum(tile.shape[0] * tile.shape[1] for tile in self._kept.values()) / max(1, self._n_numbers)
+
+    def rows_dot(self, batch: slice, a: Array, head: int = 0, *, keeps: bool = True) -> tuple[Array, Array]:
+        """The part of this process of ``K[batch] @ a``, and its first ``head`` columns.
+
+        ``keeps``: whether tiles may be kept for the next call with the same batch.
+        """
+        xp, m = arrays.namespace(a), batch.stop - batch.start
+        columns = xp.empty((m, head), dtype=a.dtype)
+        pieces = list(arrays.blocks(m, self.tile))
+
+        def work(worker: int) -> Array:
+            out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
+            lefts: list[Array | None] = [None] * len(pieces)
+            scratch = xp.empty((self.tile, self.tile), dtype=a.dtype)
+            for span in self._spans[worker :: self._n_workers]:
+                for p, piece in enumerate(pieces):
+                    rows = slice(batch.start + piece.start, batch.start + piece.stop)
+                    block = self._kept.get((rows.start, rows.stop, span.start))
+                    if block is None:
+                        if lefts[p] is None:
+                            lefts[p] = self.kernel.left_factor(self.points[rows, :])
+                        block = self._compute(lefts[p], rows, span, scratch, keeps)
+                    out[piece, :] += arrays.thin_product(block, a[span, :])
+                    if span.start < head:
+                        width = min(span.stop, head) - span.start
+                        columns[piece, span.start : span.start + width] = block[:, :width]
+            return out
+
+        return arrays.sum_in_order(arrays.in_threads(work, self._n_workers)), columns
+
+    def energy(self, batch: slice, g: Array) -> Array:
+        """The part of this process of ``gᵀ K_SS g`` for each column of ``g``, shape (m, c), for a batch S; (1, c)."""
+        xp = arrays.namespace(g)
+        mine, total = self.ranks.local(batch), xp.zeros((1, g.shape[1]), dtype=g.dtype)
+        if mine.start >= mine.stop:
+            return total
+        own = g[(self.ranks.rank - batch.start) % self.ranks.size :: self.ranks.size, :]
+        for piece in arrays.blocks(g.shape[0], self.tile):
+            rows = slice(batch.start + piece.start, batch.start + piece.stop)
+            left = self.kernel.left_factor(self.points[rows, :])
+            block = xp.empty((left.shape[0], mine.stop - mine.start), dtype=g.dtype)
+            self._fill(left, rows, mine, block)
+            total += xp.sum(g[piece, :] * arrays.thin_product(block, own), axis=0)[None, :]
+        return total
+
+    def dot(self, a: Array) -> Array:
+        """``K @ a`` for ``a`` of shape (n, c), summed over all processes."""
+        xp = arrays.namespace(a)
+        mine = arrays.contiguous_copy(a[self.ranks.own(self.n), :])
+        parts = [self.rows_dot(rows, mine, keeps=False)[0] for rows in arrays.blocks(self.n, self.tile)]
+        return self.ranks.sum(xp.concat(parts))
+
+    def _compute(self, left: Array, rows: slice, span: slice, scratch: Array, keeps: bool) -> Array:
+        """Compute a tile, and keep it if there is room."""
+        shape = (rows.stop - rows.start, span.stop - span.start)
+        with self._lock:
+            keeps = keeps and self._room >= shape[0] * shape[1]
+            self._room -= shape[0] * shape[1] if keeps else 0
+        xp = arrays.namespace(scratch)
+        block = xp.empty(shape, dtype=scratch.dtype) if keeps else arrays.corner(scratch, *shape)
+        self._fill(left, rows, span, block)
+        if keeps:
+            self._kept[rows.start, rows.stop, span.start] = block
+        return block
+
+    def _fill(self, left: Array, rows: slice, span: slice, block: Array) -> None:
+        """Kernel values of some points with some own points; exact for a point with itself."""
+        self.kernel.fill(left, self.own[span, :], block)
+        self.ranks.count(block.shape[0] * block.shape[1])
+        met = self.ranks.local(rows)
+        first, last = max(met.start, span.start), min(met.stop, span.stop)
+        if first >= last:
+            return
+        size = self.ranks.size
+        row = first * size + self.ranks.rank - rows.start
+        # Every size-th row is an own point, so these rows and columns are a square block with a diagonal.
+        common = block[row : row + (last - first - 1) * size + 1 : size, first - span.start : last - span.start]
+        if arrays.supports_out(block):
+            kernels.set_diagonal(self.kernel, common, self.own[first:last, :])
 
 
 @dataclass(frozen=True)
 class OwnDirections:
-    """The rows of a preconditioner's eigenvectors that belong to this process."""
+    """Rows of a preconditioner's eigenvectors that belong to this process."""
 
     vectors: Array  # (about M / ranks, q)
     scale: Array  # (q, 1): (1 − τ (λ_{q+1}/λᵢ)^a) / σᵢ, see `Preconditioner.scale`
@@ -34,7 +137,7 @@ class OwnDirections:
 
 @dataclass(frozen=True)
 class DistributedProblem(KernelProblem):
-    """A `KernelProblem` whose kernel matrix is divided by columns among processes; targets and weights are whole."""
+    """A `KernelProblem` with the columns of the kernel matrix divided among processes."""
 
     gram: OwnColumns
     directions: OwnDirections | None = None
@@ -47,46 +150,44 @@ class DistributedProblem(KernelProblem):
 
 @dataclass
 class DistributedState(AveragedState):
-    """Where the solver stands: of the iterate and of what is averaged, the rows of the centres of this process."""
+    """The state of the solver, with the rows of the centers of this process."""
 
     problem: DistributedProblem | None = None
 
     @property
     def coefficients(self) -> Array:
-        """Those of all processes, shape (n, c), gathered at every call: all processes must ask for them."""
+        """Coefficients of all processes, shape (n, c); a collective operation."""
         return self.problem.ranks.gathered(AveragedState.coefficients.fget(self), self.problem.gram.n)
 
     def is_finite(self) -> bool:
-        """Whether all coefficients of all processes are numbers."""
+        """Whether all coefficients of all processes are finite."""
         return not self.problem.ranks.any(not super().is_finite())
 
 
 @dataclass(frozen=True)
 class DistributedEigenPro:
-    """The step of `EigenProStepper`, taken by several processes that have a share of the centres each.
+    """The step of `EigenProStepper` by several processes. The iterates are the same up to the order of the sums.
 
-    The process of rank r holds the coefficients of the centres r, r + R, r + 2R, ... of R processes, and the rows of
-    the eigenvectors V at those of its centres that belong to the subsample. For a batch S all of them
+    Process r of R has the coefficients of the centers r, r + R, r + 2R, ..., and the rows of the eigenvectors V at its
+    centers in the subsample. For a batch S, each process
 
-    1. multiply the kernel values of S with their own centres, and add the products up (batch × outputs numbers),
-    2. have the residual g in full then, multiply the values of S with the own part of the subsample by g and V, and add
-       these up (rank × outputs numbers, and the energy gᵀ K_SS g where the iterates are averaged),
-    3. change the coefficients of their own centres in S and in the subsample.
-
-    Apart from the order of the sums the iterates are those of `EigenProStepper`.
+    1. multiplies the kernel values of S with its own centers; the products are summed (batch × outputs numbers),
+    2. multiplies the values of S with its part of the subsample by the residual g and by V; the products are summed
+       (rank × outputs numbers, and the energy gᵀ K_SS g if the iterates are averaged),
+    3. changes the coefficients of its own centers in S and in the subsample.
     """
 
     step_size: float  # η, for a sum over the batch
     cycle: Cycle | None = None  # As for `EigenProStepper`
 
     def init(self, problem: DistributedProblem) -> DistributedState:
-        """Coefficients of zero."""
+        """Start with coefficients of zero."""
         shape = (problem.gram.own.shape[0], problem.targets.shape[1])
         zeros = arrays.namespace(problem.targets).zeros(shape, dtype=problem.targets.dtype)
         return DistributedState(zeros, self.step_size, problem=problem)
 
     def step(self, problem: DistributedProblem, state: DistributedState, batch: slice) -> DistributedState:
-        """One batch."""
+        """Take one step on a batch."""
         ranks, own = problem.ranks, problem.directions
         xp, mine, m = arrays.namespace(state.iterate), problem.ranks.local(batch), own.vectors.shape[0]
         places = slice((ranks.rank - batch.start) % ranks.size, batch.stop - batch.start, ranks.size)
@@ -117,28 +218,9 @@ class DistributedEigenPro:
         return state
 
 
-@dataclass(frozen=True)
-class DistributedKernelSum(KernelSum):
-    """A `KernelSum` at work in a fit by several processes, each of which adds what its own points give."""
-
-    own: Array | None = None
-    ranks: Any = None
-
-    def scores(self, X: Any, device: arrays.Device, budget: int) -> np.ndarray:
-        """F at checked points, shape (m, c); a collective operation."""
-        mine = arrays.contiguous_copy(self.coefficients[self.ranks.own(self.points.shape[0]), :])
-        X = X if self.components is None else self.components(X)
-        out = np.empty((X.shape[0], mine.shape[1]), dtype=np.dtype(str(self.own.dtype)))
-        with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, extra in self.centring.new_points(X, device, out.dtype):
-                made = gram.cross_product(self.kernel, x, self.own, mine, budget=budget, extra=extra)
-                out[rows] = arrays.to_numpy(made)
-        return self.ranks.sum(out)
-
-
 @dataclass(frozen=True, kw_only=True)
 class DistributedEigenProSettings(EigenPro):
-    """EigenPro with all training points as centres, which are divided among the processes."""
+    """EigenPro with all training points as centers, which are divided among the processes."""
 
     ranks: Any = ALONE
 
@@ -164,7 +246,3 @@ class DistributedEigenProSettings(EigenPro):
         own = OwnDirections.of(plan.preconditioner, self.ranks)
         problem = DistributedProblem(columns, targets, weights, plan.preconditioner, ridge, own)
         return problem, DistributedEigenPro(float(plan.step_size), plan.cycle)
-
-    def function(self, function: KernelSum, matrix: OwnColumns) -> DistributedKernelSum:
-        """The function of a fit at work, which all processes evaluate together."""
-        return DistributedKernelSum(**vars(function), own=matrix.own, ranks=self.ranks)

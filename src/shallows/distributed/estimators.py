@@ -1,7 +1,4 @@
-"""Estimators whose ``fit`` is that of all processes of an MPI program, for code that calls ``fit`` itself.
-
-They have the names, the parameters and the methods of those of `shallows`.
-"""
+"""Estimators with a ``fit`` that all processes of an MPI program call, for code that calls ``fit`` itself."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from .fitting import fit
 
 
 class _Together:
-    """An estimator that all processes of an MPI program fit together; put before its own class."""
+    """Mixin whose ``fit`` is a collective operation."""
 
     def fit(
         self,

@@ -18,7 +18,7 @@ from ..solvers.expansions.growing_expansion import extended
 
 
 class OwnBlocks:
-    """The blocks r, r + R, r + 2R, ... of a stream of features, renumbered 0, 1, 2, ..., for rank r of R."""
+    """Blocks r, r + R, r + 2R, ... of a stream of features with the numbers 0, 1, 2, ..., for rank r of R."""
 
     def __init__(self, features: Any, ranks: Alone):
         self._features, self._ranks = features, ranks
@@ -40,7 +40,7 @@ class OwnBlocks:
 
 
 class DistributedKnownValues(KnownValues):
-    """`KnownValues`, the same in all processes, each of which sums those of the new blocks that are its own."""
+    """`KnownValues`, the same in all processes. Each process adds the values of its own new blocks."""
 
     def at(self, state: Any, problem: Any, batch: slice) -> Array:
         """Values of f at a batch, shape (m, c)."""
@@ -54,13 +54,13 @@ class DistributedKnownValues(KnownValues):
 
 @dataclass
 class DistributedExpansionState(ExpansionState):
-    """An `ExpansionState` of which each process holds the coefficients of its own blocks; all else is everywhere."""
+    """An `ExpansionState` in which each process has the coefficients of its own blocks only."""
 
     ranks: Alone | None = None
 
     @property
     def n_own(self) -> int:
-        """How many of the blocks in use are this process's."""
+        """Number of blocks of this process."""
         return self._own_of(self.n_blocks)
 
     def _own_of(self, n_blocks: int) -> int:
@@ -68,11 +68,11 @@ class DistributedExpansionState(ExpansionState):
 
     @property
     def coefficients(self) -> Array:
-        """A of all blocks in use, shape (n_blocks, width, c), gathered at every call: all processes must ask."""
+        """Coefficients of all blocks, shape (n_blocks, width, c); a collective operation."""
         return self.ranks.gathered(self.buffer[: self.n_own, :, :], self.n_blocks) * self.scale
 
     def evaluate(self, features: Any, x: Array, budget: int = block_sums.DEFAULT_BUDGET, since: int = 0) -> Array:
-        """What the blocks from number ``since`` on give at some points, added up over the processes; shape (m, c)."""
+        """The sum over the blocks from number ``since`` on at some points, shape (m, c); a collective operation."""
         first = self._own_of(since)
         own = self.buffer[first : self.n_own, :, :]
         part = block_sums.evaluate(OwnBlocks(features, self.ranks), x, own, first=first, budget=budget)
@@ -82,7 +82,7 @@ class DistributedExpansionState(ExpansionState):
         return total
 
     def grow(self, change: Array, trace: Array, step: float = 1.0) -> int:
-        """Add a block, to the coefficients of the process whose it is; returns its number."""
+        """Add a block to the coefficients of its process and return its number."""
         if self.n_blocks == self.trace_buffer.shape[0]:
             self.trace_buffer = extended(self.trace_buffer)
         block = self.n_blocks
@@ -95,7 +95,7 @@ class DistributedExpansionState(ExpansionState):
         return block
 
     def add(self, block: int, change: Array, trace: Array | None, step: float = 1.0) -> None:
-        """Add ``step`` times ``change`` to a block's coefficients, and take so much of ``trace`` from its trace."""
+        """Add ``step`` times ``change`` to the coefficients of a block, and subtract the same of ``trace``."""
         if self._owns(block):
             self._store(change, step, self.buffer[block // self.ranks.size, :, :], added=True)
         if self.known is not None:
@@ -107,12 +107,12 @@ class DistributedExpansionState(ExpansionState):
         return block % self.ranks.size == self.ranks.rank
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays on the host and numbers that `recall` takes up again, to the bit; of the own blocks only."""
+        """Arrays of the own blocks on the host, and numbers, for `recall`."""
         held, numbers = super().remember()
         return held | {"buffer": held["buffer"][: self.n_own]}, numbers
 
     def is_finite(self) -> bool:
-        """Whether all coefficients of all processes are numbers."""
+        """Whether all coefficients of all processes are finite."""
         xp = arrays.namespace(self.buffer)
         finite = bool(xp.all(xp.isfinite(self.buffer[: self.n_own, :, :])))
         return not self.ranks.any(not (finite and np.isfinite(self.scale)))
@@ -129,11 +129,11 @@ class DistributedExpansionState(ExpansionState):
 
 @dataclass(frozen=True)
 class DistributedDoublyStochastic(DoublyStochasticStepper):
-    """The step of `DoublyStochasticStepper`, taken by several processes that hold a share of the blocks each.
+    """The step of `DoublyStochasticStepper` by several processes.
 
-    Each process computes what its own blocks give at the points of the batch, and all of them add these values up
-    (batch × outputs numbers). For the coefficients of the new block, each takes its share of the rows of the batch into
-    Φᵀ ℓ' and Φᵀ W Φ; these are added up as well, and the process whose block it is keeps the solution.
+    Each process computes the values of its own blocks at the points of the batch; the values are summed (batch ×
+    outputs numbers). For the coefficients of a new block, each process adds its share of the rows of the batch to
+    Φᵀ ℓ' and Φᵀ W Φ. These are summed too, and the process of the block keeps the solution.
     """
 
     ranks: Alone | None = None

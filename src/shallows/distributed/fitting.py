@@ -1,4 +1,4 @@
-"""The fit of an estimator by all processes of an MPI program."""
+"""Fit an estimator with all processes of an MPI program."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,16 +18,22 @@ from ..estimators.doubly_stochastic.dsg_novelty_detector import DoublyStochastic
 from ..estimators.doubly_stochastic.random_feature_expansion import RandomFeatureExpansion
 from ..estimators.least_squares.eigenpro import EigenProMachine
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
-from .checkpoints import EVERY_ARRAY, NO_ARRAY, DistributedCheckpoint
 from .mpi import Mpi
 
 Model = TypeVar("Model")
 
+DIVIDED_ARRAYS: dict[type, tuple[str, ...] | None] = {
+    EigenProMachine: None,
+    EigenProCentresMethod: (),
+    RandomFeatureExpansion: ("buffer",),
+}
+"""Names of the arrays of a checkpoint of which each process has its own rows, by kind of estimator (None: all)."""
+
 MAY_DIFFER = frozenset({"device", "memory", "verbose", "random_state", "preconditioner"})
-"""Parameters that need not be the same in all processes, or that are agreed on by other means."""
+"""Parameters that may differ between processes, or that the processes agree on in another way."""
 
 SAMPLED_ROWS = 64
-"""Rows of the data by which processes make sure that they have the same."""
+"""Number of rows that are compared between processes."""
 
 
 def fit(
@@ -39,29 +46,29 @@ def fit(
     observers: Sequence[training.Observer] = (),
     checkpoint: training.Checkpoint | None = None,
 ) -> Model:
-    """Fit an estimator by all processes of an MPI program together.
+    """Fit an estimator with all processes of an MPI program.
 
-    Every process calls this with the same estimator and data, and has the whole fitted model afterwards, which is the
-    same for any number of processes, but for rounding. To start a program of four processes:
-    ``mpiexec -n 4 python program.py``, or ``srun`` in a job of Slurm.
+    Every process calls this function with the same estimator and data, and has the whole model afterwards. The model is
+    the same for any number of processes, up to rounding. Start the program with ``mpiexec -n 4 python program.py``, or
+    with ``srun`` in a Slurm job.
 
     Parameters
     ----------
     estimator
-        `EigenProClassifier`, `EigenProCentresClassifier`, `DoublyStochasticClassifier` or one of their regressors. It
-        is fitted in place.
+        `EigenProClassifier`, `EigenProCentresClassifier`, `DoublyStochasticClassifier` or a regressor of these. It is
+        fitted in place.
     X : array-like, shape (n_samples, n_features)
-        A memory map is best where processes share a machine.
+        Use a memory map if processes share a machine.
     y : array-like, shape (n_samples,) or (n_samples, n_outputs)
     sample_weight : array-like, shape (n_samples,), optional
     communicator : mpi4py.MPI.Comm, optional
-        The processes; None takes all of the program.
+        The processes; None means all processes of the program.
     observers : sequence of shallows.training.Observer
-        Each process calls its own. What they evaluate is computed by all processes, so they must evaluate at the same
-        points of the training.
+        Each process calls its own observers. All processes compute each evaluation together, so they must evaluate at
+        the same times.
     checkpoint : shallows.training.Checkpoint, optional
-        Go on from it if it exists, and keep it up to date. Rank 0 reads and writes it; the number of processes may be
-        another one than that which wrote it.
+        Continue from this checkpoint if it exists, and update it. Rank 0 reads and writes it. The number of processes
+        may change in between.
 
     Returns
     -------
@@ -72,14 +79,14 @@ def fit(
     MissingExtraError
         If mpi4py is not installed.
     ShallowsError
-        If the estimator cannot be fitted by several processes, or the processes differ in their versions, parameters
-        or data. An error that one process meets alone ends the program.
+        If several processes cannot fit the estimator, or if versions, parameters or data differ between processes. An
+        error in only one process ends the program.
 
     Notes
     -----
-    What is chosen by the memory, such as ``n_subsample`` of many points, may differ where more processes share a
-    machine; a number that is given is the same for all of them. EigenPro takes its own steps here also where a single
-    process would take those of conjugate residuals, with few and large batches.
+    Values that depend on the free memory, such as ``n_subsample`` for many points, can change with the number of
+    processes on a machine; set them to a number. EigenPro always takes its own steps here, and never steps of
+    conjugate residuals.
     """
     kind = kind_of(estimator)
     with Mpi(communicator) as ranks, ranks.ending_together(), _share_of_processors(ranks):
@@ -98,7 +105,7 @@ def fit_share(
     observers: Sequence[training.Observer] = (),
     checkpoint: training.Checkpoint | None = None,
 ) -> None:
-    """Do the share of one process in a fit; see `fit`. ``kind``: see `kind_of`."""
+    """Run the part of one process of `fit`. ``kind``: see `kind_of`."""
     ranks.same(_parameters(estimator), "parameters")
     ranks.same(_data_digest(X, y, sample_weight), "data")
     refuse_parameters(estimator)
@@ -107,12 +114,58 @@ def fit_share(
     estimator._fit(X, y, sample_weight, observers, checkpoint, ranks)
 
 
-DIVIDED_ARRAYS = {EigenProMachine: EVERY_ARRAY, EigenProCentresMethod: NO_ARRAY, RandomFeatureExpansion: ("buffer",)}
-"""The arrays of a checkpoint of which each process has its own rows, for each kind of estimator."""
+class DistributedCheckpoint:
+    """A `Checkpoint` that rank 0 reads and writes, with the arrays of all processes.
+
+    ``divided``: last parts of the names of the arrays of which each process has its own rows; None means all arrays.
+    """
+
+    def __init__(self, checkpoint: training.Checkpoint, ranks: Mpi, divided: tuple[str, ...] | None):
+        self._checkpoint, self._ranks, self._divided = checkpoint, ranks, divided
+        self.n_resumes, self.stop_requested = 0, False
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._checkpoint.path
+
+    def acquire(self) -> None:
+        """Lock the folder."""
+        self._ranks.on_first(self._checkpoint.acquire)
+
+    def release(self) -> None:
+        """Unlock the folder. Not a collective operation: a process that failed calls it too."""
+        if self._ranks.rank == 0:
+            self._checkpoint.release()
+
+    def restore(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+        """The arrays of this process and the notes in the last checkpoint, or None if there is none."""
+        restored = self._ranks.on_first(self._checkpoint.restore)
+        if restored is None:
+            return None
+        self.n_resumes = self._ranks.from_first(self._checkpoint.n_resumes)
+        held, notes = restored
+        own = {name: np.ascontiguousarray(held[name][self._ranks.own(len(held[name]))]) for name in self._names(held)}
+        return held | own, notes
+
+    def due(self) -> bool:
+        """Whether it is time for rank 0 to write, or any process was asked to stop."""
+        self.stop_requested = self._ranks.any(self._checkpoint.stop_requested)
+        return self.stop_requested or self._ranks.from_first(self._checkpoint.due())
+
+    def save(self, held: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
+        """Write the arrays of all processes."""
+        ranks = self._ranks
+        whole = {name: ranks.gathered(held[name], ranks.total(len(held[name]))) for name in self._names(held)}
+        ranks.on_first(lambda: self._checkpoint.save(held | whole, notes))
+
+    def _names(self, held: dict[str, np.ndarray]) -> list[str]:
+        """Names of the divided arrays."""
+        return [name for name in held if self._divided is None or name.rpartition(".")[2] in self._divided]
 
 
 def kind_of(estimator: Any) -> type:
-    """The class of `DIVIDED_ARRAYS` that an estimator belongs to."""
+    """The class of `DIVIDED_ARRAYS` of an estimator."""
     for kind in DIVIDED_ARRAYS:
         if isinstance(estimator, kind) and not isinstance(estimator, DoublyStochasticNoveltyDetector):
             return kind
@@ -123,38 +176,35 @@ def kind_of(estimator: Any) -> type:
 
 
 def refuse_parameters(estimator: Any) -> None:
-    """Refuse what several processes cannot do together."""
+    """Raise an error for parameters that several processes cannot use."""
     if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
-        raise ShallowsError("A distributed training computes its kernel values; kernel='precomputed' has them.")
+        raise ShallowsError("Several processes compute their own kernel values; kernel='precomputed' is not supported.")
     if estimator.max_seconds is not None:
         raise ShallowsError(
-            "Processes of a distributed training do not end after the same number of seconds; use n_iter or "
-            "max_epochs in place of max_seconds."
+            "Several processes would not stop at the same time with max_seconds; use n_iter or max_epochs instead."
         )
     if getattr(estimator, "shuffle", False):
-        raise ShallowsError("Processes divide the rows of batches that stay the same; take shuffle=False.")
+        raise ShallowsError("Several processes need the same batches in every epoch; use shuffle=False.")
     if getattr(estimator, "warm_start", False):
-        raise ShallowsError(
-            "warm_start=True keeps the state of a solver in one process; with several, use a checkpoint."
-        )
+        raise ShallowsError("warm_start=True works in one process only; use a checkpoint with several processes.")
 
 
 def _parameters(estimator: Any) -> str:
-    """The class and the parameters of an estimator as text, without those that may differ."""
+    """The class and the parameters of an estimator as text, without parameters that may differ."""
     parameters = estimator.get_params(deep=False).items()
     given = {name: _text_of(value) for name, value in sorted(parameters) if name not in MAY_DIFFER}
     return f"{type(estimator).__name__}({', '.join(f'{name}={value}' for name, value in given.items())})"
 
 
 def _text_of(value: Any) -> str:
-    """A parameter as text, without addresses in memory."""
+    """A parameter as text, without memory addresses."""
     if isinstance(value, np.ndarray):
         return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:12]
     return getattr(value, "__qualname__", None) or repr(value)
 
 
 def _data_digest(X: Any, y: Any, sample_weight: Any) -> str:
-    """The shape of the data and a digest of targets, weights and some rows of the points."""
+    """The shape of the data, and a digest of targets, weights and some rows."""
     X = X if scipy.sparse.issparse(X) or hasattr(X, "shape") else np.asarray(X)
     digest, n = hashlib.sha256(), X.shape[0]
     some = X[:: max(1, n // SAMPLED_ROWS)]
@@ -167,7 +217,7 @@ def _data_digest(X: Any, y: Any, sample_weight: Any) -> str:
 
 @contextlib.contextmanager
 def _share_of_processors(ranks: Mpi) -> Iterator[None]:
-    """Limit the threads of this process where the processes of a node were all given the same processors."""
+    """Limit the threads of this process if all processes of a machine may use the same processors."""
     import threadpoolctl
 
     if not hasattr(os, "sched_getaffinity"):
@@ -181,5 +231,5 @@ def _share_of_processors(ranks: Mpi) -> Iterator[None]:
 
 
 def _bound(ranks: Mpi, allowed: set[int]) -> bool:
-    """Whether some process has other processors than rank 0."""
+    """Whether a process may use other processors than rank 0."""
     return ranks.any(sorted(allowed) != ranks.from_first(sorted(allowed)))

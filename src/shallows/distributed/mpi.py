@@ -1,4 +1,4 @@
-"""The processes of an MPI program that work together: sums over them, messages, and what ends them when one fails."""
+"""The processes of an MPI program: sums, messages, and the end of the program after an error in one process."""
 
 from __future__ import annotations
 
@@ -27,24 +27,26 @@ from .eigenpro import DistributedEigenProSettings
 from .expansions import DistributedDoublyStochastic
 
 GRACE_SECONDS = 10.0
-"""How long a process that failed waits for the others to fail as well, before it ends them all."""
+"""Time that a failed process waits for the others to fail too, before it ends the program."""
 
 STARTERS_SAY = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
-"""Variables in which starters of MPI programs say how many processes there are: MPICH, Open MPI, Intel, Slurm."""
+"""Environment variables with the number of processes, set by MPICH, Open MPI, Intel MPI and Slurm."""
 
 Value = TypeVar("Value")
 
 
 class Mpi(Alone):
-    """The processes of an MPI communicator, which are numbered by their ranks from 0.
+    """The processes of an MPI communicator; see `Alone` for the methods. Use it as ``with Mpi(communicator) as ranks``.
 
-    Every method but `own`, `local`, `piece` and `count` is a collective operation: all processes must call it, in the
-    same order. Objects are used as contexts, ``with Mpi(communicator) as ranks``.
+    All methods except `own`, `local`, `piece`, `divide` and `count` are collective operations: all processes must call
+    them in the same order. ``communicator``: None means all processes of the program.
 
-    ``communicator``: None takes all processes of the program (``MPI.COMM_WORLD``). ``rank, size``: which of the
-    processes this one is, and how many there are. ``on_this_node``: how many of them run on the same machine as this
-    one. ``n_values``: kernel or feature values that this process has computed for the steps of a training (`count`).
-    ``n_bytes``: bytes that this process has given to sums over all processes.
+    Attributes
+    ----------
+    n_values : int
+        Kernel or feature values that this process has computed for the steps (`count`).
+    n_bytes : int
+        Bytes that this process has contributed to sums.
     """
 
     n_values = 0
@@ -54,14 +56,14 @@ class Mpi(Alone):
         mpi = _mpi()
         given = mpi.COMM_WORLD if communicator is None else communicator
         self._mpi = mpi
-        # Communicators of our own, so that no message meets one of the user's; failures are told on another one.
+        # Copies of the communicator, so that messages do not mix with the user's messages, or with failures.
         self._comm, self._failures = given.Dup(), given.Dup()
         self.rank, self.size = self._comm.Get_rank(), self._comm.Get_size()
         if communicator is None and self.size < n_started():
             raise ShallowsError(
-                f"{n_started()} processes were started, and MPI brings only {self.size} of them together: the starter "
-                "is not that of this MPI library. Use its own mpiexec, or in a job of Slurm another way to start, such "
-                "as srun --mpi=pmi2 (srun --mpi=list has them all)."
+                f"{n_started()} processes were started, but MPI connects only {self.size} of them: the program was not "
+                "started by this MPI library. Use its own mpiexec, or in a Slurm job another option of srun, such "
+                "as srun --mpi=pmi2 (see srun --mpi=list)."
             )
         node = self._comm.Split_type(mpi.COMM_TYPE_SHARED)
         self.on_this_node = node.Get_size()
@@ -76,48 +78,41 @@ class Mpi(Alone):
             self._comm.Free()
             self._failures.Free()
 
-    def divide(self, solver: Any) -> Any:
-        """The form of a solver (its settings or its stepper) that all processes run together."""
+    def divide(self, solver: Any) -> Any:  # noqa: D102
         if isinstance(solver, EigenPro):
             return DistributedEigenProSettings(**vars(solver), ranks=self)
         return DistributedDoublyStochastic.of(solver, self) if isinstance(solver, DoublyStochasticStepper) else solver
 
-    def count(self, n_values: int) -> None:
-        """Note that this process has computed so many kernel or feature values."""
+    def count(self, n_values: int) -> None:  # noqa: D102
         self.n_values += n_values
 
     # ---------------------------------------------------------------------------------------- messages
 
-    def sum(self, x: Array) -> Array:
-        """The sum of an array of every process, to the same bits in all of them."""
+    def sum(self, x: Array) -> Array:  # noqa: D102
         host = np.ascontiguousarray(arrays.to_numpy(x))
         self.n_bytes += host.nbytes
         total = np.empty_like(host)
         self._comm.Reduce(host, total, op=self._mpi.SUM, root=0)
-        # Not Allreduce: MPI does not promise the same bits everywhere, and what is decided by them must not differ.
+        # Not Allreduce: its result may have different bits in different processes, and so decisions could differ.
         self._comm.Bcast(total, root=0)
         return arrays.like(total, x)
 
-    def sum_with_row(self, x: Array, row: Any) -> tuple[Array, Array]:
-        """`sum` of an array of shape (p, c), and of a row of numbers, shape (1, c), or one number for all columns."""
+    def sum_with_row(self, x: Array, row: Any) -> tuple[Array, Array]:  # noqa: D102
         xp = arrays.namespace(x)
         summed = self.sum(xp.concat([x, xp.zeros((1, x.shape[1]), dtype=x.dtype) + row]))
         return arrays.contiguous(summed[:-1, :]), summed[-1:, :]
 
-    def gathered(self, x: Array, n: int) -> Array:
-        """All n rows of an array of which each process has its `own`."""
+    def gathered(self, x: Array, n: int) -> Array:  # noqa: D102
         host = np.zeros((n, *x.shape[1:]), dtype=str(x.dtype))
         host[self.own(n)] = arrays.to_numpy(x)
         total = np.empty_like(host)
-        self._comm.Allreduce(host, total, op=self._mpi.SUM)  # one number each and zeros: exact in any order
+        self._comm.Allreduce(host, total, op=self._mpi.SUM)  # exact: each element is one number plus zeros
         return arrays.like(total, x)
 
-    def from_first(self, value: Value) -> Value:
-        """What the process of rank 0 gave, any object that can be pickled."""
+    def from_first(self, value: Value) -> Value:  # noqa: D102
         return self._comm.bcast(value if self.rank == 0 else None, root=0)
 
-    def on_first(self, work: Callable[[], Value]) -> Value:
-        """Do something in the process of rank 0 alone; all get its result, or raise its error."""
+    def on_first(self, work: Callable[[], Value]) -> Value:  # noqa: D102
         done: tuple[Any, BaseException | None] = (None, None)
         if self.rank == 0:
             try:
@@ -129,27 +124,19 @@ class Mpi(Alone):
             raise error
         return value
 
-    def any(self, value: bool) -> bool:
-        """Whether it is so in at least one process."""
+    def any(self, value: bool) -> bool:  # noqa: D102
         return bool(self._comm.allreduce(bool(value), op=self._mpi.LOR))
 
-    def share_of(self, budget: int, given: Any) -> int:
-        """Bytes that each process may use, the same in all of them: sizes are chosen by it.
-
-        The processes of a node share what is free there; a budget that the user has given is for each of them.
-        """
+    def share_of(self, budget: int, given: Any) -> int:  # noqa: D102
         return self.least(budget if given is not None else budget // self.on_this_node)
 
-    def least(self, value: int) -> int:
-        """The smallest number of all processes."""
+    def least(self, value: int) -> int:  # noqa: D102
         return int(self._comm.allreduce(int(value), op=self._mpi.MIN))
 
-    def total(self, value: int) -> int:
-        """The sum of the numbers of all processes."""
+    def total(self, value: int) -> int:  # noqa: D102
         return int(self._comm.allreduce(int(value), op=self._mpi.SUM))
 
-    def same(self, value: Hashable, what: str) -> None:
-        """Make sure that a value is the same in all processes; ``what`` says it in the plural, for the message."""
+    def same(self, value: Hashable, what: str) -> None:  # noqa: D102
         found = self._comm.allgather(value)
         other = next((rank for rank in range(self.size) if found[rank] != found[0]), None)
         if other is not None:
@@ -162,15 +149,15 @@ class Mpi(Alone):
 
     @contextlib.contextmanager
     def ending_together(self) -> Iterator[None]:
-        """Raise an error that all processes meet; end the whole program after one that only some of them meet.
+        """Raise an error of all processes; end the program after an error of only some of them.
 
-        The others would wait for ever for the sum that the failed one does not come to.
+        Otherwise the other processes would wait forever for the next sum.
         """
         try:
             yield
         except BaseException as error:
             if not self._all_failed():
-                # Where standard error was redirected, nobody may read it after the end.
+                # Not sys.stderr, which may be redirected to memory.
                 traceback.print_exception(error, file=sys.__stderr__)
                 print(
                     f"shallows: rank {self.rank} of {self.size} failed alone ({type(error).__name__}); "
@@ -182,7 +169,7 @@ class Mpi(Alone):
             raise
 
     def _all_failed(self) -> bool:
-        """Whether all processes come here within `GRACE_SECONDS`."""
+        """Whether all processes call this within `GRACE_SECONDS`."""
         request, until = self._failures.Ibarrier(), time.monotonic() + GRACE_SECONDS
         while not request.Test():
             if time.monotonic() > until:
@@ -192,16 +179,13 @@ class Mpi(Alone):
 
 
 def n_started() -> int:
-    """How many processes a starter of MPI programs (``mpiexec``, ``srun``) began this program as; 1 without one.
-
-    They say it in the environment, so that MPI need not be loaded to know it.
-    """
-    told = (os.environ.get(name, "") for name in STARTERS_SAY)
-    return max((int(one) for one in told if one.isdigit()), default=1)
+    """Number of processes that ``mpiexec`` or ``srun`` started, from the environment, without loading MPI; else 1."""
+    values = (os.environ.get(name, "") for name in STARTERS_SAY)
+    return max((int(value) for value in values if value.isdigit()), default=1)
 
 
 def _sendable(error: Exception) -> Exception:
-    """An error that can be pickled: itself, or one with its words."""
+    """The error itself if it can be pickled, else an error with its message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -210,7 +194,7 @@ def _sendable(error: Exception) -> Exception:
 
 
 def versions() -> str:
-    """The versions that processes must have in common to give the same numbers."""
+    """Versions that must be the same in all processes to give the same numbers."""
     version = sys.modules[__package__.partition(".")[0]].__version__
     parts = f"shallows {version} (sources {_digest_of_sources()}), NumPy {np.__version__}"
     return f"{parts}, Python {platform.python_version()}"
@@ -218,7 +202,7 @@ def versions() -> str:
 
 @functools.cache
 def _digest_of_sources() -> str:
-    """The first digits of a digest of this package's modules."""
+    """The first digits of a digest of the modules of this package."""
     folder, digest = Path(__file__).parent, hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         digest.update(os.fsencode(path.relative_to(folder)) + b"\0" + path.read_bytes())
@@ -226,7 +210,7 @@ def _digest_of_sources() -> str:
 
 
 def _mpi() -> Any:
-    """The module ``mpi4py.MPI``, which starts MPI when it is first imported."""
+    """The module ``mpi4py.MPI``, which starts MPI at the first import."""
     try:
         from mpi4py import MPI
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Trainings shared by threads that stand in for processes, to count what each would compute and send; without MPI."""
+"""Fits by threads in the role of processes, without MPI, to count what each process would compute and send."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .mpi import Mpi
 
 
 class Operations:
-    """The operations of sums over processes, by the names that MPI gives them."""
+    """Operations of sums over processes, with their MPI names."""
 
     SUM, LOR, MIN = np.add, np.logical_or, np.minimum
 
 
 class SimulatedCommunicator:
-    """What `Mpi` uses of an MPI communicator, between threads of one process.
+    """The part of an MPI communicator that `Mpi` uses, for threads of one process.
 
-    Where one thread fails their barrier is broken, so that the others fail rather than wait for ever.
+    If a thread fails, the barrier breaks, so that the other threads fail instead of waiting forever.
     """
 
     def __init__(self, rank: int, held: list[Any], barrier: threading.Barrier):
         self._rank, self._held, self._barrier = rank, held, barrier
 
     def allgather(self, value: Any) -> list[Any]:
-        """What every rank gave, by rank."""
+        """The values of all ranks, by rank."""
         self._held[self._rank] = value
         self._barrier.wait()
         found = list(self._held)
@@ -40,7 +40,7 @@ class SimulatedCommunicator:
         return found
 
     def bcast(self, value: Any, root: int) -> Any:
-        """What the rank ``root`` gave."""
+        """The value of rank ``root``."""
         return self.allgather(value)[root]
 
     def allreduce(self, value: Any, op: Callable[[Any, Any], Any]) -> Any:
@@ -48,26 +48,26 @@ class SimulatedCommunicator:
         return functools.reduce(op, self.allgather(value))
 
     def Allreduce(self, given: np.ndarray, total: np.ndarray, op: Callable[[Any, Any], Any]) -> None:
-        """The same of arrays, into ``total``."""
-        # A copy, since another rank may read it when this one has gone on.
+        """Reduce arrays into ``total``."""
+        # A copy, because another rank may read it after this rank has continued.
         total[...] = self.allreduce(given.copy(), op)
 
     def Reduce(self, given: np.ndarray, total: np.ndarray, op: Callable[[Any, Any], Any], root: int) -> None:
-        """The same for the rank ``root`` alone."""
+        """Reduce arrays into ``total`` of rank ``root`` only."""
         found = self.allgather(given.copy())
         if self._rank == root:
             total[...] = functools.reduce(op, found)
 
     def Bcast(self, array: np.ndarray, root: int) -> None:
-        """The array of the rank ``root``, into those of all others."""
+        """Copy the array of rank ``root`` to all other ranks."""
         found = self.allgather(array)[root]
         if self._rank != root:
             array[...] = found
-        self._barrier.wait()  # not before all have it may the rank ``root`` change its own
+        self._barrier.wait()  # rank ``root`` must not change its array before all have copied it
 
 
 class SimulatedRanks(Mpi):
-    """One of several ranks that are threads of this process."""
+    """One of several ranks, which are threads of this process."""
 
     def __init__(self, communicator: SimulatedCommunicator, rank: int, size: int):
         self._mpi, self._comm = Operations, communicator
@@ -81,10 +81,9 @@ def fit(
     *,
     observers: Callable[[SimulatedRanks], Sequence[training.Observer]] = lambda ranks: (),
 ) -> list[SimulatedRanks]:
-    """Fit equal estimators by as many threads as there are, each with the share of one process and one BLAS thread.
+    """Fit equal estimators, each in its own thread as one process of `shallows.distributed.fit`.
 
-    Every estimator is the whole fitted model afterwards, as by `shallows.distributed.fit` in as many processes. The
-    ranks know what each computed (``n_values``) and gave to sums (``n_bytes``).
+    Afterwards every estimator has the whole model. The result has the counts ``n_values`` and ``n_bytes`` of each rank.
     """
     size = len(estimators)
     held, barrier = [None] * size, threading.Barrier(size)
@@ -101,7 +100,7 @@ def fit(
 
     with ThreadPoolExecutor(size) as pool:
         done = [pool.submit(contextvars.copy_context().run, share, rank) for rank in range(size)]
-    errors = [error for error in (one.exception() for one in done) if error is not None]
-    for error in sorted(errors, key=lambda one: isinstance(one, threading.BrokenBarrierError)):
-        raise error  # the cause rather than what it did to the others
+    errors = [error for error in (future.exception() for future in done) if error is not None]
+    for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
+        raise error  # the cause, not the broken barriers
     return ranks

@@ -12,7 +12,7 @@ import numpy as np
 from .. import arrays, training
 from ..arrays import Array
 from ..kernels import Kernel
-from ..models.functions import DividedFunction, KernelSum
+from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares.projected import ProjectedEigenPro, ProjectedPlan
 from .calibration import learn_calibration
@@ -131,7 +131,8 @@ def fit_kernel_centers(
             placed, made, plan, columns, of_columns, choices.regularisation, room, ranks, passes=max_epochs
         )
         stepper = make_stepper(plan, n)
-        function = KernelSum(made, centring, problem.centres, aims[:0, :], True, components)
+        several = None if ranks is ALONE else ranks
+        function = KernelSum(made, centring, problem.centres, aims[:0, :], True, components, ranks=several)
         matrix = CentersMatrix(made, problem.centres, placed.rows, c, problem.budget, ranks)
         phases.end("kernel_matrix")
 
@@ -150,7 +151,7 @@ def fit_kernel_centers(
                 observers=[*progress_of(name, options, ranks), *observers],
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: FunctionSnapshot(
-                    function_at(function, state.coefficients[:, :c], ranks),
+                    replace(function, coefficients=state.coefficients[:, :c]),
                     *(targets, matrix, state, epoch, order, held_out, options, device),
                 ),
                 may_shrink=steps.step_size is None,
@@ -158,7 +159,7 @@ def fit_kernel_centers(
             )
         phases.end("training", run)
         if calibrates:
-            outputs = functools.partial(outputs_of, function, ranks, targets, device, options.prediction_budget(device))
+            outputs = functools.partial(outputs_of, function, targets, device, options.prediction_budget(device))
             learned_on = run.state.coefficients, held_out, choices, spans
             targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
@@ -219,23 +220,11 @@ def progress_of(name: str, options: Options, ranks: Alone) -> list[training.Obse
     return [training.Progress(name)] if options.verbose and ranks.rank == 0 else []
 
 
-def function_at(function: KernelSum, coefficients: Array, ranks: Alone) -> KernelSum | DividedFunction:
-    """The function with other coefficients; several processes divide the points that it is evaluated at."""
-    made = replace(function, coefficients=coefficients)
-    return made if ranks.size == 1 else DividedFunction(made, ranks)
-
-
 def outputs_of(
-    function: KernelSum,
-    ranks: Alone,
-    targets: SquareTargets,
-    device: arrays.Device,
-    budget: int,
-    X: Any,
-    coefficients: Array,
+    function: KernelSum, targets: SquareTargets, device: arrays.Device, budget: int, X: Any, coefficients: Array
 ) -> np.ndarray:
     """Outputs at checked points with some columns of coefficients, in the units of the targets, shape (m, c)."""
-    return targets.unscale(function_at(function, coefficients, ranks).scores(X, device, budget))
+    return targets.unscale(replace(function, coefficients=coefficients).scores(X, device, budget))
 
 
 def report_of_kernel(kernel: Kernel) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from .. import arrays, gram, kernels, training
 from ..models.centring import Centring, check_scale
 from ..models.functions import KernelSum
+from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
 from ..spectrum.certificates import different
 from .calibration import learn_calibration
@@ -128,8 +129,8 @@ def fit_kernel_ridge(
         matrix, cache = problem.gram, None
         if rows.matrix is None and isinstance(matrix, (gram.Gram, gram.ShuffledGram)):
             cache = EvaluationCache(n, arrays.itemsize(matrix.points), matrix.spare_bytes - BLOCKS_BYTES)
-        function = KernelSum(matrix.kernel, centring, matrix.points, columns[:, :c], True, components, cache)
-        function = solver.function(function, matrix)
+        several = None if ranks is ALONE else ranks
+        function = KernelSum(matrix.kernel, centring, matrix.points, columns[:, :c], True, components, cache, several)
         phases.end("kernel_matrix")
 
         with arrays.own_threads() if solver.own_threads else contextlib.nullcontext():

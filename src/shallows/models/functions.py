@@ -40,8 +40,12 @@ class KernelSum:
     fitting: bool = False  # Whether the fit is still running; X then has row numbers for a kernel matrix
     components: Components | None = None  # Principal components that replace the inputs
     cache: Any = None  # An `EvaluationCache` for points that are evaluated several times during a fit
+    ranks: Alone | None = None  # Several processes that evaluate the function together during a fit
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:  # noqa: D102
+        if self.ranks is not None:
+            own = replace(self, ranks=None).scores(X[self.ranks.own(X.shape[0])], device, budget)
+            return self.ranks.gathered(own, X.shape[0])
         points, a = (arrays.to_device(part, device) for part in (self.points, self.coefficients))
         kept = None if self.cache is None else self.cache.entry_for(X, budget)
         budget = budget if kept is None else kept.budget
@@ -87,24 +91,6 @@ def _scores_of_kernel_values(X: Any, points: Array, coefficients: Array, device:
             values = arrays.to_device(block[:, columns], device, out.dtype)
             out[rows] = arrays.to_numpy(values @ coefficients)
     return out
-
-
-@dataclass(frozen=True)
-class DividedFunction:
-    """A function in a fit by several processes. Each process evaluates it at its share of the points."""
-
-    function: KernelSum
-    ranks: Alone
-
-    @property
-    def coefficients(self) -> Array:
-        """The coefficients of the function."""
-        return self.function.coefficients
-
-    def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
-        """The same values in all processes."""
-        own = self.function.scores(X[self.ranks.own(X.shape[0])], device, budget)
-        return self.ranks.gathered(own, X.shape[0])
 
 
 @dataclass(frozen=True)

@@ -72,10 +72,6 @@ class KernelSolver(Settings):
         """How many of the first rows in the order of the fit cannot be left out of a second set of outputs."""
         return 0
 
-    def function(self, function: Any, matrix: Any) -> Any:
-        """The function of a fit during the training, in the form that several processes evaluate together."""
-        return function
-
 
 @dataclass(frozen=True)
 class RidgePlan:
