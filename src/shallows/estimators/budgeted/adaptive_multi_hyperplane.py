@@ -25,66 +25,62 @@ METHODS = ("batch", "online")
 class AMMClassifier(LabelPredictions, Estimator):
     """Adaptive multi-hyperplane machine: a linear machine with several hyperplanes for each class.
 
-    The score of a class is the largest of its hyperplanes', so that boundaries are made of linear pieces, and training
-    and prediction cost as much as for a linear machine with so many outputs. The number of hyperplanes grows with what
-    the data need, and the small ones are pruned. Minimised is, by subgradient steps of one example each,
+    The score of a class is the largest score of its hyperplanes, so that boundaries consist of linear pieces. Training
+    and prediction cost as much as for a linear machine with this number of outputs. The data decide the number of
+    hyperplanes, and small ones are pruned. Subgradient steps of one example each minimize
     λ/2 ‖W‖² + (1/n) Σ max(0, 1 + max_{c≠y} g(c, xᵢ) − w_{y,z}ᵀxᵢ) for the hyperplane z that an example is assigned to.
 
     Parameters
     ----------
     method : {"batch", "online"}, default="batch"
-        An example is assigned to the hyperplane of its class that was best in the epoch before, or to the one that is
-        best when it is visited. The first epoch of "batch", and what `partial_fit` does, is as "online".
+        Assign an example to the hyperplane of its class that was best in the previous epoch, or that is best now. The
+        first epoch and `partial_fit` are always "online".
     n_hyperplanes : int, default=20
-        Hyperplanes of each class, at most.
+        Most hyperplanes of each class.
     regularisation : float, optional
-        λ. None takes 1/n, which is C = 1 of a support vector machine, and 1e-4 for a model that begins with
-        `partial_fit`; C in general is 1/(λn).
+        λ, and C = 1/(λn). None: 1/n, which is C = 1; for a model that begins with `partial_fit` 1e-4.
     max_epochs : int, default=10
-        Passes over the training data. The publication takes one for "online".
+        Passes over the training data. The paper uses one for "online".
     prune_every : int, default=10000
         Examples between two prunings.
     pruning : float, default=10.0
-        c: the smallest hyperplanes whose squared norms sum up to at most (c/(λt))² are taken out after t examples, but
-        for the largest of each class. 0 prunes none but those of zeros.
+        c: after t examples, the smallest hyperplanes with a sum of squared norms up to (c/(λt))² are removed, except
+        the largest of each class. 0 removes only zero hyperplanes.
     constant : float, default=1.0
-        A further feature of that value gives the hyperplanes their offsets, which are regularised alike; 0 gives none.
-        With it columns whose mean is more than 100 times as large as the deviation of the points are centred.
+        Value of an additional feature for the offsets, which are regularized; 0: no offsets. With it, columns with a
+        mean over 100 times the points' deviation are centered.
     reserve : bool, default=False
-        Whether every class has a hyperplane of zeros in reserve, as published, so that no class scores below 0 in the
-        training; else, as in the authors' toolbox, only the class of the example has one.
+        Give every class a zero hyperplane in training, as in the paper, so that no score is below 0. False: only the
+        class of the example, as in the authors' toolbox.
     max_seconds : float, optional
-        The most seconds of training.
+        Time limit of the training.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Decides the order of the rows. The same int gives the same model.
+        Seed of all random draws. An int gives the same model every time.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Without effect, since one example at a time is no work for a GPU; here so that all estimators take it.
+        No effect: steps with single examples are taken on the CPU.
     memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use; a model that needs more is refused. None takes a share
-        of what is free.
+        Memory limit of the process, in bytes or as "4GB"; a larger model is refused. None: a share of the free memory.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Without effect: the steps are taken in float64.
+        No effect: steps are taken in float64.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    coef_ : ndarray, shape (n_hyperplanes in all, n_features)
-    intercept_ : ndarray, shape (n_hyperplanes in all,)
-    hyperplane_classes_ : ndarray of int, shape (n_hyperplanes in all,)
-        The number in ``classes_`` that each belongs to.
+    coef_ : ndarray, shape (all hyperplanes, n_features)
+    intercept_ : ndarray, shape (all hyperplanes,)
+    hyperplane_classes_ : ndarray of int, shape (all hyperplanes,)
+        Index in ``classes_`` of each hyperplane.
     regularisation_ : float
         λ.
     n_steps_ : int
-        Examples that were visited.
+        Visited examples.
     n_epochs_ : int
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the number of violations, and the squared norms of
-        what was pruned, summed.
+        Values that the library chose, the number of violations, and the sum of the pruned squared norms.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -133,7 +129,7 @@ class AMMClassifier(LabelPredictions, Estimator):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
+            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
 
         Returns
         -------
@@ -142,7 +138,7 @@ class AMMClassifier(LabelPredictions, Estimator):
         Raises
         ------
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not agree, or a single class.
         ShallowsError
             A parameter out of its range.
         """

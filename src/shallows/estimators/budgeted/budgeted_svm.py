@@ -24,46 +24,39 @@ from ..streaming import check_rows, end_beginning, rows_to_learn
 class BudgetedSVMClassifier(LabelPredictions, Estimator):
     """Support vector machine with the Gaussian kernel and a budget of support vectors, by stochastic gradient descent.
 
-    Pegasos on a kernel, one example a step: f ← (1 − 1/t) f, and a kernel function at the example where its hinge loss
-    is positive. When there are more than the budget allows, the one of the smallest coefficients makes room. Two
-    classes have one function; more have one each, and the loss is that of Crammer and Singer. Columns whose mean is
-    more than 100 times as large as the deviation of the points are centred for the training.
+    Pegasos on a kernel with one example in each step: f ← (1 − 1/t) f, plus a kernel function at the example if its
+    hinge loss is positive. If the budget is exceeded, the support vector with the smallest coefficients goes. Two
+    classes have one function; otherwise each class has one, with the loss of Crammer and Singer. Columns with a mean
+    over 100 times the points' deviation are centered.
 
     Parameters
     ----------
     budget : int, optional
-        Support vectors at most. None takes 100, or as many as there are training rows if these are fewer. A budget
-        above the number of rows is brought down to it, with a warning.
+        Most support vectors. None: 100. It is never above the number of training rows; a larger value warns.
     maintenance : {"merging", "projection", "removal"}, default="merging"
-        What happens to the support vector that must go: it is merged with another into one between the two; its
-        projection onto the others takes its place, which costs time with the square of the budget; or it is dropped.
+        The support vector that must go is merged with another one, projected onto the others (time grows with the
+        square of the budget), or dropped.
     line_search : {"auto", "golden_section", "lookup"}, default="auto"
-        How losses of merging are found: by a search for each pair, or from a table, which two classes alone have.
-        "auto" takes the table where it can.
+        Losses of merging: by a search for each pair, or from a table (two classes only). "auto": the table if possible.
     bandwidth : float, "auto", "median" or None, default="auto"
-        σ of exp(−‖x − z‖²/(2σ²)), in the units of the features. "auto" takes, of the median distance between points
-        times powers of two, the one with the smallest leave-one-out error of kernel ridge regression, with nλ of
-        the n rows, on 400 to 1,000 of them; "median" and None take the median distance.
+        σ of exp(−‖x − z‖²/(2σ²)). "auto": smallest leave-one-out error of kernel ridge regression with nλ on 400 to
+        1,000 rows. "median" and None: the median distance.
     regularisation : float, optional
-        λ. None takes 1/n, which is C = 1 of a support vector machine, and 1e-4 for a model that begins with
-        `partial_fit`; C in general is 1/(λn).
+        λ, and C = 1/(λn). None: 1/n, which is C = 1; for a model that begins with `partial_fit` 1e-4.
     max_epochs : int, default=5
-        Passes over the training data. Five are few for few rows: of 900 with ten inputs, 20 passes brought 83 % of new
-        rows right where five brought 68 %.
+        Passes over the training data. Few rows need more: with 900 rows, 20 passes gave 83 % accuracy and five 68 %.
     max_seconds : float, optional
-        The most seconds of training.
+        Time limit of the training.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Decides the order of the rows and the subsample. The same int gives the same model.
+        Seed of all random draws. An int gives the same model every time.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Without effect, since one example at a time is no work for a GPU; here so that all estimators take it.
+        No effect: steps with single examples are taken on the CPU.
     memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use; a model that needs more is refused. None takes a share
-        of what is free.
+        Memory limit of the process, in bytes or as "4GB"; a larger model is refused. None: a share of the free memory.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Without effect: the steps are taken in float64.
+        No effect: steps are taken in float64.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -71,17 +64,16 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
     ----------
     classes_ : ndarray, shape (n_classes,)
     support_vectors_ : ndarray, shape (n_support, n_features)
-        Merged ones are no training points.
+        Merged ones are not training points.
     dual_coef_ : ndarray, shape (n_support, n_outputs)
     bandwidth_ : float
     regularisation_ : float
         λ.
     n_steps_ : int
-        Examples that were visited.
+        Visited examples.
     n_epochs_ : int
     effective_params_ : dict
-        What the program chose where a parameter left it open, with the number of violations, and the squared norm of
-        what the function lost to the budget, summed over the steps.
+        Values that the library chose, the number of violations, and the squared norm lost to the budget.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -128,7 +120,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
+            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
 
         Returns
         -------
@@ -137,7 +129,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         Raises
         ------
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not agree, or a single class.
         ShallowsError
             A parameter out of its range.
         """

@@ -1,4 +1,4 @@
-"""The low-rank linearised support vector machine: landmarks, then a linear machine."""
+"""The low-rank linearized support vector machine: landmarks, then a linear machine."""
 
 from __future__ import annotations
 
@@ -22,67 +22,63 @@ from ..feature_maps.landmarks import LANDMARKS, NystroemFeatures
 from ..predictions import LabelPredictions, learn_classes
 
 BLOCK_NUMBERS = 2**24
-"""Numbers of features that are made at a time for a prediction."""
+"""Features that a prediction computes at a time, in numbers."""
 
 
 class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     """Support vector machine on the Nyström features of a budget of landmarks, by dual coordinate descent.
 
-    The kernel is replaced by its approximation of low rank, k(x, Z) k(Z, Z)⁻¹ k(Z, x') for landmarks Z, for which the
-    machine is a linear one; LIBLINEAR solves it (`sklearn.svm.LinearSVC`). The features are held, n times the budget.
+    The kernel is approximated by k(x, Z) k(Z, Z)⁻¹ k(Z, x') for landmarks Z, which makes the machine linear. LIBLINEAR
+    (`sklearn.svm.LinearSVC`) solves it, with all features in memory.
 
     Parameters
     ----------
     budget : int, default=100
-        Landmarks, at most one for each training point.
+        Most landmarks, at most one for each training point.
     landmarks : {"kmeans", "sample", "leverage", "pivoted", "randomly_pivoted"}, default="kmeans"
-        The centres of K-means; training points drawn at random; training points drawn in proportion to their ridge
-        leverage scores; or pivots of a partial Cholesky factor of the kernel matrix, greedy or random ones.
+        Centers of K-means, training points drawn uniformly or by their ridge leverage scores, or greedy or random
+        pivots of a Cholesky factor.
     kernel : str, Kernel or callable, default="gaussian"
-        A name of `shallows.kernels`; a kernel object, which brings its own parameters; or a function of two arrays of
-        points that returns the matrix of values (see `shallows.kernels.FunctionKernel`).
+        A name or object of `shallows.kernels`, or a function of two arrays.
     bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of the features, of the kernels that have one. "auto" takes, of the median distance between
-        points times powers of two, the one with the smallest leave-one-out error of kernel ridge regression on 400
-        to 1,000 training rows; "median" and None take the median distance.
+        σ, in the units of X. "auto": smallest leave-one-out error of kernel ridge regression on 400 to 1,000 rows.
+        "median" and None: the median distance.
     kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+        Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     C : float or "auto", default="auto"
-        Weight of the losses: minimised is ½ ‖w‖² + C Σ ℓᵢ, where the constant of the features is regularised alike.
-        "auto" takes 1/λ with the λ of kernel ridge regression that has the smallest leave-one-out error on the rows
-        that the bandwidth is chosen with.
+        Factor in ½ ‖w‖² + C Σ ℓᵢ, where the constant is regularized too. "auto": 1/λ of the kernel ridge regression
+        with the smallest leave-one-out error.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        max(0, 1 − z), or LIBLINEAR's max(0, 1 − z)², without the half that "squared_hinge" has in the other estimators.
+        max(0, 1 − z), or LIBLINEAR's max(0, 1 − z)² without the factor ½ of the other estimators.
     tol : float, default=1e-3
-        Of LIBLINEAR.
+        Tolerance of LIBLINEAR.
     max_iterations : int, default=10000
-        Passes of LIBLINEAR over the training data, at most.
+        Most passes of LIBLINEAR over the training data.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Decides the landmarks and the order of the rows. The same int gives the same model.
+        Seed of all random draws. An int gives the same model every time.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed; LIBLINEAR works on the CPU.
+        Device of the features. LIBLINEAR runs on the CPU.
     memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the features; "auto" means that of the training points.
+        Precision of the features. "auto": as X.
     verbose : int, default=0
-        Without effect; here so that all estimators take it.
+        No effect.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     coef_ : ndarray, shape (n_outputs, n_features_out)
-        Of the features, which may be fewer than the landmarks.
+        Coefficients of the features; there may be fewer features than landmarks.
     intercept_ : ndarray, shape (n_outputs,)
     transformer_ : NystroemFeatures
         The fitted features.
     n_iter_ : int
         Passes of LIBLINEAR.
     effective_params_ : dict
-        What the program chose where a parameter left it open.
+        Values that the library chose.
     timings_ : dict
         Seconds of each phase of the fit.
 
@@ -140,7 +136,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Factors of the losses; rows of weight zero are left out.
+            Factors of the losses. Rows of weight zero are left out.
 
         Returns
         -------
@@ -149,7 +145,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         Raises
         ------
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not agree, or a single class.
         ShallowsError
             A parameter out of its range, or features that do not fit into the memory.
         """
@@ -205,7 +201,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         return self
 
     def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> RidgeChoice | None:
-        """Bandwidth and λ of kernel ridge regression, if one of them is to be chosen."""
+        """Bandwidth and λ of kernel ridge regression, if one of them is "auto"."""
         kind = kernels.kind(self.kernel)
         centring = Centring.of(
             X, centred=kind.shift_invariant, without_constants=False, may_stay_sparse=kind.takes_sparse_points
@@ -232,7 +228,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
 
     @property
     def bandwidth_(self) -> float | None:
-        """Of the kernel; None where it has none."""
+        """σ of the kernel, or None."""
         return self.transformer_.bandwidth_
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -42,56 +42,49 @@ def _is_online(model: Any) -> bool:
 class LinearSVMClassifier(LabelPredictions, Estimator):
     """Linear support vector machine, trained by one of nine methods.
 
-    Minimises λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ), for several classes of each against the rest. Rows may be sparse.
+    Minimizes λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ). For several classes, each is trained against the others. Rows may be
+    sparse.
 
     Parameters
     ----------
     solver : str, default="dual_coordinate_descent"
-        "dual_coordinate_descent" (LIBLINEAR's, with shrinking; the one to take where nothing speaks for another);
-        stochastic subgradients, which can go on with new examples: "pegasos", "svm_sgd" (Bottou's, which tries its
-        first step on a sample), "folos" (forward-looking); for the squared hinge "newton" (conjugate gradients),
-        "sarah" and "lbfgs", which takes the logistic loss too; cutting planes: "bmrm" (for the hinge that of SVM-perf)
-        and "ocas" (with a line search).
+        "dual_coordinate_descent" (as LIBLINEAR), "newton", "lbfgs", "sarah", or cutting planes "bmrm" and "ocas".
+        "pegasos", "svm_sgd" and "folos" take subgradient steps and have `partial_fit`. See the method guide.
     loss : {"auto", "hinge", "squared_hinge", "logistic"}, default="auto"
-        max(0, 1 − z), ½ max(0, 1 − z)² or log(1 + e⁻ᶻ) of the margin z. "auto" takes the hinge where the solver can.
+        max(0, 1 − z), ½ max(0, 1 − z)² or log(1 + e⁻ᶻ) of the margin z. "auto": the hinge if the solver allows it.
     regularisation : float, optional
-        λ. None takes 1/n, which is C = 1 of a support vector machine; C in general is 1/(λn). In ``partial_fit`` n is
-        the number of rows that the model is begun with.
+        λ, and C = 1/(λn). None: 1/n, which is C = 1; in `partial_fit` n is the number of rows that the model begins
+        with.
     fit_intercept : bool, default=True
-        Add a constant feature of 1, whose coefficient is regularised like the others. Columns whose mean is more than
-        100 times as large as the deviation of the points are centred, since the constant would not make up for them.
+        Add a constant feature of 1, which is regularized like the others. Columns with a mean over 100 times the
+        points' deviation are centered.
     batch_size : int, default=1
-        Examples of a step of Pegasos and FOLOS.
+        Rows of a step of Pegasos and FOLOS.
     projection : bool, default=False
-        Project w of Pegasos onto the ball ‖w‖ ≤ 1/√λ after every step.
+        Pegasos: project w onto the ball ‖w‖ ≤ 1/√λ after every step.
     averaging : {"weighted", "uniform", "none"}, default="weighted"
-        Model of the stochastic methods: the mean of the iterates with growing weights, their plain mean, or the last.
+        Subgradient steps: the model is the mean of the iterates with growing or equal weights, or the last iterate.
     sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}, default="new_permutation"
-        How the stochastic methods visit the examples: by another permutation in every epoch, by one and the same, by
-        independent draws, by batches of different rows that are drawn anew for each step, or in the order of the rows.
+        Order of the rows in an epoch: permuted again, permuted once, independent draws, batches of different rows, or
+        as given.
     max_epochs : int, optional
-        The most passes over the training data; of "newton", "lbfgs", "bmrm" and "ocas" the most iterations, of "sarah"
-        the most rounds. None takes 1,000 for methods that notice convergence; for the others 20, and more where that
-        were fewer than 20,000 visits of examples.
+        Most passes; of "newton", "lbfgs", "bmrm", "ocas" and "sarah" most iterations or rounds. None: 1,000, or for
+        subgradient steps and "sarah" 20 and at least 20,000 visits.
     max_seconds : float, optional
-        The most seconds of training.
+        Time limit of the training.
     tol : float, default=1e-3
-        Where the solver stops: the range of projected gradients over a pass (dual coordinate descent), the norm of the
-        gradient as a share of the first (Newton, L-BFGS), or the gap between objective and bound as a share of the
-        objective (cutting planes). The stochastic methods do not notice. Whatever the method, a fit that ends far from
-        the optimum because columns differ in scale warns.
+        Where the solver stops: range of projected gradients, norm of the gradient relative to the first, or relative
+        gap of the cutting planes. Subgradient steps do not use it.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class, 1 for the classes that a dict leaves out. "balanced" takes n/(k nⱼ) for
-        a class with nⱼ of the n rows, of k classes; weighted rows are counted by their weights.
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Decides the order of the examples. The same int gives the same model.
+        Seed of all random draws. An int gives the same model every time.
     device : {"auto", "cpu"}, default="auto"
-        The solvers go through single examples in compiled code, which runs on the CPU.
+        The solvers run on the CPU.
     memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use; training needs one more copy of the data. None takes
-        a share of what is free.
+        Memory limit of the process, in bytes or as "4GB"; training needs a copy of X. None: a share of the free memory.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        In which the rows are held; "auto" leaves them as they are. Coefficients are in double precision.
+        Precision of the rows; "auto" keeps it. Coefficients are in float64.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -99,20 +92,20 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
     ----------
     classes_ : ndarray, shape (n_classes,)
     coef_ : ndarray, shape (n_outputs, n_features)
-        One output for two classes, else one for each.
+        One output for two classes, otherwise one for each class.
     intercept_ : ndarray, shape (n_outputs,)
     n_iter_ : int
-        Passes, or iterations, of the fit.
+        Passes or iterations of the fit.
     effective_params_ : dict
-        What the program chose where a parameter left it open; of `fit` alone.
+        Values that the library chose; after `fit` only.
     timings_ : dict
-        Seconds of each phase of the fit; of `fit` alone.
+        Seconds of each phase; after `fit` only.
 
     References
     ----------
     C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), "A dual coordinate descent method
     for large-scale linear SVM", ICML 25. S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal
-    estimated sub-gradient solver for SVM", Mathematical Programming 127. The other methods: see the method guide.
+    estimated sub-gradient solver for SVM", Mathematical Programming 127. For the other solvers see the method guide.
 
     Examples
     --------
@@ -164,11 +157,11 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses, in any unit; rows of weight zero are left out.
+            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
         observers : sequence of shallows.training.Observer
-            `Progress`, `Curve` and others, called after every epoch.
+            Called after every epoch, such as `Progress` or `Curve`.
         checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
+            Continue from this file if it exists, and keep it up to date.
 
         Returns
         -------
@@ -177,9 +170,9 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         Raises
         ------
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not agree, or a single class.
         ShallowsError
-            A parameter out of its range, or a loss that the solver does not take.
+            A parameter out of its range, or a loss that the solver cannot minimize.
         """
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
@@ -246,7 +239,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         return self
 
     def _settings(self) -> LinearSettings:
-        """The settings of the solver, from the parameters of the same names."""
+        """The settings of the solver."""
         return settings_of(SOLVERS[self.solver], self)
 
     def _loss(self) -> str:

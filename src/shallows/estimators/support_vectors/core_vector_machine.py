@@ -76,8 +76,8 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
 class CoreVectorMachineRegressor(RegressorMixin, Estimator):
     """Regression by core vectors, with a tube around the function whose width is learned.
 
-    Minimizes λ/2 (‖f‖² + b²) + ε̄ + (1/(2μn)) Σ wᵢ max(0, |yᵢ − f(xᵢ) − b| − ε̄)² over f, b and half the width ε̄ of the
-    tube, with targets in units of their standard deviation.
+    Minimizes λ/2 (‖f‖² + b²) + ε̄ + (1/(2μn)) Σ wᵢ max(0, |yᵢ − f(xᵢ) − b| − ε̄)² over f, b and half the width ε̄ of
+    the tube, with targets in units of their standard deviation.
 
     Parameters
     ----------
