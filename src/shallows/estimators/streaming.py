@@ -11,7 +11,7 @@ import scipy.sparse
 from .. import arrays, training
 from ..errors import ShallowsError
 from ..fitting import labels, stream_training
-from ..fitting.stream_training import Batch, Stream, joined, n_rows, next_beginning, owned
+from ..fitting.stream_training import Batch, Stream, copy_batch, join_batches, n_rows, next_beginning
 from ..utils.plain_numbers import plain_numbers
 from .base import Estimator
 from .input_checks import LEAST_ROWS, to_host
@@ -99,8 +99,8 @@ def rows_to_learn(estimator: Any, batch: Batch) -> tuple[Batch, bool]:
     n_begun = getattr(estimator, "_n_begun", 0)
     if n_begun and not hasattr(estimator, "_first_rows"):
         return batch, False
-    kept = [*vars(estimator).pop("_first_rows", []), owned(batch)]
-    rows, n = joined(kept), n_rows(kept)
+    kept = [*vars(estimator).pop("_first_rows", []), copy_batch(batch)]
+    rows, n = join_batches(kept), n_rows(kept)
     others = n - np.unique(rows[1], return_counts=True)[1].max()
     enough = n >= MOST or (n >= ENOUGH and others >= OTHER_CLASSES)
     if not enough:
@@ -201,5 +201,5 @@ class GrowingModel(Estimator):
         state = dict(super().__getstate__())
         if self.__sklearn_is_fitted__():
             # On the host, so that a model from a GPU can be unpickled without one.
-            state["_stream"] = state["_stream"].kept()
+            state["_stream"] = state["_stream"].on_host()
         return state

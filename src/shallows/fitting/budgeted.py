@@ -28,7 +28,7 @@ BATCH = 4096
 """Rows between two readings of the clock, and of a block of predictions. It changes no result."""
 
 LARGE_LOSS = 3.0
-"""A loss this many times that of the zero function shows, after several epochs, that scales of columns differ much."""
+"""A loss this many times the loss of the zero function, after several epochs, means that scales of columns differ."""
 
 OF_A_STREAM = 1e-4
 """λ if the number of rows is not known."""
@@ -83,7 +83,7 @@ def fit_budgeted_svm(
     """
     phases, n = Phases(), len(y)
     offsets = column_scales.far_offsets(X) if before is None else before.model.offsets
-    X = column_scales.shifted(X, offsets)
+    X = column_scales.shift_columns(X, offsets)
     rows = make_rows(X, targets.numbers(y), weights, len(targets.classes), streamed=streamed)
     ridge = ridge_of_mean_loss(regularisation, n, before, streamed=streamed)
     if before is None:
@@ -147,7 +147,7 @@ def fit_multi_hyperplane(
     else:
         # A constant makes up for the offsets of the columns.
         offsets = column_scales.far_offsets(X) if constant else np.zeros(X.shape[1])
-    X = column_scales.shifted(X, offsets)
+    X = column_scales.shift_columns(X, offsets)
     rows = make_rows(X, targets.numbers(y), weights, k, streamed=streamed)
     ridge = ridge_of_mean_loss(regularisation, len(y), before, streamed=streamed)
     arrays.check_room(
@@ -233,7 +233,7 @@ def describe_fit(
     *,
     streamed: bool,
 ) -> FittedBudgeted:
-    """The result of a fit; warns if its loss is still far above that of the zero function after several epochs."""
+    """The result of a fit; warns if after several epochs its loss is much larger than the loss of the zero function."""
     state = run.state
     if run.epoch > 1 and state.loss > LARGE_LOSS * state.zero_loss:
         warn_user(
@@ -249,7 +249,7 @@ def describe_fit(
 
 def outputs(model: GaussianSum | Hyperplanes, X: Any) -> np.ndarray:
     """Scores of a fitted machine at checked points, shape (m, c)."""
-    X = column_scales.shifted(X, model.offsets)
+    X = column_scales.shift_columns(X, model.offsets)
     out = np.empty((X.shape[0], model.n_outputs))
     with np.errstate(over="ignore", invalid="ignore"):
         for rows in arrays.blocks(X.shape[0], BATCH):

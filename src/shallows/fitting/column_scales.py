@@ -1,4 +1,4 @@
-"""Centring of columns that lie far from zero, and warnings about columns of different scales."""
+"""Offsets of columns with large means, and warnings about columns of different scales."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ROWS = 10_000
 """Rows of dense data from which means and variances are estimated."""
 
 FAR = 100.0
-"""Times the deviation of the points: there squared distances lose four digits, and constants must be as much larger."""
+"""A mean is large if it is this many times the deviation of the points: squared distances then lose four digits."""
 
 LIKE_SCALES = 10.0
-"""Up to this ratio of scales, and of means to deviations, solvers converge and are not looked at."""
+"""Up to this ratio of scales, and of means to deviations, solvers converge and are not checked."""
 
 FAR_ABOVE = 0.1
-"""Share of the objective by which better steps may lower it without a warning."""
+"""A warning follows if better steps lower the objective by more than this share."""
 
 ITERATIONS = 15
-"""Iterations of L-BFGS: in standardised columns enough to come within a few percent of the optimum."""
+"""Iterations of L-BFGS; in standardized columns they reach the optimum within a few percent."""
 
 
 def moments(X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -35,26 +35,19 @@ def moments(X: Any) -> tuple[np.ndarray, np.ndarray]:
     if scipy.sparse.issparse(X):
         return mean_variance_axis(X, axis=0)
     some = X[:: -(-X.shape[0] // ROWS)].astype(np.float64)
-    # Values beyond the numbers are refused by whoever squares them.
+    # The functions that square values refuse those that overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         return some.mean(axis=0), some.var(axis=0)
 
 
 def far_offsets(X: Any) -> np.ndarray:
-    """What is to be subtracted from points: the means of the columns that lie far from zero, 0 for all others.
-
-    Data as usual are left as they are, to the bit.
-
-    Returns
-    -------
-    ndarray, shape (d,)
-    """
+    """The means of the columns with large means and 0 for all others, shape (d,); usual data do not change at all."""
     mean, variance = moments(X)
     deviation = np.sqrt(variance.sum())
     return np.where((np.abs(mean) > FAR * deviation) & (deviation > 0), mean, 0.0)
 
 
-def shifted(X: Any, offsets: np.ndarray | float) -> Any:
+def shift_columns(X: Any, offsets: np.ndarray | float) -> Any:
     """Points less their offsets, in the precision of the points; sparse rows stay sparse."""
     if not np.any(offsets):
         return X
@@ -65,7 +58,7 @@ def shifted(X: Any, offsets: np.ndarray | float) -> Any:
 
 
 def scales_of(X: Any, *, centred: bool) -> tuple[np.ndarray, np.ndarray]:
-    """What standardised columns are made by: means and deviations, or zeros and root mean squares; 1 for constants."""
+    """Means and deviations of the columns, or zeros and root mean squares; the scale of constants is 1."""
     mean, variance = moments(X)
     if not centred:
         mean, variance = np.zeros_like(mean), variance + mean * mean
@@ -75,18 +68,10 @@ def scales_of(X: Any, *, centred: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def warn_if_far(name: str, value_and_gradient: Objective, w: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> bool:
-    """Warn if steps in standardised columns, or the zero vector, have a much smaller objective than a linear function.
+    """Warn if steps in standardized columns, or the zero vector, have a much smaller objective than a linear function.
 
-    Parameters
-    ----------
-    name : str
-        Of what was fitted, for the warning.
-    value_and_gradient : callable
-        The objective of a linear function and its gradient, for coefficients of shape (d, c).
-    w : ndarray, shape (d, c)
-        Where there are means, the last row is that of the constant.
-    mean, scale : ndarray, shape (d,)
-        Of the columns, 0 and 1 for the constant.
+    ``value_and_gradient`` is the objective for coefficients ``w`` of shape (d, c); with means, the last row belongs to
+    the constant, whose mean is 0 and scale 1. ``name`` is for the warning.
     """
     if not np.isfinite(scale).all():
         return False
@@ -101,17 +86,17 @@ def warn_if_far(name: str, value_and_gradient: Objective, w: np.ndarray, mean: n
         return False
     warn_user(
         f"{name} ended at an objective of {value:.3g}, and there are smaller ones, such as {lower:.3g}: the columns of "
-        f"X differ in scale by {scale.max() / scale.min():.2g}, or lie far from zero. Scale the columns, for instance "
+        f"X differ in scale by {scale.max() / scale.min():.2g}, or have large means. Scale the columns, for instance "
         "with sklearn.preprocessing.StandardScaler.",
     )
     return True
 
 
 def _after_some_steps(value_and_gradient: Objective, w: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> float:
-    """The smallest objective in some iterations of L-BFGS from w on the coefficients of standardised columns."""
+    """The smallest objective during a few iterations of L-BFGS from w, in standardized columns."""
     best = np.inf
 
-    def of_standardised(v: np.ndarray) -> tuple[float, np.ndarray]:
+    def of_standardized(v: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best
         w = v.reshape(shape) / scale
         w[-1] -= (mean * w).sum(axis=0)
@@ -122,5 +107,5 @@ def _after_some_steps(value_and_gradient: Objective, w: np.ndarray, mean: np.nda
     shape, start = w.shape, scale * w
     start[-1] += (mean * w).sum(axis=0)
     options = {"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS}
-    scipy.optimize.minimize(of_standardised, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    scipy.optimize.minimize(of_standardized, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     return best

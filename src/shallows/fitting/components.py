@@ -88,7 +88,7 @@ class Labels:
         y = np.asarray(Y).ravel()
         unknown = np.setdiff1d(y, self.classes)
         if len(unknown):
-            raise ValueError(f"y holds the label {str(unknown[0])!r}, which is none of {self.classes.tolist()}.")
+            raise ValueError(f"y holds the label {str(unknown[0])!r}, which is not among {self.classes.tolist()}.")
         return (y[:, None] == self.classes).astype(np.float64)
 
 
@@ -99,7 +99,7 @@ class Labels:
 class View:
     """One view of the examples: its centring, its features, and the sample that chose them.
 
-    The sample has centred points in float64, shape (m, d); it is None in a fitted model.
+    The sample has centred points in float64, shape (m, d); a fitted model has none.
     """
 
     centring: Centring
@@ -167,11 +167,11 @@ class TrainedComponents:
         return self.plan.batch_size
 
     def on(self, device: Device) -> Self:
-        """The same with its coefficients on a device."""
+        """The model with its coefficients on a device."""
         return self if self.state.device == device else replace(self, state=self.state.to(device))
 
-    def kept(self) -> Self:
-        """The same on the host, for a file."""
+    def on_host(self) -> Self:
+        """The model on the host, for a file."""
         state = self.state.to(Device("cpu"))
         return replace(self, state=state.trimmed() if hasattr(state, "trimmed") else state)
 
@@ -182,10 +182,10 @@ class TrainedComponents:
         points = [view.points(part, numbers, device, plan.dtype) for view, part in zip(plan.views, parts, strict=False)]
         return Examples(points[0], second_view=points[1] if len(points) > 1 else None)
 
-    def sampled(self, sample: None, batch: Examples, number: int) -> None:
+    def add_to_sample(self, sample: None, batch: Examples, number: int) -> None:
         """None: components need no sample of the batches."""
 
-    def settled(self, state: Any, sample: None) -> Self:
+    def finish(self, state: Any, sample: None) -> Self:
         """The model at the end of a call on a stream."""
         return replace(self, state=state)
 
@@ -273,15 +273,15 @@ def bytes_of_a_step(arrays_of_views: tuple[Any, ...], dtype: np.dtype, budget: i
 
 
 def most_blocks(max_features: int | None, n: int, block_size: int) -> int:
-    """The limit of blocks; by default four times as many frequencies as points, with bounds."""
+    """The limit of blocks; by default there are four frequencies for each point, with bounds."""
     return max(1, (max_features or min(MOST_FREQUENCIES, max(512, 4 * n))) // block_size)
 
 
 def even_batch_size(n: int, given: int | None, default: int) -> int:
     """The rows of a step on n rows.
 
-    The default is a little larger where the last batch would have less than a tenth of it: a step with so few rows is
-    noise, and that of a regression in a block's features would undo the others.
+    The default is a little larger where the last batch would have less than a tenth of it: a step with few rows adds
+    noise, and a regression in a block's features would undo the other steps.
     """
     size = min(n, given or default)
     return math.ceil(n / (n // size)) if not given and 0 < n % size < size / 10 else size

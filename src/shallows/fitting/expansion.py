@@ -63,11 +63,11 @@ class TrainedExpansion:
         return Expansion(self.plan.problem, self.state, self.plan.centring, self.plan.dtype)
 
     def on(self, device: Device) -> Self:
-        """The same with its coefficients on a device."""
+        """The model with its coefficients on a device."""
         return self if self.state.device == device else replace(self, state=self.state.to(device))
 
-    def kept(self) -> Self:
-        """The same on the host, for a file."""
+    def on_host(self) -> Self:
+        """The model on the host, for a file."""
         return replace(self, state=self.function.kept().state)
 
     def examples(self, rows: Batch, device: Device) -> Examples:
@@ -81,11 +81,11 @@ class TrainedExpansion:
             w = arrays.to_device((weights / plan.weight_unit)[:, None], device, plan.dtype)
         return Examples(points, None if targets is None else arrays.to_device(targets, device, plan.dtype), w)
 
-    def sampled(self, sample: Sample | None, batch: Examples, number: int) -> Sample | None:
+    def add_to_sample(self, sample: Sample | None, batch: Examples, number: int) -> Sample | None:
         """The sample with the rows of the batch of this number."""
-        return None if self.sample is None else add_to_sample(sample, batch, number, self.plan.seed)
+        return None if self.sample is None else merge_sample(sample, batch, number, self.plan.seed)
 
-    def settled(self, state: ExpansionState, sample: Sample | None) -> Self:
+    def finish(self, state: ExpansionState, sample: Sample | None) -> Self:
         """The model at the end of a call on a stream, with the offset of the sample of all rows so far."""
         if sample is not None:
             _, rows, weights = sample
@@ -199,7 +199,7 @@ def fit_expansion(
             # The offset of the whole training set. The steps had offsets of their batches.
             whole = Examples(points, None, weights)  # type: ignore[arg-type]
             run.state.targets_for(problem, whole, run.state.shifted_values_at_points(problem))
-            sample = add_to_sample(None, whole, 0, seed)
+            sample = merge_sample(None, whole, 0, seed)
         run.state.known = None
         arrays.synchronise(points[:1, :])
         if ranks is not ALONE:
@@ -237,7 +237,7 @@ def snapshot_of(
     return ExpansionSnapshot(function, targets, problem, state, epoch, order, None, options, device)
 
 
-def add_to_sample(sample: Sample | None, batch: Examples, number: int, seed: int) -> Sample:
+def merge_sample(sample: Sample | None, batch: Examples, number: int, seed: int) -> Sample:
     """A sample with the rows of a batch: a random number is drawn for every row, and the smallest numbers are kept."""
     drawn = streams.uniform(seed, "rows of the offset", number, (batch.points.shape[0],))
     weights = np.ones((len(drawn), 1)) if batch.weights is None else arrays.to_numpy(batch.weights)

@@ -190,7 +190,7 @@ def choose_kernel(
     """The kernel, the regularization ν, and a summary of how they were chosen.
 
     What the user did not give minimizes the leave-one-out error of kernel ridge regression on the sample. There are
-    ``n`` training points; targets are None for novelty, which has nothing to predict. A loss of classes has the
+    ``n`` training points; novelty has no targets, because nothing is predicted. A loss of classes has the
     curvature L at the decision and on average L e, where e is the share of the labels' variance that the regression
     leaves. Scores are then larger than labels by the same factor, so ν = L² e λ/n.
     """
@@ -312,7 +312,7 @@ def check_moment(kernel: kernels.Kernel, moment: float, F: int) -> None:
     if moment > MOST_MOMENT:
         raise ShallowsError(said)
     if moment > WARN_MOMENT * F:
-        warn_user(f"{said} Training goes on.", UserWarning)
+        warn_user(f"{said} Training continues.", UserWarning)
 
 
 def choose_damping(

@@ -100,7 +100,7 @@ def fit_kernel_components(
         run = train_components(KernelComponents(plan, None), solver, options, max_seconds, observers, checkpoint)
         phases.end("training", run)
         check_finite(run.state, stepper.step_size)
-        # The moments of the steps are those of their batches.
+        # The steps have moments of their batches; these are moments of the training points.
         x = problem.points[: min(MOMENT_ROWS, n), :]
         H = run.state.values(replace(problem, points=None), x)
         mean = arrays.namespace(H).mean(H, axis=0)

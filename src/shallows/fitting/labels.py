@@ -44,7 +44,7 @@ def refuse_missing_labels(labels: Any, name: str = "y") -> None:
 
 
 def _is_missing(label: Any) -> bool:
-    # The missing values of pandas are recognized by name, so that pandas need not be installed.
+    # The missing values of pandas are recognized by name, because pandas may not be installed.
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, numbers.Real) and bool(label != label)

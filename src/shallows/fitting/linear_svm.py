@@ -69,7 +69,7 @@ def fit_linear_svm(
     phases, y = Phases(), single_column(rows.y)
     targets, n, cpu = Machines.of(y, "one_vs_rest", class_weight), len(y), Device("cpu")
     offsets = column_scales.far_offsets(rows.X) if fit_intercept else np.zeros(rows.X.shape[1])
-    X, ridge = column_scales.shifted(rows.X, offsets), float(regularisation or 1.0 / n)
+    X, ridge = column_scales.shift_columns(rows.X, offsets), float(regularisation or 1.0 / n)
     weights = None if rows.weights is None else rows.weights / rows.weights.mean()
     problems = make_problems(X, y, weights, targets, loss, ridge, fit_intercept, options)
     phases.end("preparation")
@@ -126,7 +126,7 @@ def continue_linear_svm(
     if stream is None:
         offsets = column_scales.far_offsets(X) if fit_intercept else np.zeros(X.shape[1])
         stream = LinearStream(offsets, float(regularisation or 1.0 / X.shape[0]), None)
-    X = column_scales.shifted(X, stream.offsets)
+    X = column_scales.shift_columns(X, stream.offsets)
     problems = make_problems(X, y, weights, targets, loss, stream.regularisation, fit_intercept, options)
     stepper = OneVersusRest(replace(solver, sampling="in_order").build(seed))
     state = stepper.init(problems)
@@ -170,7 +170,7 @@ def make_problems(
 def warn_if_far(
     name: str, X: Any, problems: Sequence[LinearSVMProblem], coefficients: np.ndarray, fit_intercept: bool
 ) -> None:
-    """Warn if the model is far from its optimum because columns of X differ in scale."""
+    """Warn if the model is not near its optimum because columns of X differ in scale."""
     mean, scale = column_scales.scales_of(X, centred=fit_intercept)
     mean, scale = np.append(mean, [0.0] * fit_intercept), np.append(scale, [1.0] * fit_intercept)
     for k, problem in enumerate(problems):

@@ -241,7 +241,7 @@ def warn_if_above_zero(problem: RiskProblem, run: training.Run, name: str) -> No
     With a small λ the optimum is far away if rows contradict each other, such as copies with different labels.
     """
     if not (run.epoch > 1 and run.losses and run.losses[-1] > 1.0):
-        return  # A single pass need not end at the optimum.
+        return  # A single pass is too short to reach the optimum.
     zero = arrays.namespace(problem.targets).zeros_like(problem.targets)
     value = problem.objective(run.state.coefficients)
     of_zero = problem.losses(zero, slice(0, problem.span.n)) / problem.span.n

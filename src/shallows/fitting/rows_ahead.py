@@ -1,4 +1,4 @@
-"""Training rows that are read batch by batch, the next batch while the one before it is in use."""
+"""Training rows that are read batch by batch; the next batch is read while the previous one is in use."""
 
 from __future__ import annotations
 
@@ -12,23 +12,11 @@ from ..models.centring import TrainingRows
 
 
 class RowsAhead:
-    """Reads the batch that will be asked for next in a thread of its own, so that reading and computing overlap.
+    """Reads the next batch in a separate thread, so that reading and computing overlap.
 
-    It must be told of the order of the batches: `following` stands in for their source. A batch that comes out of
-    turn, as after a step that is taken back, is read when it is asked for. Two batches are in memory at a time.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-    device : Device
-        Of the points.
-    share : callable
-        Which part of a batch will be asked for; all of it, unless several processes divide it.
-
-    Attributes
-    ----------
-    n_ahead : int
-        How many batches were there when they were asked for.
+    `following` wraps the source of the batches and announces their order. A batch out of order, as after a step that is
+    repeated, is read when it is needed. Two batches are in memory at a time. ``share`` gives the part of a batch that
+    this process needs; ``n_ahead`` counts the batches that were ready in time.
     """
 
     def __init__(self, rows: TrainingRows, device: Device, share: Callable[[slice], slice] = lambda batch: batch):
@@ -62,17 +50,17 @@ class RowsAhead:
             return self._rows(batch)
 
     def following(self, batches: Any) -> AnnouncedBatches:
-        """The same batches, announced to this object before each epoch."""
+        """The batches, announced to this object before each epoch."""
         return AnnouncedBatches(batches, self)
 
     def expect(self, order: list[slice], after: slice | None) -> None:
-        """Take the order of an epoch, and the first batch of the epoch after it."""
+        """Store the order of an epoch, and the first batch of the next epoch."""
         parts = [None if one is None else self._share(one) for one in (*order, after)]
         self._next = {one.start: other for one, other in itertools.pairwise(parts) if other is not None}
 
 
 class AnnouncedBatches:
-    """The batches of a source, with the order of each epoch announced to a `RowsAhead` before its first batch."""
+    """The batches of a source, whose order is announced to a `RowsAhead` at the start of each epoch."""
 
     names_rows = True
 

@@ -30,15 +30,15 @@ from .checks import warn_user
 from .machine import Options
 
 Batch = tuple[Any, ...]
-"""Parts with the same number of rows, such as (X, y, sample_weight); parts that are not given are None."""
+"""Parts with the same number of rows, such as (X, y, sample_weight); missing parts are None."""
 
 Check = Callable[[Batch, Any], tuple[Batch, Any]]
 """Checks a batch and what is known of the targets (None for the first rows); returns both."""
 
 Begin = Callable[[Batch, int], tuple[Any, training.Run | None]]
-"""Fits a model to rows; the number is that of the rows of the previous model. Returns the model and its training.
+"""Fits a model to rows and returns it with its training; the number counts the rows of the previous model.
 
-If there are too few rows, it returns the previous model, or None, and no training."""
+With too few rows it returns the previous model (or None) and no training."""
 
 FIRST_ROWS = 2560
 """Rows up to which a model is fitted again; they are enough to choose every parameter."""
@@ -58,12 +58,12 @@ def n_rows(batches: Sequence[Batch]) -> int:
     return sum(batch[0].shape[0] for batch in batches)
 
 
-def owned(batch: Batch) -> Batch:
+def copy_batch(batch: Batch) -> Batch:
     """A copy of a batch, since the user may fill the arrays with the next rows."""
     return tuple(None if part is None else part.copy() for part in batch)
 
 
-def joined(batches: Sequence[Batch]) -> Batch:
+def join_batches(batches: Sequence[Batch]) -> Batch:
     """Several batches as one; a part that only some of them have, such as weights, is filled with ones."""
     if len(batches) == 1:
         return batches[0]
@@ -109,12 +109,12 @@ class Stream:
         return n_rows(self.waiting) - (self.n_begun if self.begins else 0)
 
     def on(self, device: Device) -> Self:
-        """The same with the model on a device."""
+        """The stream with its model on a device."""
         return replace(self, model=self.model.on(device))
 
-    def kept(self) -> Self:
-        """The same with the model on the host, for a file."""
-        return replace(self, model=self.model.kept())
+    def on_host(self) -> Self:
+        """The stream with its model on the host, for a file."""
+        return replace(self, model=self.model.on_host())
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Reader:
         if batch is None:
             return False
         number = self.n_batches + 1
-        with numbered(number, self.is_whole):
+        with name_batch_in_errors(number, self.is_whole):
             batch, self._targets = self._check(batch, self._targets)
             if self.waiting and batch[1] is not None and batch[1].ndim != self.waiting[0][1].ndim:
                 raise ShallowsError(
@@ -217,7 +217,7 @@ class Reader:
                 )
             if model is not None and batch[0].shape[0] < model.rows_of_step:
                 model.examples(batch, Device("cpu"))  # It will wait, but errors are reported now.
-        self.waiting, self.n_batches = (*self.waiting, owned(batch)), number
+        self.waiting, self.n_batches = (*self.waiting, copy_batch(batch)), number
         return True
 
 
@@ -238,7 +238,7 @@ def fit_first_rows(
     now = replace(stream, waiting=reader.waiting, n_batches=reader.n_batches)
     if not n_parts:
         return now, None, failure
-    model, run = begin(joined(reader.waiting[:n_parts]), stream.n_begun)
+    model, run = begin(join_batches(reader.waiting[:n_parts]), stream.n_begun)
     if n_begun >= FIRST_ROWS:
         reader.waiting = ()
     now = Stream(model, reader.waiting, n_begun, reader.n_batches, begins=n_begun < FIRST_ROWS)
@@ -283,7 +283,7 @@ def take_steps(
     now = replace(stream, waiting=reached.waiting, n_batches=reached.n_batches)
     if run is not None:
         with device.active():
-            now = replace(now, model=model.settled(run.state, reached.sample))
+            now = replace(now, model=model.finish(run.state, reached.sample))
     return now, run, failure
 
 
@@ -319,10 +319,10 @@ class Steps(training.Observer):
             if n_rows(reader.waiting) < model.rows_of_step:
                 self.reached = replace(self.reached, waiting=reader.waiting, n_batches=reader.n_batches)
                 continue
-            rows, reader.waiting = joined(reader.waiting), ()
-            with numbered(reader.n_batches, reader.is_whole):
+            rows, reader.waiting = join_batches(reader.waiting), ()
+            with name_batch_in_errors(reader.n_batches, reader.is_whole):
                 examples = model.examples(rows, self._device)
-            self._sample = model.sampled(self.reached.sample, examples, reader.n_batches)
+            self._sample = model.add_to_sample(self.reached.sample, examples, reader.n_batches)
             return examples
         raise StopIteration
 
@@ -349,7 +349,7 @@ class Steps(training.Observer):
 
 
 @contextlib.contextmanager
-def numbered(number: int, is_whole: bool) -> Iterator[None]:
+def name_batch_in_errors(number: int, is_whole: bool) -> Iterator[None]:
     """Add to an error the number of its batch, unless it is the first, and which model there is now."""
     try:
         yield

@@ -166,7 +166,7 @@ def fit_core_vector_regression(
     phases, device = Phases(), options.fit_device()
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     weights = np.ones(n) if rows.weights is None else rows.weights / rows.weights.mean()
-    targets, mean, unit = standardised(rows.y, weights)
+    targets, mean, unit = standardize(rows.y, weights)
     options.warn_of_too_little_memory(device)
     with device.active():
         automatic = leave_one_out_choice.is_automatic(regularisation)
@@ -226,7 +226,7 @@ def warn_of_work_left(found: tuple[str, str] | None) -> None:
         warn_user(f"{left}. Scale the features, for instance with sklearn.preprocessing.StandardScaler, or {remedy}.")
 
 
-def standardised(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
+def standardize(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Targets in units of their weighted deviation about their mean, shape (n,), with the mean and the unit."""
     y = column_or_1d(y, warn=True).astype(np.float64)
     [power] = unit_of_targets(y[:, None])

@@ -118,7 +118,7 @@ def fit_two_views(
         run = train_components(ComponentPairs(plan, None), solver, options, max_seconds, observers, checkpoint)
         phases.end("training", run)
         check_finite(run.state, stepper.step_size)
-        # The moments of the steps are those of their batches.
+        # The steps have moments of their batches; these are moments of the training points.
         first = problem.take(slice(0, min(MOMENT_ROWS, n)))
         for name, value in moments(*run.state.values(problem, first), centred)[2].items():
             setattr(run.state, name, value)

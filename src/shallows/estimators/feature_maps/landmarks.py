@@ -17,7 +17,7 @@ from ...features.landmarks import (
     rbf_at_samples,
 )
 from ...features.pivoted_cholesky import nystrom_at_pivots, nystrom_at_random_pivots
-from ...fitting.column_scales import shifted
+from ...fitting.column_scales import shift_columns
 from ...kernels import Kernel
 from ..constructors import with_parameters
 from .base import FeatureMapTransformer
@@ -102,7 +102,7 @@ class NystroemFeatures(LandmarkTransformer):
     def landmarks_(self) -> np.ndarray:
         """The landmarks in the units of X, shape (n_landmarks, n_features); a CSR array if X stays sparse."""
         if arrays.is_sparse(self.feature_map_.landmarks):
-            return shifted(self.feature_map_.landmarks.rows, -self._centring.mean)
+            return shift_columns(self.feature_map_.landmarks.rows, -self._centring.mean)
         return self.feature_map_.landmarks + self._centring.mean.astype(self._dtype)
 
 
