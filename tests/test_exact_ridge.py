@@ -335,12 +335,12 @@ def test_the_diagonal_of_the_inverse_is_that_of_the_last_rows(n_left_out, weight
 def test_conjugate_gradients_plan_a_rank_that_the_budget_takes_and_count_their_bytes():
     n, size, budget = 10_000, 8, 2**30
     solver = ConjugateGradients()
-    plan = RidgePlan(None, n, *solver.sizes(n, size, budget))
+    plan = RidgePlan(None, *solver.sizes(n, size, budget, all_equal=False))
     rank = min(1200 // 3, budget // (16 * size * n))  # of a subsample of 12 √n
     assert (plan.n_subsample, plan.rank) == (1200, rank)
     vectors, matrices, iterates = 2 * n * rank, 2 * 1200**2, 12 * n * 3
     assert solver.step_bytes(plan, 3, size) == size * (vectors + matrices + iterates)
-    assert solver.sizes(n, size, 16 * size * n * 5)[0] == 5
+    assert solver.sizes(n, size, 16 * size * n * 5, all_equal=False)[1] == 5
 
 
 def test_a_warm_start_from_other_points_begins_anew(regression):

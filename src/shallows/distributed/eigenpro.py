@@ -238,8 +238,8 @@ class DistributedEigenProSettings(EigenPro):
         n_outputs: int,
         budget: int,
         *,
-        n_left_out: int = 0,
-        start: Any = None,
+        n_left_out: int,
+        start: Any,
     ) -> tuple[DistributedProblem, DistributedEigenPro]:
         """The problem and the stepper of this process."""
         columns = OwnColumns(self.ranks, plan.kernel, points, budget=budget)

@@ -84,7 +84,8 @@ def fit_kernel_ridge(
     solver = solver.for_size(n, budget)
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
-    given, of_kernel, components = solver.given_preconditioner(), (kernel, bandwidth, kernel_params), None
+    given = None if solver.is_exact else solver.preconditioner
+    of_kernel, components = (kernel, bandwidth, kernel_params), None
     if given is None:
         components = choose_components(n_components, *of_kernel, rows, codes, seed, budget)
     with device.active():
@@ -112,7 +113,7 @@ def fit_kernel_ridge(
 
         room = budget - points.nbytes
         known = {"ridge": choices.regularisation, "eigensystem": choices.eigensystem()}
-        plan = solver.plan(kernel, points, weights, given, c, seed, room, **known, all_equal=all_equal)
+        plan = solver.plan(kernel, points, weights, c, seed, room, **known, all_equal=all_equal)
         choices = replace(choices, regularisation=ranks.from_first(choices.regularisation))
         phases.end("eigensystem")
 

@@ -11,8 +11,6 @@ import numpy as np
 from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
-from ...gram import Gram
-from ...kernels import Kernel
 from ..settings import count, setting
 from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver
 
@@ -106,43 +104,20 @@ class BlockDescent(RidgeSolver):
     solves_singular: ClassVar[bool] = False
     remedies: ClassVar[str] = "more iterations, larger blocks (batch_size)"
 
-    def plan(  # noqa: D102
-        self,
-        kernel: Kernel,
-        points: Any,
-        weights: Any,
-        given: None,
-        n_outputs: int,
-        seed: int,
-        budget: int,
-        *,
-        ridge: float,
-        eigensystem: Any,
-        all_equal: bool,
-    ) -> RidgePlan:
-        n = points.shape[0]
+    def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int]:
+        """The points of a block."""
         # A block in double precision, its factor and what they are made from.
         affordable = max(1, math.isqrt(max(0, budget) // 96))
-        return RidgePlan(kernel, n if all_equal else min(n, self.batch_size or min(BLOCK, affordable)))
+        return (n if all_equal else min(n, self.batch_size or min(BLOCK, affordable)),)
 
     def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
         return 24 * plan.batch_size**2 + 8 * plan.batch_size * n_outputs * itemsize
 
-    def build(  # noqa: D102
-        self,
-        plan: RidgePlan,
-        points: Any,
-        targets: Any,
-        weights: Any,
-        ridge: float,
-        n_outputs: int,
-        budget: int,
-        *,
-        n_left_out: int = 0,
-        start: Any = None,
-    ) -> tuple[KernelProblem, BlockDescentStepper]:
-        matrix = Gram(plan.kernel, points, budget=budget)
-        return KernelProblem(matrix, targets, weights), BlockDescentStepper(ridge, start)
+    def stepper(
+        self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Array | None
+    ) -> BlockDescentStepper:
+        """The stepper."""
+        return BlockDescentStepper(ridge, start)
 
     def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
         return {"batch_size": plan.batch_size, **super().report(plan, problem, stepper, run)}

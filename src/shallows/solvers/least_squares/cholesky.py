@@ -11,7 +11,6 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram import Gram
-from ...kernels import Kernel
 from .conjugate_gradients import ConjugateGradients
 from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver, ridge_product, squared_residual
 
@@ -139,44 +138,19 @@ class Cholesky(RidgeSolver):
         """One step is the solution."""
         return 1
 
-    def plan(  # noqa: D102
-        self,
-        kernel: Kernel,
-        points: Any,
-        weights: Any,
-        given: None,
-        n_outputs: int,
-        seed: int,
-        budget: int,
-        *,
-        ridge: float,
-        eigensystem: Any,
-        all_equal: bool,
-    ) -> RidgePlan:
-        n = points.shape[0]
+    def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int]:
+        """All rows in a batch."""
         remedy = "Use solver='conjugate_gradients', or give more memory."
-        needed = DIRECT_BYTES / 8 * arrays.itemsize(points) * n * n
+        needed = DIRECT_BYTES / 8 * itemsize * n * n
         arrays.check_room(f"A factorisation of {n:,} points takes", needed, budget, remedy)
-        return RidgePlan(kernel, n)
+        return (n,)
 
     def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
         return int(DIRECT_BYTES / 8 * itemsize * plan.batch_size**2)
 
-    def build(  # noqa: D102
-        self,
-        plan: RidgePlan,
-        points: Any,
-        targets: Any,
-        weights: Any,
-        ridge: float,
-        n_outputs: int,
-        budget: int,
-        *,
-        n_left_out: int = 0,
-        start: Any = None,
-    ) -> tuple[KernelProblem, CholeskyStepper]:
-        matrix = Gram(plan.kernel, points, budget=budget)
-        return KernelProblem(matrix, targets, weights), CholeskyStepper(ridge, n_left_out)
+    def stepper(self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Any) -> CholeskyStepper:
+        """The stepper."""
+        return CholeskyStepper(ridge, n_left_out)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -264,56 +264,28 @@ class ConjugateGradients(RidgeSolver):
 
     name: ClassVar[str] = "conjugate_gradients"
 
-    def sizes(self, n: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """The rank q and the subsample's size M, which is 0 for pivots."""
+    def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int, int, int]:
+        """All rows in a batch, the rank q and the subsample's size M, which is 0 for pivots."""
         # The preconditioner's vectors, n q numbers twice while they are made, should take a small share of the budget.
         affordable, of_sample = int(budget // (16 * itemsize * n)), self.preconditioner == NYSTROM
         n_subsample = min(n, max(min(max(100, round(12 * math.sqrt(n))), 6000), 3 * (self.rank or 0)))
         # As many columns of the matrix either way: a sample's are reduced to a third of as many directions.
         rank = max(0, min(self.rank or (n_subsample // 3 if of_sample else n_subsample), n, affordable))
-        return rank, n_subsample if of_sample else 0
-
-    def plan(  # noqa: D102
-        self,
-        kernel: Kernel,
-        points: Any,
-        weights: Any,
-        given: None,
-        n_outputs: int,
-        seed: int,
-        budget: int,
-        *,
-        ridge: float,
-        eigensystem: Any,
-        all_equal: bool,
-    ) -> RidgePlan:
-        n = points.shape[0]
-        return RidgePlan(kernel, n, *self.sizes(n, arrays.itemsize(points), budget), seed)
+        return n, rank, n_subsample if of_sample else 0
 
     def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
         squares = 2 * plan.n_subsample**2 if self.preconditioner == NYSTROM else 4 * plan.rank**2
         return itemsize * (2 * plan.batch_size * plan.rank + squares + 12 * plan.batch_size * n_outputs)
 
-    def build(  # noqa: D102
-        self,
-        plan: RidgePlan,
-        points: Any,
-        targets: Any,
-        weights: Any,
-        ridge: float,
-        n_outputs: int,
-        budget: int,
-        *,
-        n_left_out: int = 0,
-        start: Any = None,
-    ) -> tuple[KernelProblem, ConjugateGradientsStepper]:
-        matrix = Gram(plan.kernel, points, budget=budget)
+    def stepper(
+        self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Array | None
+    ) -> ConjugateGradientsStepper:
+        """The stepper."""
         rounding = rounding_of(plan.kernel, points)
         # Rounding of the entries is a random matrix of this norm at most; without λ it alone could make K indefinite.
         jitter = rounding if ridge < rounding else 0.0
         of_plan = plan.rank, plan.n_subsample, plan.seed
-        stepper = ConjugateGradientsStepper(ridge, jitter, 2.0 * rounding, *of_plan, start, self.preconditioner)
-        return KernelProblem(matrix, targets, weights), stepper
+        return ConjugateGradientsStepper(ridge, jitter, 2.0 * rounding, *of_plan, start, self.preconditioner)
 
     def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
         return {"preconditioner": self.preconditioner, **super().report(plan, problem, stepper, run)}

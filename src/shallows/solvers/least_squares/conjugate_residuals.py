@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ... import arrays
 from ...arrays import Array
 from ...gpu.fused_expressions import FusedExpression
-from .kernel_problem import KernelProblem, dots, ratio
+from .kernel_problem import DeviceState, KernelProblem, dots, ratio
 
 CHECK_EVERY = 25
 """Epochs after which the residual is computed anew: in float32 that of the recursion drifts from the true one."""
-
-_KEPT = ("coefficients", "residual", "directions", "images", "norms", "checked", "checked_residual", "going")
 
 
 def _plain_beyond(direction, image, known_direction, known_image, new_direction, new_image):
@@ -91,12 +90,23 @@ MOVED = FusedExpression(
 
 
 @dataclass
-class ConjugateResidualState:
+class ConjugateResidualState(DeviceState):
     """Where conjugate residuals stand; what is None is made by the first step, or by the first one after a resume.
 
     ``directions, images`` (c, k, n): d, along which the last k steps went, and K d. ``checked, checked_residual`` (n,
     c): the coefficients with which the residual was last computed anew, and that residual.
     """
+
+    kept: ClassVar[tuple[str, ...]] = (
+        "coefficients",
+        "residual",
+        "directions",
+        "images",
+        "norms",
+        "checked",
+        "checked_residual",
+        "going",
+    )
 
     coefficients: Array  # (n, c): α
     step_size: float  # Of the rule; reported, not used
@@ -111,26 +121,6 @@ class ConjugateResidualState:
     projection: Array | None = None  # (n, q): Ψ, see `ConjugateResiduals`
     ridge: Array | float | None = None  # (n, 1) or (n, c): λ/w, 0 where w is
     n_steps: int = 0
-
-    def remember(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """What a checkpoint keeps."""
-        xp = arrays.namespace(self.coefficients)
-        held = {name: getattr(self, name) for name in _KEPT}
-        copies = {name: xp.asarray(array, copy=True) for name, array in held.items() if array is not None}
-        return copies, {"n_steps": self.n_steps}
-
-    def recall(self, held: dict[str, Array], numbers: dict[str, int]) -> None:
-        """Go back to what `remember` gave."""
-        xp = arrays.namespace(self.coefficients)
-        for name in _KEPT:
-            kept = xp.asarray(arrays.like(held[name], self.coefficients), copy=True) if name in held else None
-            setattr(self, name, kept)
-        self.n_steps = numbers["n_steps"]
-
-    def is_finite(self) -> bool:
-        """Whether all coefficients are numbers."""
-        xp = arrays.namespace(self.coefficients)
-        return bool(xp.all(xp.isfinite(self.coefficients)))
 
 
 @dataclass(frozen=True)

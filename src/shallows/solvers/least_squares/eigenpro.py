@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ... import arrays, spectrum
@@ -111,14 +111,13 @@ class EigenPro(KernelSolver):
                 "A preconditioner that is handed in has its own eigensystem; leave it or eigensystem='rsvd' out."
             )
 
-    def given_preconditioner(self) -> Preconditioner | None:  # noqa: D102
-        given = self.preconditioner
-        if given is None or isinstance(given, Preconditioner):
-            return given
+    def for_size(self, n: int, budget: int) -> EigenPro:  # noqa: D102
+        if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
+            return self
         try:
-            return spectrum.load_preconditioner(given)
+            return replace(self, preconditioner=spectrum.load_preconditioner(self.preconditioner))
         except FileNotFoundError:
-            raise ShallowsError(f"There is no file {given} (preconditioner).") from None
+            raise ShallowsError(f"There is no file {self.preconditioner} (preconditioner).") from None
 
     def n_kept(self, n: int, itemsize: int, budget: int) -> int:  # noqa: D102
         return subsample_size(self, n, itemsize, budget)
@@ -128,7 +127,6 @@ class EigenPro(KernelSolver):
         kernel: Kernel,
         points: Any,
         weights: Any,
-        given: Preconditioner | None,
         n_outputs: int,
         seed: int,
         budget: int,
@@ -138,7 +136,7 @@ class EigenPro(KernelSolver):
         all_equal: bool,
     ) -> StepPlan:
         n, itemsize = points.shape[0], arrays.itemsize(points)
-        p = self._preconditioner(kernel, points, weights, given, ridge, eigensystem, seed, budget)
+        p = self._preconditioner(kernel, points, weights, ridge, eigensystem, seed, budget)
         released = RELEASED_BATCH if self.eigensystem == "rsvd" else None
         batch_size = self.batch_size or released
         if batch_size is None:
@@ -161,8 +159,8 @@ class EigenPro(KernelSolver):
         n_outputs: int,
         budget: int,
         *,
-        n_left_out: int = 0,
-        start: Any = None,
+        n_left_out: int,
+        start: Any,
     ) -> tuple[KernelProblem, Any]:
         p, step_size, cycle = plan.preconditioner, float(plan.step_size), plan.cycle
         on_cpu = arrays.device_of(points).kind == "cpu"
@@ -210,19 +208,18 @@ class EigenPro(KernelSolver):
         kernel: Kernel,
         points: Any,
         weights: Any,
-        given: Preconditioner | None,
         ridge: float,
         eigensystem: tuple[Any, Any] | None,
         seed: int,
         budget: int,
     ) -> Preconditioner:
         n, power = points.shape[0], power_of(self.power)
-        if given is not None:
+        if self.preconditioner is not None:
             if weights is not None:
                 raise ShallowsError(
                     "A preconditioner that is handed in knows no sample weights; leave one of the two out."
                 )
-            return given.to(arrays.device_of(points), points.dtype)
+            return self.preconditioner.to(arrays.device_of(points), points.dtype)
         n_subsample, rank = subsample_size(self, n, arrays.itemsize(points), budget), self.rank
         if rank is None:
             rank = n_subsample - 1 if n_subsample == n else n_subsample // 5

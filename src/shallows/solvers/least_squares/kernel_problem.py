@@ -46,19 +46,17 @@ class KernelSolver(Settings):
     """Whether it has a solution if all points are equal and λ = 0."""
     remedies: ClassVar[str] = "more iterations"
     """What helps if the iterations end above the tolerance, for the warning."""
+    preconditioner: ClassVar[Any] = None
+    """The user's preconditioner of the steps."""
 
     def for_size(self, n: int, budget: int) -> KernelSolver:
-        """The solver for n points and this number of bytes."""
+        """The solver for n points and this number of bytes, with the user's preconditioner read."""
         return self
 
     @property
     def tolerance(self) -> float:
         """The share of the zero function's loss at which the training stops."""
         return self.tol
-
-    def given_preconditioner(self) -> Preconditioner | None:
-        """The user's preconditioner."""
-        return None
 
     def step_bytes(self, plan: Any, n_outputs: int, itemsize: int) -> int:
         """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
@@ -86,7 +84,7 @@ class RidgePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RidgeSolver(KernelSolver):
-    """Base of the settings of exact solvers.
+    """Base of the settings of exact solvers. A solver adds ``sizes``, ``step_bytes`` and ``stepper``.
 
     Parameters
     ----------
@@ -113,6 +111,38 @@ class RidgeSolver(KernelSolver):
         """The share of the zero function's loss at which the training stops: residuals are squared."""
         return self.tol**2
 
+    def plan(  # noqa: D102
+        self,
+        kernel: Kernel,
+        points: Array,
+        weights: Array | None,
+        n_outputs: int,
+        seed: int,
+        budget: int,
+        *,
+        ridge: float,
+        eigensystem: Any,
+        all_equal: bool,
+    ) -> RidgePlan:
+        sizes = self.sizes(points.shape[0], arrays.itemsize(points), budget, all_equal=all_equal)
+        return RidgePlan(kernel, *sizes, seed=seed)
+
+    def build(  # noqa: D102
+        self,
+        plan: RidgePlan,
+        points: Array,
+        targets: Array,
+        weights: Array | None,
+        ridge: float,
+        n_outputs: int,
+        budget: int,
+        *,
+        n_left_out: int,
+        start: Array | None,
+    ) -> tuple[KernelProblem, Any]:
+        problem = KernelProblem(Gram(plan.kernel, points, budget=budget), targets, weights)
+        return problem, self.stepper(plan, points, ridge, n_left_out, start)
+
     def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
         return {
             "solver": self.name,
@@ -135,19 +165,17 @@ def gram_of_rows(kernel: Kernel, points: Array, budget: int, batch_size: int, *,
 class KernelProblem:
     """Weighted least squares in the space of a kernel: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(xⱼ, ·)."""
 
-    gram: (
-        Gram | ShuffledGram
-    )  # Kernel matrix of the n training points; those of the preconditioner's subsample come first
+    # Kernel matrix of the n training points. The points of the preconditioner's subsample come first
+    gram: Gram | ShuffledGram
     targets: Array  # (n, c)
-    # (n, 1) or (n, c): Sample weights, for all outputs alike or for each; none means one each. A weight of zero takes
-    # a row out.
+    # (n, 1) or (n, c): Sample weights, for all outputs or for each. None: all are one. A weight of zero removes a row.
     weights: Array | None = None
     preconditioner: Preconditioner | None = None
     # λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖². Rows of weight zero must lie outside the preconditioner's subsample.
     regularisation: float = 0.0
 
     def inverse_weights(self, rows: slice) -> Array | float:
-        """1/w of some rows, 0 where w is; what λ is multiplied with in K + λW⁻¹."""
+        """1/w of some rows, and 0 for w = 0: the factor of λ in K + λW⁻¹."""
         if self.weights is None:
             return 1.0
         xp, here = arrays.namespace(self.weights), self.weights[rows, :]
@@ -155,12 +183,49 @@ class KernelProblem:
 
 
 _SMALLEST_SCALE = 2.0**-20
-"""Of `AveragedState`: what is divided by it stays far from the largest number of float32."""
+"""Smallest scale of an `AveragedState`: quotients stay far from the largest number of float32."""
+
+
+class DeviceState:
+    """Base of states whose copies stay on their device.
+
+    ``kept`` names the arrays of a checkpoint; the first one decides whether the state is finite. ``counted`` names the
+    numbers.
+    """
+
+    kept: ClassVar[tuple[str, ...]]
+    counted: ClassVar[tuple[str, ...]] = ("n_steps",)
+
+    def remember(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """What a checkpoint keeps."""
+        named = {name: getattr(self, name) for name in self.kept}
+        held = {name: _copy(array) for name, array in named.items() if array is not None}
+        return held, {name: getattr(self, name) for name in self.counted}
+
+    def recall(self, held: dict[str, Array], numbers: dict[str, Any]) -> None:
+        """Go back to the result of `remember`."""
+        first = getattr(self, self.kept[0])
+        for name in self.kept:
+            like = getattr(self, name)
+            like = first if like is None else like
+            setattr(self, name, _copy(arrays.like(held[name], like)) if name in held else None)
+        for name in self.counted:
+            setattr(self, name, numbers[name])
+
+    def is_finite(self) -> bool:
+        """Whether all coefficients are finite."""
+        first = getattr(self, self.kept[0])
+        xp = arrays.namespace(first)
+        return bool(xp.all(xp.isfinite(first)))
+
+
+def _copy(x: Array) -> Array:
+    return arrays.namespace(x).asarray(x, copy=True)
 
 
 @dataclass
 class KernelState:
-    """Where a solver of kernel machines stands."""
+    """The state of a solver of kernel machines."""
 
     coefficients: Array  # (n, c): α
     step_size: float  # η, for a sum over a batch
@@ -168,23 +233,26 @@ class KernelState:
 
 
 @dataclass
-class AveragedState:
-    """Where a solver stands whose steps go by their number, and whose model may be an average of iterates.
+class AveragedState(DeviceState):
+    """The state of a solver that counts its steps and whose model may be an average of iterates.
 
-    The average ā ← (1 − s) ā + s a is kept as a − ℓ L. A step that adds δ to a makes that a − (1 − s)(ℓ L + δ): a
-    number is multiplied, and L changes where a does. A batch of 256 among 60,000 points costs no pass over them all.
+    The average ā ← (1 − s) ā + s a is kept as a − ℓ L. After a step δ it is a − (1 − s)(ℓ L + δ): ℓ is multiplied, and
+    L changes only where a changes. So a batch of 256 among 60,000 points needs no pass over all points.
     """
 
-    iterate: Array  # (n, c): what the steps go on from; it changes by `move` alone
+    kept: ClassVar[tuple[str, ...]] = ("iterate", "lag")
+    counted: ClassVar[tuple[str, ...]] = ("n_steps", "scale")
+
+    iterate: Array  # (n, c): a, which only `move` changes
     step_size: float  # η, for a sum over a batch
     loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it
     n_steps: int = 0  # Steps taken
-    lag: Array | None = None  # (n, c): L; none where the model is the last iterate
+    lag: Array | None = None  # (n, c): L. None if the model is the last iterate
     scale: float = 1.0  # ℓ
 
     @property
     def coefficients(self) -> Array:
-        """Of the model: the average where there is one, made anew at every call, else the iterate."""
+        """The model: the average, computed at every call, or the iterate."""
         if self.lag is None:
             return self.iterate
         average = self.lag * -self.scale
@@ -198,7 +266,7 @@ class AveragedState:
             self.lag[rows, :] += change if self.scale == 1.0 else change / self.scale
 
     def advance(self, share: float) -> None:
-        """Count a step, and take its iterate into the average with a share of it, if any."""
+        """Count a step, and add its iterate to the average with the weight ``share``, unless that is 0."""
         self.n_steps += 1
         if not share:
             return
@@ -210,33 +278,12 @@ class AveragedState:
             self.lag *= self.scale
             self.scale = 1.0
 
-    def remember(self) -> tuple[dict[str, Array], dict[str, float]]:
-        """What a checkpoint keeps."""
-        xp = arrays.namespace(self.iterate)
-        held = {"iterate": xp.asarray(self.iterate, copy=True)}
-        if self.lag is not None:
-            held["lag"] = xp.asarray(self.lag, copy=True)
-        return held, {"n_steps": self.n_steps, "scale": self.scale}
-
-    def recall(self, held: dict[str, Array], numbers: dict[str, float]) -> None:
-        """Go back to what `remember` gave."""
-        xp = arrays.namespace(self.iterate)
-        self.lag = None
-        for name, array in held.items():
-            setattr(self, name, xp.asarray(arrays.like(array, self.iterate), copy=True))
-        self.n_steps, self.scale = int(numbers["n_steps"]), numbers["scale"]
-
-    def is_finite(self) -> bool:
-        """Whether all coefficients are numbers."""
-        xp = arrays.namespace(self.iterate)
-        return bool(xp.all(xp.isfinite(self.iterate)))
-
 
 def bounded_step(step_size: float, fitting: Array, energy: Array) -> Array:
-    """The step of each output, shape (1, c): ``fitting / energy`` where that is less than the step size, else that.
+    """The step of each output, shape (1, c): the smaller of ``fitting / energy`` and the step size.
 
-    With the gradient g of a batch and its residual r, ⟨g, r⟩ / gᵀ K_P(S, S) g is, of all steps along g, the one that
-    comes nearest to every function that fits the batch, in the norm that the preconditioner P belongs to.
+    With the gradient g of a batch and its residual r, the step ⟨g, r⟩ / gᵀ K_P(S, S) g along g comes nearest to every
+    function that fits the batch, in the norm of the preconditioner P.
     """
     xp = arrays.namespace(energy)
     usual, positive = step_size + xp.zeros_like(energy), energy > 0
@@ -267,8 +314,8 @@ def ratio(a: Array, b: Array) -> Array:
     return quotient
 
 
-def residual(problem: KernelProblem, values, batch: slice):
-    """The weighted residual w (f(x) − y) of a batch, shape (m, c), and the loss it belongs to."""
+def residual(problem: Any, values: Array, batch: slice) -> tuple[Array, float]:
+    """The weighted residual w (f(x) − y) of a batch, shape (m, c), and its loss."""
     xp = arrays.namespace(values)
     difference = values - problem.targets[batch, :]
     gradient = difference if problem.weights is None else problem.weights[batch, :] * difference

@@ -58,7 +58,6 @@ class KernelSGD(KernelSolver):
         kernel: Kernel,
         points: Any,
         weights: Any,
-        given: None,
         n_outputs: int,
         seed: int,
         budget: int,
@@ -88,8 +87,8 @@ class KernelSGD(KernelSolver):
         n_outputs: int,
         budget: int,
         *,
-        n_left_out: int = 0,
-        start: Any = None,
+        n_left_out: int,
+        start: Any,
     ) -> tuple[KernelProblem, KernelSGDStepper]:
         matrix = gram_of_rows(plan.kernel, points, budget, plan.batch_size, shuffle=self.shuffle)
         stepper = KernelSGDStepper(float(plan.step_size), plan.cycle)

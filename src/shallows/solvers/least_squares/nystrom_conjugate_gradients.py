@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ...errors import ShallowsError
 from ...gram import rectangular
 from ...kernels import Kernel
 from ...ranks import ALONE, Alone
-from .kernel_problem import ratio
+from .kernel_problem import DeviceState, ratio
 
 SETTLED = 1e-3
 """An iteration that lowers the objective by a smaller share of it is the last."""
@@ -169,8 +169,10 @@ class NystromProblem:
 
 
 @dataclass
-class NystromState:
+class NystromState(DeviceState):
     """Where conjugate gradients stand; arrays of shape (p, c) are in the coordinates v = Lᵀ α, in float64."""
+
+    counted: ClassVar[tuple[str, ...]] = ("n_seen", "n_passes", "loss", "exhausted", "knows_first_rows")
 
     coefficients: Array  # (p, c): α of the model
     iterate: Array  # v
@@ -198,28 +200,8 @@ class NystromState:
         """The loss at the end of a pass, and that of the zero function."""
         return (0.0, 0.0) if self.n_seen else (self.loss, float(arrays.namespace(self.squares).sum(self.squares)))
 
-    def remember(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """What a checkpoint keeps."""
-        copy = arrays.namespace(self.iterate).asarray
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        held = {name: copy(value, copy=True) for name, value in named.items() if name in _ARRAYS}
-        return held, {name: value for name, value in named.items() if name not in _ARRAYS}
 
-    def recall(self, held: dict[str, Array], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
-        copy = arrays.namespace(self.iterate).asarray
-        for name, value in held.items():
-            setattr(self, name, copy(arrays.like(value, getattr(self, name)), copy=True))
-        for name, value in numbers.items():
-            setattr(self, name, value)
-
-    def is_finite(self) -> bool:
-        """Whether the model is made of numbers."""
-        xp = arrays.namespace(self.coefficients)
-        return bool(xp.all(xp.isfinite(self.coefficients)))
-
-
-_ARRAYS = tuple(field.name for field in fields(NystromState) if field.type == "Array")
+NystromState.kept = tuple(field.name for field in fields(NystromState) if field.type == "Array")
 _OF_OUTPUTS = "product", "squares", "squares_at_start"
 
 
@@ -244,7 +226,7 @@ class NystromConjugateGradients:
         """Coefficients of zero."""
         xp, targets = arrays.namespace(problem.targets), problem.targets
         made = {}
-        for name in _ARRAYS:
+        for name in NystromState.kept:
             rows = 1 if name in _OF_OUTPUTS else problem.centres.shape[0]
             dtype = targets.dtype if name in ("coefficients", "along") else xp.float64
             made[name] = xp.zeros((rows, targets.shape[1]), dtype=dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from ... import arrays, kernels, spectrum
 from ...arrays import Array
@@ -14,6 +14,7 @@ from ...kernels import Kernel
 from ...ranks import ALONE, Alone
 from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
 from ..settings import SMALL, Settings, count, positive, setting, share
+from .kernel_problem import DeviceState
 from .projection import Projection, make_projection
 from .step_rules import SMALL_FLOOR, StepPlan, one_step
 
@@ -49,33 +50,17 @@ class CentresProblem:
 
 
 @dataclass
-class ProjectedState:
-    """Where the solver stands."""
+class ProjectedState(DeviceState):
+    """The state of `ProjectedEigenProStepper`."""
 
-    # (p, c): of the model: the average of the iterates, or the last one where there is no averaging
+    kept: ClassVar[tuple[str, ...]] = ("iterate", "coefficients")
+
+    # (p, c): the model: the average of the iterates, or the last one without averaging
     coefficients: Array
     iterate: Array  # (p, c)
     step_size: float  # η, for a sum over a batch
     loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it
     n_steps: int = 0
-
-    def remember(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """Arrays and numbers that a run goes on from."""
-        copy = arrays.namespace(self.iterate).asarray
-        held = {"coefficients": copy(self.coefficients, copy=True), "iterate": copy(self.iterate, copy=True)}
-        return held, {"n_steps": self.n_steps}
-
-    def recall(self, held: dict[str, Array], numbers: dict[str, int]) -> None:
-        """Take up what `remember` gave."""
-        copy = arrays.namespace(self.iterate).asarray
-        self.coefficients = copy(arrays.like(held["coefficients"], self.iterate), copy=True)
-        self.iterate = copy(arrays.like(held["iterate"], self.iterate), copy=True)
-        self.n_steps = int(numbers["n_steps"])
-
-    def is_finite(self) -> bool:
-        """Whether training is still among the numbers."""
-        xp = arrays.namespace(self.iterate)
-        return bool(xp.all(xp.isfinite(self.iterate)))
 
 
 @dataclass(frozen=True, kw_only=True)
