@@ -18,7 +18,7 @@ from estimators_example import outputs
 from resumed_example import StopAt
 from shallows import EigenProCentresClassifier, EigenProCentresRegressor, EigenProRegressor, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
-from shallows.fitting import center_training, kernel_centers
+from shallows.fitting import kernel_centers
 from shallows.models.centring import TrainingRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -289,7 +289,7 @@ def test_the_time_of_conjugate_gradients_is_that_of_their_products(monkeypatch):
     seconds = iter(range(100))
 
     def watched(centers, *given):
-        monkeypatch.setattr(center_training.time, "perf_counter", lambda: float(next(seconds)))
+        monkeypatch.setattr(kernel_centers.time, "perf_counter", lambda: float(next(seconds)))
         for budget in (0, 2 * 6000 * 30 * centers.points.dtype.itemsize):
             told.append(of_products(centers, *given[:-1], budget))
         monkeypatch.undo()

@@ -13,8 +13,9 @@ from .. import arrays, kernels, streams
 from ..arrays import Array, Device
 from ..errors import ShallowsError
 from ..models.centring import Centring, TrainingRows, check_scale
-from ..spectrum.kernel_ridge_choice import number_of_rows
-from .choices import Choices
+from ..spectrum.kernel_ridge_choice import LEAST_ROWS, is_automatic, number_of_rows
+from .choices import Choices, Sample, held_out_spans
+from .machine import SMALL
 
 N_FRESH = 3000
 """Points beside the centers on which λ and β are measured, from which the step follows."""
@@ -72,17 +73,55 @@ class Centers:
             return self
         return replace(self, points=arrays.namespace(self.points).concat([self.points[:n, :], self.fresh]), n=n)
 
-    def rows_to_choose_with(self, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-        """Points in random order, with their targets and weights, that parameters are chosen with."""
+    def weights_from(self, weights: Array | None) -> Array | None:
+        """The weights of the centers, from those of all rows: the mean if the user gave the centers."""
+        if weights is None or self.sampled:
+            return None if weights is None else weights[: self.n]
+        xp = arrays.namespace(self.points)
+        return xp.ones_like(self.of_model[:, -1]) * xp.mean(weights)
+
+    def rows_to_choose_with(self, targets: Array, weights: Array | None) -> Sample:
+        """The rows that parameters are chosen with; ``targets, weights`` are those of all rows."""
         few = self.n < number_of_rows(len(self.rows))
         rows, first = (self.fresh_rows, self.n) if few or not self.sampled else (slice(0, self.n), 0)
         points = self.points[first : first + rows.stop - rows.start, :]
-        return points, targets[rows, :], None if weights is None else weights[rows]
+        return Sample(points, targets[rows, :], None if weights is None else weights[rows])
+
+    def first_rows(self, targets: Array, weights: Array | None, m: int) -> Sample:
+        """The first m of all rows."""
+        return Sample(self.rows(slice(0, m)), targets[:m, :], None if weights is None else weights[:m])
 
 
 def are_training_points(centers: Any) -> bool:
     """Whether centers are drawn from the training points, "auto" or a number of them; else they are given."""
     return isinstance(centers, (str, numbers.Integral))
+
+
+def span_to_choose_with(centers: Any, n: int, bandwidth: Any, regularisation: Any) -> slice:
+    """Rows, in the order of the fit, that parameters are chosen with."""
+    if not (is_automatic(regularisation) or is_automatic(bandwidth)):
+        return slice(0, 0)
+    # The first of the centers choose, and where the centers are too few the rows after them.
+    stop, few = number_of_rows(n), 0 if not are_training_points(centers) or isinstance(centers, str) else int(centers)
+    return slice(few, few + stop) if few and few < stop else slice(0, min(stop, LEAST_ROWS))
+
+
+def spans_left_out(centers: Any, n: int, n_outputs: int) -> list[slice]:
+    """Rows, in the order of the fit, that a calibration is learned on; none where all are left out in closed form."""
+    are_all = isinstance(centers, str) or (are_training_points(centers) and centers >= n)
+    return [] if are_all and n <= SMALL else held_out_spans(n, 0, n_outputs)
+
+
+def measure_points(X: Any, kernel: Any, centers: Any) -> Centring:
+    """The centering of points, if it changes no kernel value."""
+    kind = kernels.kind(kernel)
+    kind.check_inputs(X.shape[1])
+    return Centring.of(
+        X,
+        centred=kind.shift_invariant,
+        without_constants=kind.of_distance and are_training_points(centers),
+        may_stay_sparse=kind.takes_sparse_points,
+    )
 
 
 def place_centers(

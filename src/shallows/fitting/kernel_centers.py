@@ -3,51 +3,79 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, training
+from .. import arrays, gram, kernels, training
 from ..arrays import Array
+from ..gram import fused, rectangular
+from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
+from ..models.centring import TrainingRows
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
-from ..solvers.least_squares.projected import ProjectedEigenPro, ProjectedPlan
+from ..solvers.least_squares import nystrom_conjugate_gradients
+from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
+from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
+from ..solvers.least_squares.step_rules import agreed_plan
+from ..spectrum.kernel_ridge_choice import AUTO
 from .calibration import learn_calibration
-from .center_choices import (
-    CONJUGATE_GRADIENTS,
-    EIGENPRO,
-    begins_with_steps,
-    choose_kernel_of_centers,
-    may_change_to_steps,
+from .center_points import (
+    Centers,
+    are_training_points,
     measure_points,
+    number_of_use,
+    place_centers,
     span_to_choose_with,
     spans_left_out,
-    with_all_rows,
 )
-from .center_points import are_training_points, number_of_use, place_centers
-from .center_training import (
-    BatchPlan,
-    CentersMatrix,
-    bytes_of_steps,
-    in_order,
-    make_problem,
-    make_stepper,
-    plan_training,
-    seconds_of_passes,
+from .choices import (
+    Choices,
+    Request,
+    Sample,
+    add_left_out_columns,
+    choose_components,
+    choose_kernel,
+    choose_on_all_rows,
+    held_out_spans,
 )
-from .choices import Choices, Request, add_left_out_columns, choose_components, held_out_spans
-from .least_squares import FittedFunction, warn_if_unconverged
-from .machine import Options, Phases
+from .least_squares import FittedFunction, outputs_at, report_of_model, warn_if_unconverged
+from .machine import SMALL, Options, Phases, report_of_machine
 from .rows import TrainingSet, order_rows, split_rows
+from .rows_ahead import RowsAhead
 from .snapshot import Ended, FunctionSnapshot, begin
-from .square_targets import SquareTargets, learn_square_targets
+from .square_targets import learn_square_targets
+
+EIGENPRO, CONJUGATE_GRADIENTS = "eigenpro", "conjugate_gradients"
+
+ROWS_PER_CENTER = 50
+"""solver="auto" may change to EigenPro's steps if there are this many rows for each center. With fewer, an epoch has
+few batches, and the decomposition for the steps takes as long as some epochs."""
 
 ARRAYS_OF_TARGETS = 6
-"""Arrays of the targets' shape that a fit holds at most: the targets, the iterate, the iterate at the start of the
-epoch, the best one, a copy for a checkpoint and one for intermediate results."""
+"""The most arrays of the targets' shape in a fit: the targets, the iterate, the iterate at the start of the epoch, the
+best one, a copy for a checkpoint and one for intermediate results."""
+
+BATCHES_IN_MEMORY = 5
+"""Batches of points in memory: the current one, the next one, and copies while it is read."""
+
+STRIP_BYTES = 2**26
+"""Bytes of strips of the kernel matrix that are not kept; more is no faster."""
+
+FEWEST_PASSES, TIMED_ROWS = 3, 2048
+"""solver="auto" takes EigenPro's steps if ``max_seconds`` are too short for FEWEST_PASSES of conjugate gradients over
+the rows, measured on products with TIMED_ROWS. After three passes their error is no larger than after three epochs."""
+
+LEAST_FIRST, MOST_KEPT = 0.1, 0.7
+"""Conjugate gradients first learn the rows whose kernel values are kept, at least the first share, and then all rows.
+So they need 7 to 10 passes over all rows instead of 15 to 18. Not if more than the second share is kept."""
+
+ROWS_AT_A_TIME = 20_000
+"""Training rows whose outputs are computed at a time."""
 
 
 def fit_kernel_centers(
@@ -76,18 +104,17 @@ def fit_kernel_centers(
     name: str,
     ranks: Alone = ALONE,
 ) -> FittedFunction:
-    """Train on checked rows.
-
-    The random order of the rows, and with it the centers, are functions of the seed and the classes alone.
-    """
+    """Fit to checked rows. The order of the rows, and thus the centers, depend only on the seed and the classes."""
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
-    codes, n = targets.encode(rows.y), len(rows.rows)
-    c, dtype, budget = codes.shape[1], options.precision(n), shared_budget(options, device, ranks)
+    codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
+    (n, c), dtype = codes.shape, options.precision(len(codes))
+    budget = ranks.share_of(options.budget(device), options.memory)
     options.warn_of_too_little_memory(device)
-    components = choose_components(n_components, kernel, bandwidth, kernel_params, rows, codes, seed, budget)
+    of_kernel = kernel, bandwidth, kernel_params
+    components = choose_components(n_components, *of_kernel, rows, codes, seed, budget)
     inputs = rows.X if components is None else components(rows.X)
     centers = centers if components is None or are_training_points(centers) else components(centers)
     with device.active():
@@ -97,50 +124,49 @@ def fit_kernel_centers(
         place = functools.partial(
             place_centers, inputs, order, centers, centring, c, budget, device, dtype, kernel=kernel
         )
-        takes_steps = begins_with_steps(solver, steps, regularisation, all_equal=centring.all_equal)
+        all_equal, exclusive = centring.all_equal, of_classes and not targets.several
+        # If all points are equal, one step of EigenPro is the mean of the targets.
+        takes_steps = solver == EIGENPRO or (solver == AUTO and bool(steps.given or regularisation == 0 or all_equal))
         placed, seconds = place(takes_steps=takes_steps), None
-        if not takes_steps and may_change_to_steps(solver, placed, options.max_seconds, rows.matrix):
-            seconds = seconds_of_passes(placed, kernel, bandwidth, kernel_params, c, seed, budget)
-            if seconds > options.max_seconds:
-                takes_steps, placed = True, place(takes_steps=True)
+        may_change = solver == AUTO and options.max_seconds is not None and rows.matrix is None and not takes_steps
+        if may_change and n >= ROWS_PER_CENTER * placed.n:
+            seconds = seconds_of_passes(placed, *of_kernel, c, seed, budget)
+            takes_steps = seconds > options.max_seconds
+            placed = place(takes_steps=True) if takes_steps else placed
         aims = arrays.to_device(codes[order], device, dtype)
-        weights, unit = place_weights(rows.weights, order, device, dtype)
+        weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
         phases.end("preparation")
 
-        all_equal, exclusive = centring.all_equal, of_classes and not targets.several
         calibrates = calibrates and of_classes and not all_equal
-        of_kernel = kernel, bandwidth, kernel_params
         request = Request(*of_kernel, regularisation, exclusive, all_equal, unit, seed, rows.matrix)
-        made, choices = choose_kernel_of_centers(request, placed, aims, weights, budget)
-        budget -= made.matrix_bytes
-        choices = with_all_rows(request, choices, made, placed, aims, weights, calibrates=calibrates)
-        choices = agreed(choices, made, ranks)
+        kernel, choices = choose_for_centers(request, placed, aims, weights, budget, ranks, calibrates=calibrates)
+        budget -= kernel.matrix_bytes
         placed = placed.first(ranks.from_first(number_of_use(centers, placed, choices)))
         phases.end("selection")
 
         room = budget - placed.points.nbytes
-        plan = plan_training(
-            placed, made, choices, weights, steps if takes_steps else None, seed, room, ranks, all_equal=all_equal
-        )
+        batch_size = largest_batch(placed.rows, n, room)
+        of_plan = placed, kernel, choices, weights, batch_size, seed, ranks
+        plan = plan_steps(steps, *of_plan, all_equal=all_equal) if takes_steps else None
+        batch_size = plan.batch_size if plan else n if all_equal else batch_size
         phases.end("eigensystem")
 
         spans = held_out_spans(n, 0, c) if calibrates and choices.path is None and held_out is None else []
         columns, of_columns = add_left_out_columns(aims, weights, spans)
-        room -= ARRAYS_OF_TARGETS * columns.nbytes + bytes_of_steps(plan, placed, columns.shape[1], dtype.itemsize)
-        problem, size = make_problem(
-            placed, made, plan, columns, of_columns, choices.regularisation, room, ranks, passes=max_epochs
-        )
-        stepper = make_stepper(plan, n)
+        of_step = bytes_of_step(plan, placed, batch_size, columns.shape[1], dtype.itemsize)
+        room -= ARRAYS_OF_TARGETS * columns.nbytes + of_step
+        of_problem = kernel, plan, batch_size, columns, of_columns, choices.regularisation, room, ranks
+        problem, stepper, batch_size = make_problem(placed, *of_problem, passes=max_epochs)
         several = None if ranks is ALONE else ranks
-        function = KernelSum(made, centring, problem.centres, aims[:0, :], True, components, ranks=several)
-        matrix = CentersMatrix(made, problem.centres, placed.rows, c, problem.budget, ranks)
+        function = KernelSum(kernel, centring, problem.centres, aims[:0, :], True, components, ranks=several)
+        matrix = CentersMatrix(kernel, problem.centres, placed.rows, c, problem.budget, ranks)
         phases.end("kernel_matrix")
 
         with arrays.own_threads():
             run = training.train(
                 stepper,
                 problem,
-                start.batches(in_order(training.Batches(n, size, seed), problem)),
+                start.batches(announced(training.Batches(n, batch_size, seed), problem.points)),
                 training.Stopping(
                     max_epochs,
                     max_seconds=phases.left(options.max_seconds),
@@ -148,7 +174,7 @@ def fit_kernel_centers(
                     validate=None if held_out is None else held_out.error,
                     patience=patience,
                 ),
-                observers=[*progress_of(name, options, ranks), *observers],
+                observers=[*([training.Progress(name)] if options.verbose and not ranks.rank else []), *observers],
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: FunctionSnapshot(
                     replace(function, coefficients=state.coefficients[:, :c]),
@@ -159,91 +185,203 @@ def fit_kernel_centers(
             )
         phases.end("training", run)
         if calibrates:
-            outputs = functools.partial(outputs_of, function, targets, device, options.prediction_budget(device))
+            outputs = functools.partial(outputs_at, function, targets, device, options.prediction_budget(device))
             learned_on = run.state.coefficients, held_out, choices, spans
             targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
         model = replace(function, coefficients=run.state.coefficients[:, :c]).on_host()
         arrays.synchronise(placed.points[:1, :])
     report = {
-        **report_of_kernel(made),
         "n_centres": placed.n,
-        **choices.report(unit),
-        **({} if getattr(targets, "calibration", None) is None else targets.calibration.report()),
-        **report_of_training(plan, run, size),
-        **({} if seconds is None else {"predicted_seconds": seconds}),
-        "n_epochs": run.epoch,
-        "stopped_by": run.stopped_by,
-        "kept_fraction": problem.kept.kept_fraction,
-        "memory_budget": budget,
-        "precision": dtype.name,
-        "device": str(device),
-        "seed": seed,
-        "n_components": None if components is None else components.directions.shape[1],
-        "n_features_used": int(centring.varies.sum()),
-        "n_validation": 0 if held_out is None else len(held_out.rows),
-    }
-    of_steps = {"max_epochs": max_epochs, "tol": tol, "step_size": steps.step_size, "damping": steps.damping}
-    nothing_to_learn = all_equal or targets.are_equal
-    warn_if_unconverged(run, **of_steps, regularisation=choices.regularisation, nothing_to_learn=nothing_to_learn)
-    support = rows.rows[order][: placed.n] if placed.sampled else None
-    return FittedFunction(model, targets, support, made.bandwidth, run, report, phases.seconds, start.end(run))
-
-
-def shared_budget(options: Options, device: arrays.Device, ranks: Alone) -> int:
-    """Bytes that the fit may use, the same in all processes, since sizes are chosen by it.
-
-    The processes of a machine share what is free there; a budget that the user gives is for each of them.
-    """
-    budget = options.budget(device)
-    return ranks.least(budget if options.memory is not None else budget // ranks.on_this_node)
-
-
-def place_weights(
-    weights: np.ndarray | None, order: np.ndarray, device: arrays.Device, dtype: np.dtype
-) -> tuple[Array | None, float]:
-    """Weights of the rows in the order of the fit, of which the largest is one, and what they were divided by."""
-    if weights is None:
-        return None, 1.0
-    unit = float(weights.max())
-    return arrays.to_device(weights[order] / unit, device, dtype), unit
-
-
-def agreed(choices: Choices, kernel: Kernel, ranks: Alone) -> Choices:
-    """The choices of the first process, where all have the same kernel."""
-    ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
-    return replace(choices, regularisation=ranks.from_first(choices.regularisation))
-
-
-def progress_of(name: str, options: Options, ranks: Alone) -> list[training.Observer]:
-    """A progress bar, if the user wants one; several processes have one together."""
-    return [training.Progress(name)] if options.verbose and ranks.rank == 0 else []
-
-
-def outputs_of(
-    function: KernelSum, targets: SquareTargets, device: arrays.Device, budget: int, X: Any, coefficients: Array
-) -> np.ndarray:
-    """Outputs at checked points with some columns of coefficients, in the units of the targets, shape (m, c)."""
-    return targets.unscale(replace(function, coefficients=coefficients).scores(X, device, budget))
-
-
-def report_of_kernel(kernel: Kernel) -> dict[str, Any]:
-    """Entries of the report about the kernel."""
-    of_kernel = {"kernel": kernel.name, "bandwidth": kernel.bandwidth}
-    return of_kernel | ({"kernel_params": kernel.parameters} if kernel.parameters else {})
-
-
-def report_of_training(plan: BatchPlan | ProjectedPlan, run: training.Run, batch_size: int) -> dict[str, Any]:
-    """Entries of the report about the solver, its batches and its steps."""
-    if isinstance(plan, BatchPlan):
-        return {"batch_size": batch_size, "solver": CONJUGATE_GRADIENTS}
-    return {
+        **report_of_model(kernel, targets, choices, unit, run, problem.kept, centring, components, held_out),
+        **report_of_machine(budget, dtype, device, seed),
+        "solver": EIGENPRO if plan else CONJUGATE_GRADIENTS,
         "batch_size": batch_size,
+        **(report_of_steps(plan, run) if plan else {}),
+        **({} if seconds is None else {"predicted_seconds": seconds}),
+    }
+    warn_if_unconverged(
+        run,
+        max_epochs=max_epochs,
+        tol=tol,
+        step_size=steps.step_size,
+        damping=steps.damping,
+        regularisation=choices.regularisation,
+        nothing_to_learn=all_equal or targets.are_equal,
+    )
+    support = rows.rows[order][: placed.n] if placed.sampled else None
+    return FittedFunction(model, targets, support, kernel.bandwidth, run, report, phases.seconds, start.end(run))
+
+
+@dataclass(frozen=True)
+class CentersMatrix:
+    """The kernel matrix of the training points with the centers, whose rows processes divide."""
+
+    kernel: Kernel
+    centers: Array  # (p, d + 2)
+    rows: TrainingRows
+    n_outputs: int  # Of the model, whose coefficients are the first columns
+    budget: int
+    ranks: Alone
+
+    def training_scores(self, state: Any) -> np.ndarray:
+        """Outputs at all training points in the order of the fit, shape (n, c), on the host."""
+        a = state.coefficients[:, : self.n_outputs]
+        out = arrays.namespace(a).zeros((len(self.rows), a.shape[1]), dtype=a.dtype)
+        for k, batch in enumerate(arrays.blocks(len(self.rows), ROWS_AT_A_TIME)):
+            if k % self.ranks.size == self.ranks.rank:
+                points = self.rows(batch)[:, :-2]
+                out[batch, :] = gram.cross_product(self.kernel, points, self.centers, a, budget=self.budget)
+        return arrays.to_numpy(self.ranks.sum(out))
+
+
+def seconds_of_passes(
+    centers: Centers, kernel: Any, bandwidth: Any, kernel_params: Any, n_outputs: int, seed: int, budget: int
+) -> float:
+    """Seconds of `FEWEST_PASSES` over all rows, measured by products with some rows."""
+    n, points = len(centers.rows), centers.of_model
+    width = None if isinstance(bandwidth, str) else bandwidth
+    made = kernels.choose(kernel, width, kernel_params, points[:TIMED_ROWS, :], seed, all_equal=False)
+    a = arrays.namespace(points).zeros((centers.n, n_outputs), dtype=points.dtype)
+    seconds = 0.0
+    for rows in arrays.blocks(min(n, 2 * TIMED_ROWS), TIMED_ROWS):  # The first includes work that happens once.
+        began = time.perf_counter()
+        product, _ = rectangular.forward_and_back(
+            made, centers.rows(rows), points, a, lambda scores, _: (scores, 0.0), budget=STRIP_BYTES
+        )
+        arrays.synchronise(product)
+        seconds = (time.perf_counter() - began) * n / (rows.stop - rows.start)
+    kept = min(1.0, budget / (2.0 * n * centers.n * points.dtype.itemsize))
+    return seconds * (1.0 + (FEWEST_PASSES - 1) * (1.0 - kept))
+
+
+def choose_for_centers(
+    request: Request,
+    centers: Centers,
+    targets: Array,
+    weights: Array | None,
+    budget: int,
+    ranks: Alone,
+    *,
+    calibrates: bool,
+) -> tuple[Kernel, Choices]:
+    """The kernel, and how its bandwidth and λ were chosen, the same in all processes."""
+    n = len(centers.rows)
+    kernel, choices = choose_kernel(
+        request,
+        centers.rows_to_choose_with(targets, weights),
+        budget - centers.points.nbytes,
+        points=centers.points,
+        first_rows=functools.partial(centers.first_rows, targets, weights),
+        size=(n, centers.n_inputs),
+        n_units=centers.n,
+    )
+    all_rows = centers.sampled and centers.n == n and 2 < n <= SMALL and not request.all_equal
+    if all_rows and (calibrates or request.chooses_regularisation):
+        sample = Sample(centers.of_model, targets, weights)
+        choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
+    ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
+    return kernel, replace(choices, regularisation=ranks.from_first(choices.regularisation))
+
+
+def announced(batches: training.Batches, points: TrainingRows | RowsAhead) -> Any:
+    """The batches, announced to rows that are read ahead."""
+    return points.following(batches) if isinstance(points, RowsAhead) else batches
+
+
+def largest_batch(rows: TrainingRows, n: int, room: int) -> int:
+    """All n rows, or as many as use a small part of the memory, also while the next batch is read."""
+    return n if rows.held_bytes else min(n, max(16, room // (4 * BATCHES_IN_MEMORY * rows.row_bytes)))
+
+
+def plan_steps(
+    steps: ProjectedEigenPro,
+    centers: Centers,
+    kernel: Kernel,
+    choices: Choices,
+    weights: Array | None,
+    most_rows: int,
+    seed: int,
+    ranks: Alone,
+    *,
+    all_equal: bool,
+) -> ProjectedPlan:
+    """The preconditioner, batches and step of EigenPro, the same in all processes; ``most_rows``: of a batch."""
+    n, points, of_fresh = len(centers.rows), centers.of_model, None
+    if weights is not None:
+        of_fresh = weights[centers.fresh_rows]
+    plan = steps.plan(
+        *(kernel, points, centers.fresh, centers.weights_from(weights), of_fresh, n, most_rows, seed),
+        ridge=choices.regularisation,
+        eigensystem=choices.eigensystem(),
+        all_equal=all_equal,
+    )
+    return agreed_plan(plan, ranks, points)
+
+
+def bytes_of_step(plan: ProjectedPlan | None, centers: Centers, batch_size: int, n_outputs: int, itemsize: int) -> int:
+    """Bytes that a step uses, without kernel values; without a plan, a step of conjugate gradients."""
+    p, rows = centers.n, centers.rows
+    of_points = rows.held_bytes or BATCHES_IN_MEMORY * batch_size * rows.row_bytes
+    of_solver = 2 * p * p + 12 * p * n_outputs
+    if plan:
+        of_solver = p * p + plan.n_subsample * plan.preconditioner.rank + 8 * p * n_outputs
+    return of_points + itemsize * of_solver
+
+
+def make_problem(
+    centers: Centers,
+    kernel: Kernel,
+    plan: ProjectedPlan | None,
+    batch_size: int,
+    targets: Array,
+    weights: Array | None,
+    regularisation: float,
+    budget: int,
+    ranks: Alone,
+    *,
+    passes: int,
+) -> tuple[CentresProblem | NystromProblem, NystromConjugateGradients | ProjectedEigenProStepper, int]:
+    """The problem, stepper and batch size of EigenPro with a plan, or of conjugate gradients without one."""
+    points, n = arrays.contiguous(centers.of_model), len(centers.rows)
+    strips = min(STRIP_BYTES if arrays.device_of(points).kind == "cpu" else 2**32, max(2**20, budget))
+    # Kept values are read again only in a second epoch, and fused products have no blocks that could be kept.
+    keeps = passes > 1 and not fused.applies(kernel, points, targets)
+    kept = KeptStrips(n, points, 3 * (budget - strips) // 4 if keeps else 0)
+    rows = centers.rows
+    rows = rows if rows.held_bytes else RowsAhead(rows, arrays.device_of(points), ranks.piece)
+    if plan:
+        onto = plan.projection, plan.preconditioner
+        problem = CentresProblem(
+            kernel, points, rows, targets, *onto, weights, regularisation, strips, kept, ranks=ranks
+        )
+        return problem, ProjectedEigenProStepper(float(plan.step_size), average=batch_size < n), batch_size
+    preconditioner = nystrom_conjugate_gradients.make_preconditioner(
+        *(kernel, points, n, regularisation, centers.weights_from(None if weights is None else weights[:, 0])),
+        of_all_points=centers.sampled and centers.n == n,
+    )
+    batch_size, n_first = ranks.from_first(first_rows_to_learn(n, centers.n, kept.n_rows, batch_size))
+    of_rows = rows, targets, preconditioner, weights, regularisation, strips, kept
+    problem = NystromProblem(kernel, points, *of_rows, n_first, batch_size, ranks)
+    return problem, NystromConjugateGradients(), batch_size
+
+
+def first_rows_to_learn(n: int, n_centers: int, n_kept: int, batch_size: int) -> tuple[int, int]:
+    """The batch size, and how many rows conjugate gradients learn first; 0 if that saves nothing."""
+    first = max(n_kept, int(LEAST_FIRST * n))
+    if n_kept > MOST_KEPT * n or first < n_centers:
+        return batch_size, 0
+    batch_size = min(batch_size, first)
+    return batch_size, first // batch_size * batch_size
+
+
+def report_of_steps(plan: ProjectedPlan, run: training.Run) -> dict[str, Any]:
+    """The entries of ``effective_params_`` about EigenPro's steps."""
+    return {
         "step_size": run.state.step_size,
         "certified_step_size": float(plan.step_size),
         "top_eigenvalue": plan.top_eigenvalue,
         "largest_diagonal": plan.largest_diagonal,
         "rank": plan.preconditioner.rank,
-        "n_subsample": plan.preconditioner.n_subsample,
-        "solver": EIGENPRO,
+        "n_subsample": plan.n_subsample,
     }

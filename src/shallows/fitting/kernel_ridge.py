@@ -20,6 +20,7 @@ from ..spectrum.certificates import different
 from .calibration import learn_calibration
 from .checks import warn_user
 from .choices import (
+    Choices,
     Request,
     Sample,
     add_left_out_columns,
@@ -89,13 +90,12 @@ def fit_kernel_ridge(
     if given is None:
         components = choose_components(n_components, *of_kernel, rows, codes, seed, budget)
     with device.active():
-        n_kept, small = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularisation is not None
-        spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=small)
+        n_kept, closed = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularisation is not None
+        spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
         order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularisation), spans)
         order = order if given is None else subsample_first(given, order)
         centring, points = place_points(components, rows.X, order, kernel, device, dtype)
-        weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
-        sample = Sample(points, arrays.to_device(codes[order], device, dtype), weights)
+        sample = place_targets(points, codes, rows.weights, unit, order, device, dtype)
         phases.end("preparation")
 
         all_equal, exclusive = centring.all_equal, of_classes and not targets.several
@@ -104,32 +104,23 @@ def fit_kernel_ridge(
         kernel, choices = choose_kernel(request, sample, budget - points.nbytes, known=known)
         budget -= kernel.matrix_bytes
         calibrates = calibrates and of_classes and not all_equal
-        if needs_closed_form(solver, request, sample, calibrates=calibrates):
-            choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
-        if all_equal and choices.regularisation == 0 and not solver.solves_singular:
-            # One point with many targets: its equations have no solution, and every λ > 0 gives their mean.
-            choices = replace(choices, regularisation=1.0)
+        choices = choose_for_solver(solver, request, choices, kernel, sample, calibrates=calibrates)
         phases.end("selection")
 
         room = budget - points.nbytes
         known = {"ridge": choices.regularisation, "eigensystem": choices.eigensystem()}
-        plan = solver.plan(kernel, points, weights, c, seed, room, **known, all_equal=all_equal)
+        plan = solver.plan(kernel, points, sample.weights, c, seed, room, **known, all_equal=all_equal)
         choices = replace(choices, regularisation=ranks.from_first(choices.regularisation))
         phases.end("eigensystem")
 
-        small = choices.path is not None
-        spans = spans_to_leave_out(
-            solver, n, plan.n_subsample, c, held_out, calibrates=calibrates, in_closed_form=small
-        )
-        columns, weights = add_left_out_columns(sample.targets, weights, [] if solver.is_exact else spans)
+        n_kept, closed = plan.n_subsample, choices.path is not None
+        spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
+        columns, weights = add_left_out_columns(sample.targets, sample.weights, [] if solver.is_exact else spans)
         room -= solver.n_arrays * columns.nbytes + solver.step_bytes(plan, columns.shape[1], dtype.itemsize)
-        asked = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": None}
-        if before is not None and np.array_equal(before[0], rows.rows[order]):
-            asked["start"] = arrays.to_device(before[1], arrays.device_of(points), dtype)
-        problem, stepper = solver.build(plan, points, columns, weights, choices.regularisation, c, room, **asked)
-        matrix, cache = problem.gram, None
-        if rows.matrix is None and isinstance(matrix, (gram.Gram, gram.ShuffledGram)):
-            cache = EvaluationCache(n, arrays.itemsize(matrix.points), matrix.spare_bytes - BLOCKS_BYTES)
+        of_exact = {"n_left_out": MOST_LEFT_OUT if calibrates else 0}
+        of_exact["start"] = coefficients_before(before, rows.rows[order], device, dtype)
+        problem, stepper = solver.build(plan, points, columns, weights, choices.regularisation, c, room, **of_exact)
+        matrix, cache = problem.gram, None if rows.matrix is not None else evaluation_cache(problem.gram)
         several = None if ranks is ALONE else ranks
         function = KernelSum(matrix.kernel, centring, matrix.points, columns[:, :c], True, components, cache, several)
         phases.end("kernel_matrix")
@@ -220,15 +211,49 @@ def place_points(
     return centring, points
 
 
-def needs_closed_form(solver: KernelSolver, request: Request, sample: Sample, *, calibrates: bool) -> bool:
-    """Whether ridge regression on all rows of a small problem is needed, for the calibration or for λ."""
-    wanted = (calibrates and request.regularisation is not None) or (
-        request.chooses_regularisation and not solver.is_exact
-    )
-    if not wanted or request.all_equal or not 2 < len(sample.points) <= SMALL:
-        return False
-    # A factor leaves rows out one by one, which is no use for a row that has a copy.
-    return not (solver.is_direct and different(sample.points[:, :-2]) == len(sample.points))
+def place_targets(
+    points: Any,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    unit: float,
+    order: np.ndarray,
+    device: arrays.Device,
+    dtype: np.dtype,
+) -> Sample:
+    """The points with their targets, and weights divided by ``unit``, in the order of the fit on the device."""
+    on_device = None if weights is None else arrays.to_device(weights[order] / unit, device, dtype)
+    return Sample(points, arrays.to_device(codes[order], device, dtype), on_device)
+
+
+def choose_for_solver(
+    solver: KernelSolver, request: Request, choices: Choices, kernel: Any, sample: Sample, *, calibrates: bool
+) -> Choices:
+    """The choices with ridge regression on all rows of a small problem, if the calibration or λ needs it."""
+    n, steps_choose = len(sample.points), request.chooses_regularisation and not solver.is_exact
+    if request.all_equal:
+        # One point with many targets: without λ its equations have no solution, and every λ > 0 gives their mean.
+        singular = choices.regularisation == 0 and not solver.solves_singular
+        return replace(choices, regularisation=1.0) if singular else choices
+    if not 2 < n <= SMALL or not (steps_choose or (calibrates and request.regularisation is not None)):
+        return choices
+    if solver.is_direct and different(sample.points[:, :-2]) == n:
+        return choices  # The factor leaves rows out one by one, which is no use for a row that has a copy.
+    return choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
+
+
+def coefficients_before(
+    before: tuple[np.ndarray, np.ndarray] | None, support: np.ndarray, device: arrays.Device, dtype: np.dtype
+) -> Any:
+    """The coefficients of the last fit, if they belong to the same rows in the same order."""
+    same = before is not None and np.array_equal(before[0], support)
+    return arrays.to_device(before[1], device, dtype) if same else None
+
+
+def evaluation_cache(matrix: Any) -> EvaluationCache | None:
+    """The cache for kernel values of points of evaluation, in the memory that the kernel matrix leaves."""
+    if not isinstance(matrix, (gram.Gram, gram.ShuffledGram)):
+        return None
+    return EvaluationCache(matrix.n, arrays.itemsize(matrix.points), matrix.spare_bytes - BLOCKS_BYTES)
 
 
 def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice] | None:

@@ -10,10 +10,9 @@ import scipy.sparse
 
 from ... import training
 from ...errors import ShallowsError
-from ...fitting.center_choices import CONJUGATE_GRADIENTS, EIGENPRO
 from ...fitting.center_points import are_training_points
 from ...fitting.checks import MOST, check_choice, is_whole
-from ...fitting.kernel_centers import fit_kernel_centers
+from ...fitting.kernel_centers import CONJUGATE_GRADIENTS, EIGENPRO, fit_kernel_centers
 from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
 from ...kernels import Kernel, precomputed
