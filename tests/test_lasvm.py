@@ -157,7 +157,7 @@ def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):
 def test_a_label_that_was_not_announced_is_told():
     x, y = two_classes(60)
     model = LASVMClassifier().partial_fit(x, y)
-    with pytest.raises(ValueError, match=r"the label 3\.0, which is none of the classes of the first call"):
+    with pytest.raises(ValueError, match=r"the label 3\.0, which is not one of the classes of the first call"):
         model.partial_fit(x, np.full(60, 3.0))
 
 

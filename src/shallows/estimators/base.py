@@ -184,7 +184,7 @@ class Estimator(BaseEstimator):
         return before.seed if before is not None and getattr(self, "warm_start", False) else None
 
     def _warm_start_parameters(self) -> dict[str, Any] | None:
-        """The parameters by which a fit knows whether it goes on from the one before; None without ``warm_start``."""
+        """The parameters by which a fit decides whether to continue the previous fit; None without ``warm_start``."""
         return self.get_params() if self.warm_start else None
 
     def _options(self) -> Options:
@@ -193,7 +193,7 @@ class Estimator(BaseEstimator):
         return Options(**{name: getattr(self, name) for name in known if hasattr(self, name)})
 
     def _fit_device(self) -> arrays.Device:
-        """The device of a fit; refuses a GPU that cannot be used, and warns of what slows it down."""
+        """The device of a fit. Refuses a GPU that cannot be used, and warns of slow settings."""
         return self._options().fit_device()
 
     def _working_budget(self, device: arrays.Device) -> int:

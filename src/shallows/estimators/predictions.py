@@ -180,7 +180,7 @@ def learn_classes_of_stream(estimator: Any, y: Any, classes: Any, *, first: bool
     unknown = np.setdiff1d(y, estimator.classes_)
     if len(unknown):
         raise ValueError(
-            f"y holds the label {unknown.tolist()[0]!r}, which is none of the classes of the first call. Name all "
+            f"y holds the label {unknown.tolist()[0]!r}, which is not one of the classes of the first call. Name all "
             "classes there: partial_fit(X, y, classes=...)."
         )
     return y

@@ -1,4 +1,4 @@
-"""The kernel two-sample test: whether two samples, or two streams, have one law."""
+"""The kernel two-sample test: whether two samples, or two streams, have the same distribution."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ from .input_checks import refuse_text, to_host
 __all__ = ["TwoSampleResult", "two_sample_test"]
 
 MOST_BLOCKS = 2048
-"""Blocks of rows of a sample, whose sums of features are kept: 16 MB for 1,000 features. Up to so many rows a block is
-one row; when there are more, blocks are joined in pairs."""
+"""Most blocks of rows of a sample (16 MB of sums for 1,000 features). A block is one row, or pairs are joined."""
 
 LEAST_BLOCKS, MOST_RATIO = 16, 64
-"""Blocks of the smaller sample where blocks of one size are permuted; its last rows, which fill no block, are left out.
-Of arrays, so many times the rows of the smaller one are enough of the larger; the others would tell 1.6 % more."""
+"""Least blocks of the smaller sample for permutations; largest ratio of the rows of two arrays. Using more rows
+would lower the variance by only 1.6 %."""
 
 PART_NUMBERS, DRAWS_AT_A_TIME = 2**22, 1000
-"""Numbers of features, and draws, that are made at a time."""
+"""Numbers of features, and draws of the null distribution, that are computed at a time."""
 
 
 @dataclass(frozen=True)
 class TwoSampleResult:
-    """What `two_sample_test` found.
+    """Result of `two_sample_test`.
 
     Attributes
     ----------
     statistic : float
         The squared maximum mean discrepancy, ‖mean z(x) − mean z(y)‖² for the features z.
     pvalue : float
-        The share of the null distribution, with the statistic among it, that is not below the statistic.
+        Share of the null distribution, including the statistic, that is at least the statistic.
     null_distribution : ndarray, shape (n_draws,)
-        Left out of the printed form.
+        Not in the printed form.
     null : {"permutations", "signs"}
-        How it was drawn: by other divisions of blocks of rows among the samples, or by random signs of the blocks.
+        Whether it comes from permutations of blocks of rows, or from random signs of the blocks.
     n_rows : tuple of int
-        Rows of each sample that the statistic is of.
+        Rows of each sample in the statistic.
     bandwidth : float
     """
 
@@ -74,38 +73,35 @@ def two_sample_test(
     memory: int | str | None = None,
     dtype: str = "auto",
 ) -> TwoSampleResult:
-    """Test whether two samples have one law, by the distance of their mean features: the maximum mean discrepancy.
+    """Test whether two samples have the same distribution, by the distance of their mean features.
 
-    Each row is seen once, and kept only as a part of the sum of a block of rows. If all rows are independent and of one
-    law, every division of equal blocks among the samples is as likely as the given one, so that the level is kept
-    exactly. To that end, of the larger of two arrays no more than 2,048 rows, or 64 times those of the smaller one, are
-    taken. Where the smaller of two streams is fewer than 16 blocks, the null distribution is that of the blocks of both
-    with random signs, which is right for many rows, and with fewer than a hundred rejects a little too often.
+    Each row is read once and kept only in the sum of a block of rows. If all rows are independent and have the same
+    distribution, every division of equal blocks between the samples has the same probability, so the level is exact.
+    If one array is much larger, only max(2,048, 64 × the smaller) of its rows are used. If the smaller stream has fewer
+    than 16 blocks, the blocks have random signs instead; this rejects slightly too often for fewer than 100 rows.
 
     Parameters
     ----------
     X, Y : array-like or CSR matrix, shape (n_samples, n_features), or iterable of such batches
-        Of a stream the rows have to come in no order. Those of large arrays are put into a random one.
+        Rows of a stream may have any order. Rows of large arrays are shuffled.
     kernel : str or Kernel, default="gaussian"
-        A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern", "laplace_product",
-        "cauchy_product".
+        "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product", or a shift-invariant object.
     bandwidth : float, "median" or None, optional
-        σ, in the units of the inputs. None and "median" take the median distance between points of both samples (of
-        their first batches).
+        σ, in the units of X. None and "median": the median distance in both samples (of streams: in the first batches).
     kernel_params : dict, optional
-        Further parameters of the kernel, such as ``{"nu": 1.5}``.
+        Parameters of a named kernel, such as ``{"nu": 1.5}``.
     n_features : int, default=1000
         Random Fourier features.
     n_draws : int, default=1000
         Draws of the null distribution. The smallest p-value is 1/(n_draws + 1).
     random_state : int, RandomState or None, default=None
-        Decides the features and the draws.
+        Seed of the features and the draws.
     device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where the features are computed.
+        Where features are computed. "auto" uses a GPU if CuPy finds one.
     memory : int or str, optional
-        Bytes, or a text such as "4GB", that the process may use. None takes a share of what is free.
+        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Of the features; "auto" means that of the rows.
+        Precision of the features. "auto" uses the dtype of the rows.
 
     Returns
     -------
@@ -116,7 +112,7 @@ def two_sample_test(
     ValueError
         NaN or infinity, or no table of numbers.
     ShallowsError
-        Fewer than two rows of a sample, different numbers of columns, or a parameter out of its range.
+        Fewer than two rows in a sample, different numbers of columns, or a parameter out of its range.
 
     References
     ----------
@@ -139,12 +135,12 @@ def two_sample_test(
     features.set_params(random_state=random_state, device=device, memory=memory, dtype=dtype)
     features._check_parameters()
     seed = features._seed()
-    given = [to_host(one) for one in (X, Y)]
-    given = [np.asarray(one) if isinstance(one, (list, tuple)) else one for one in given]
-    lengths = [one.shape[0] for one in given if getattr(one, "shape", ())]
+    samples = [to_host(sample) for sample in (X, Y)]
+    samples = [np.asarray(sample) if isinstance(sample, (list, tuple)) else sample for sample in samples]
+    lengths = [sample.shape[0] for sample in samples if getattr(sample, "shape", ())]
     most = max(MOST_BLOCKS, MOST_RATIO * min(lengths)) if len(lengths) == 2 else None
-    batches = [_batches(one, name, seed, most) for one, name in zip(given, "XY", strict=True)]
-    first = [next(one, None) for one in batches]
+    batches = [_batches(sample, name, seed, most) for sample, name in zip(samples, "XY", strict=True)]
+    first = [next(stream, None) for stream in batches]
     for name, batch in zip("XY", first, strict=True):
         if batch is None:
             raise ShallowsError(f"A two-sample test needs two rows of each sample; {name} is an empty stream.")
@@ -159,24 +155,24 @@ def two_sample_test(
     return _test(*sums, n_draws, seed, features.bandwidth_)
 
 
-def _batches(given: Any, name: str, seed: int, most: int | None) -> Iterator[Any]:
-    """Checked batches of a sample; of an array at most so many rows."""
+def _batches(sample: Any, name: str, seed: int, most: int | None) -> Iterator[Any]:
+    """Checked batches of a sample, with at most ``most`` rows of an array."""
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": name}
-    if not hasattr(given, "shape"):
-        if not isinstance(given, Iterable):
-            raise ShallowsError(f"{name} must be an array or an iterable of batches, got {type(given).__name__}.")
-        for batch in given:
+    if not hasattr(sample, "shape"):
+        if not isinstance(sample, Iterable):
+            raise ShallowsError(f"{name} must be an array or an iterable of batches, got {type(sample).__name__}.")
+        for batch in sample:
             refuse_text(batch, name)
             yield check_array(to_host(batch), **options)
         return
-    refuse_text(given, name)
-    rows = check_array(given, **options)
+    refuse_text(sample, name)
+    rows = check_array(sample, **options)
     order = streams.permutation(seed, f"rows of {name}", 0, rows.shape[0])[:most]
     yield from (rows[order[part]] for part in arrays.blocks(len(order), MOST_BLOCKS))
 
 
 class BlockSums:
-    """Sums of the features of at most `MOST_BLOCKS` blocks, each of ``size`` rows; the last one may have fewer."""
+    """Sums of the features of at most `MOST_BLOCKS` blocks of ``size`` rows; the last block may have fewer rows."""
 
     def __init__(self, n_features: int):
         self.rows, self.size, self._sums = 0, 1, np.zeros((MOST_BLOCKS, n_features))
@@ -184,18 +180,18 @@ class BlockSums:
     @classmethod
     def of(cls, batches: Iterable[Any], name: str, features: FourierFeatures) -> BlockSums:
         """The sums of a sample."""
-        made = cls(features._n_features_out)
+        sums = cls(features._n_features_out)
         for batch in batches:
             if batch.shape[1] != features.n_features_in_:
                 raise ShallowsError(f"A batch of {name} has {batch.shape[1]} columns, not {features.n_features_in_}.")
             for part in arrays.blocks(batch.shape[0], max(1, PART_NUMBERS // features._n_features_out)):
-                made.add(features.transform(batch[part]))
-        if made.rows < 2:
-            raise ShallowsError(f"A two-sample test needs two rows of each sample; {name} has {made.rows}.")
-        return made
+                sums.add(features.transform(batch[part]))
+        if sums.rows < 2:
+            raise ShallowsError(f"A two-sample test needs two rows of each sample; {name} has {sums.rows}.")
+        return sums
 
     def add(self, Z: np.ndarray) -> None:
-        """Add the features of further rows."""
+        """Add the features of more rows."""
         while self.rows + len(Z) > MOST_BLOCKS * self.size:
             self.join_pairs()
         blocks = (self.rows + np.arange(len(Z))) // self.size
@@ -204,13 +200,13 @@ class BlockSums:
         self.rows += len(Z)
 
     def join_pairs(self) -> None:
-        """Make each two blocks one."""
+        """Join each two blocks."""
         self._sums[: MOST_BLOCKS // 2] = self._sums[::2] + self._sums[1::2]
         self._sums[MOST_BLOCKS // 2 :] = 0.0
         self.size *= 2
 
     def blocks(self, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The sums of all blocks, or of the whole ones only, and how many rows each has."""
+        """The sums of all blocks, or only of full blocks, and their numbers of rows."""
         n = self.rows // self.size if whole else -(-self.rows // self.size)
         return self._sums[:n], np.minimum(self.size, self.rows - self.size * np.arange(n))
 
@@ -218,20 +214,20 @@ class BlockSums:
 def _test(x: BlockSums, y: BlockSums, n_draws: int, seed: int, bandwidth: float) -> TwoSampleResult:
     size = max(x.size, y.size)
     exact = size == 1 or min(x.rows, y.rows) // size >= LEAST_BLOCKS
-    for one in (x, y):
-        while exact and one.size < size:
-            one.join_pairs()
-    (of_x, in_x), (of_y, in_y) = (one.blocks(whole=exact) for one in (x, y))
+    for sample in (x, y):
+        while exact and sample.size < size:
+            sample.join_pairs()
+    (of_x, in_x), (of_y, in_y) = (sample.blocks(whole=exact) for sample in (x, y))
     n, m, sums = int(in_x.sum()), int(in_y.sum()), np.concatenate([of_x, of_y])
     statistic = float(np.sum((of_x.sum(axis=0) / n - of_y.sum(axis=0) / m) ** 2))
     if not exact:
-        # The variances of a row are those of all blocks about one mean, which takes a degree of freedom.
+        # The variance of a row is estimated from all blocks around one mean, which uses one degree of freedom.
         sums = sums - np.concatenate([in_x, in_y])[:, None] * (sums.sum(axis=0) / (n + m))
         sums *= np.sqrt((1.0 / n + 1.0 / m) / (n + m) * len(sums) / (len(sums) - 1))
     null = np.empty(n_draws)
     for k, part in enumerate(arrays.blocks(n_draws, DRAWS_AT_A_TIME)):
         drawn = streams.uniform(seed, "null distribution", k, (part.stop - part.start, len(sums)))
-        # The blocks with the smallest numbers are the first sample.
+        # The blocks with the smallest numbers form the first sample.
         first = drawn.argsort(axis=1).argsort(axis=1) < len(of_x) if exact else drawn < 0.5
         null[part] = np.sum((np.where(first, *((1.0 / n, -1.0 / m) if exact else (1.0, -1.0))) @ sums) ** 2, axis=1)
     above = int(np.sum(null >= statistic * (1.0 - 1e-9) - 1e-15))  # Equal divisions are equal up to rounding.

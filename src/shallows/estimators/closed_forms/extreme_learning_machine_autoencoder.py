@@ -17,10 +17,10 @@ from ..feature_maps.base import STRIP_BYTES, FeatureMapTransformer
 class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     """A layer of a multilayer extreme learning machine: hidden units whose weights reconstruct the inputs.
 
-    An extreme learning machine with orthogonal random weights, x ↦ h(x) = g(Ax + b), learns to return its inputs:
-    β = (HᵀH + I/C)⁻¹ HᵀX. The features are g(βx), or βx if there are as many units as inputs. The multilayer machine is
-    a pipeline of several of them, with ridge regression on them or on hidden units (`FeatureRidgeClassifier`) at the
-    end. No layer is trained further.
+    An extreme learning machine with orthogonal random weights, x ↦ h(x) = g(Ax + b), learns to return its inputs: β =
+    (HᵀH + I/C)⁻¹ HᵀX. The features are g(βx), or βx if the numbers of units and inputs are equal. The multilayer
+    machine is a pipeline of several of them, with ridge regression on them or on hidden units
+    (`FeatureRidgeClassifier`) at the end. No layer is trained further.
 
     With ``penalty="l1"`` there is no closed form. FISTA takes up to 1,000 steps, and with more units than rows it may
     stop before the minimum. On digits such layers were neither better nor worse than with "l2".
@@ -29,7 +29,6 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.given_units.GivenUnits
-        The map, for centered points.
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -89,7 +88,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
         memory : int or str, optional
             Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses that of the training points.
+            Precision of the features. "auto" uses the dtype of X.
         """
 
     @property

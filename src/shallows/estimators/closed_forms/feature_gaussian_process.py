@@ -31,9 +31,9 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
     Targets are their mean plus f(x) plus noise. With features h(x), f(x) is βᵀh(x) with normal coefficients β, plus an
     independent part with the variance k(x, x) − ‖h(x)‖² that the features miss. The posterior of β is that of Bayesian
     linear regression, in time n D² for n rows and D features. On Nyström features this approximation is called FITC.
-    With all training points as landmarks it is the exact Gaussian process, and far from the landmarks the variance is
-    that of the prior. Random Fourier features miss nothing: their variances are right among the training points, and
-    too small far from them.
+    With all training points as landmarks it is the exact Gaussian process. At large distances from the landmarks the
+    variance is the prior variance. Random Fourier features miss nothing: their variances are right among the training
+    points, and too small elsewhere.
 
     Variances that are "auto" maximize the marginal likelihood: first on up to 1,000 rows, then their size on all rows.
     If the features miss almost nothing of the kernel, their ratio is also chosen on all rows.
@@ -118,7 +118,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
         memory : int or str, optional
             Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses that of the training points.
+            Precision of the features. "auto" uses the dtype of X.
         verbose : int, default=0
             Without effect.
         """

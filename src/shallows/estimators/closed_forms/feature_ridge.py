@@ -104,7 +104,7 @@ class FeatureRidge(TransformedEstimator):
         memory : int or str, optional
             Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses that of the training points.
+            Precision of the features. "auto" uses the dtype of X.
         verbose : int, default=0
             1 shows a progress bar of the passes over blocks.
         """
@@ -273,25 +273,10 @@ class FeatureRidgeRegressor(ValuePredictions, FeatureRidge):
 
     See `FeatureRidgeClassifier` for the solvers.
 
+    The attributes are those of `FeatureRidgeClassifier`, without ``classes_``.
+
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
-    coef_ : ndarray, shape (n_outputs, n_features_out)
-    transformer_ : FeatureMapTransformer
-        The fitted features.
-    n_iter_ : int
-        1, or the iterations of conjugate gradients, or the passes over blocks.
-    effective_params_ : dict
-        Values that the library chose, and how the system was solved. ``selection`` has the errors by which bandwidth
-        and ridge were chosen, and which values are equally good.
-    timings_ : dict
-        Seconds of each phase of the fit.
-
-    References
-    ----------
-    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. In blocks: S. Tu,
-    R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate descent",
-    arXiv:1602.05310. On hidden units: G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for
-    regression and multiclass classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
     """

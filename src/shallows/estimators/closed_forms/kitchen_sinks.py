@@ -60,7 +60,7 @@ class RandomKitchenSinks(TransformedEstimator):
         memory : int or str, optional
             Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the units. "auto" uses that of the training points.
+            Precision of the units. "auto" uses the dtype of X.
         verbose : int, default=0
             Without effect.
         """
@@ -174,23 +174,10 @@ class RandomKitchenSinksRegressor(ValuePredictions, RandomKitchenSinks):
 
     The fit centers the targets and divides them by their deviation.
 
+    The attributes are those of `RandomKitchenSinksClassifier`, with ``intercept_`` instead of ``classes_``.
+
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
-    coef_ : ndarray, shape (n_outputs, n_units)
-        α, in the units of the targets.
-    transformer_ : HiddenUnits
-        The units.
-    n_iter_ : int
-        Iterations of the optimization, of the slowest output.
-    effective_params_ : dict
-        Values that the library chose, and ``at_bound``, the share of the weights that are at the bound.
-    timings_ : dict
-        Seconds of each phase of the fit.
-
-    References
-    ----------
-    A. Rahimi and B. Recht (2009), "Weighted sums of random kitchen sinks: replacing minimization with randomization in
-    learning", NIPS 21.
     """

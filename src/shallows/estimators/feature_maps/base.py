@@ -67,7 +67,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         memory : int or str, optional
             Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses that of the training points.
+            Precision of the features. "auto" uses the dtype of X.
         """
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:

@@ -44,7 +44,6 @@ class FourierFeatures(FeatureMapTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.FourierFeatures
-        The map, for centered points.
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -77,7 +76,8 @@ class FourierFeatures(FeatureMapTransformer):
         if not kernel.has_frequencies:
             raise ShallowsError(
                 f"The kernel {kernel.name!r} has no random Fourier features, because it is not a function of the "
-                "difference of two points with a law of frequencies. Use NystroemFeatures, which takes every kernel."
+                "difference of two points, or no law of its frequencies is known. Use NystroemFeatures, which takes "
+                "every kernel."
             )
         # The map uses only the number of inputs of the points.
         return FORMS[self.form, bool(self.orthogonal)](kernel, X, self.n_features, seed, budget)

@@ -73,7 +73,6 @@ class NystroemFeatures(LandmarkTransformer):
     landmarks_ : ndarray, shape (n_landmarks, n_features)
         In the units of X.
     feature_map_ : shallows.features.NystromFeatures
-        The map, for centered points.
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -121,7 +120,6 @@ class RBFNetwork(LandmarkTransformer):
     ----------
     bandwidth_ : float or None
     feature_map_ : shallows.features.RBFNetwork
-        The map, for centered points.
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -132,14 +130,9 @@ class RBFNetwork(LandmarkTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from sklearn.pipeline import make_pipeline
     >>> from shallows import RBFNetwork
-    >>> X, y = load_digits(return_X_y=True)
-    >>> features = RBFNetwork(bandwidth=20.0, n_features=300, random_state=0)
-    >>> model = make_pipeline(features, RidgeClassifier(alpha=0.1))
-    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
-    True
+    >>> RBFNetwork(n_features=300, random_state=0).fit_transform(load_digits().data).shape
+    (1797, 300)
     """
 
     _makers: ClassVar[Mapping[str, Any]] = {"sample": rbf_at_samples, "kmeans": rbf_at_means}

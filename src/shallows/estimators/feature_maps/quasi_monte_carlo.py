@@ -22,7 +22,6 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.QuasiMonteCarloFeatures
-        The map, for centered points.
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -34,13 +33,9 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from sklearn.pipeline import make_pipeline
     >>> from shallows import QuasiMonteCarloFeatures
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = make_pipeline(QuasiMonteCarloFeatures(bandwidth=20.0, random_state=0), RidgeClassifier(alpha=0.1))
-    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
-    True
+    >>> QuasiMonteCarloFeatures(bandwidth=20.0, random_state=0).fit_transform(load_digits().data).shape
+    (1797, 1000)
     """
 
     _map = features.QuasiMonteCarloFeatures

@@ -36,8 +36,8 @@ class SparseRandomFeatures(FeatureMapTransformer):
     the weights w of all features, and drops features with weight zero. With many steps this approaches the minimum over
     all frequencies of the kernel. With several outputs a feature is kept or dropped for all of them.
 
-    Ridge regression on the kept features has the error of two to four times as many random features on Adult and on
-    digits (odd or even). On digits of ten classes the factor is below two, and Nyström features are better.
+    For ridge regression on Adult and on digits (odd or even), one kept feature replaces two to four random features. On
+    digits of ten classes it replaces fewer than two, and Nyström features are better.
 
     Attributes
     ----------
@@ -45,7 +45,6 @@ class SparseRandomFeatures(FeatureMapTransformer):
     coef_ : ndarray, shape (n_outputs, n_features_out)
         Weights of the features at the minimum, for targets of mean 0 and variance 1.
     feature_map_ : shallows.features.given_units.GivenUnits
-        The map, for centered points.
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -104,7 +103,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
         memory : int or str, optional
             Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses that of the training points.
+            Precision of the features. "auto" uses the dtype of X.
         """
 
     @property

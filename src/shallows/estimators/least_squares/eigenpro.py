@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ... import training
 from ...errors import ShallowsError
 from ...fitting.checks import is_whole
 from ...fitting.kernel_ridge import fit_kernel_ridge
@@ -18,6 +17,7 @@ from ...solvers.least_squares.eigenpro import EigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
 from ...spectrum import Preconditioner
+from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import KernelLeastSquares, SquareLossLabels
@@ -140,13 +140,7 @@ class EigenProMachine(KernelLeastSquares):
             1 shows a progress bar.
         """
 
-    def _train(
-        self,
-        rows: TrainingSet,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-        ranks: Alone,
-    ) -> FittedFunction:
+    def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
         return fit_kernel_ridge(
             rows,
             of_classes=not self._y_is_numeric,
@@ -177,14 +171,12 @@ class EigenProMachine(KernelLeastSquares):
         self._settings().check()
         if self.preconditioner is not None:
             if is_whole(self.n_components):
-                raise ShallowsError(
-                    "A preconditioner that is handed in was made of the inputs: take n_components=None."
-                )
-            precomputed.refuse(self, "A preconditioner that is handed in was made of points and a kernel.")
+                raise ShallowsError("A given preconditioner was made for the inputs. Set n_components=None.")
+            precomputed.refuse(self, "A given preconditioner was made for points and a kernel.")
         if self.early_stopping and self.preconditioner is not None:
             raise ShallowsError(
-                "A preconditioner that is handed in is made of all training rows, and early_stopping=True holds some "
-                "of them out; leave one of the two out."
+                "A given preconditioner was made for all training rows, and early_stopping=True holds some of them "
+                "out. Use only one of the two."
             )
 
 
@@ -239,28 +231,10 @@ class EigenProClassifier(SquareLossLabels, EigenProMachine):
 class EigenProRegressor(ValuePredictions, EigenProMachine):
     """Kernel regression by EigenPro: least squares around the mean of the targets; see `EigenProClassifier`.
 
+    The attributes are those of `EigenProClassifier`, with ``intercept_`` instead of ``classes_``.
+
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
-    dual_coef_ : ndarray, shape (n_samples, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``.
-    support_ : ndarray of int, shape (n_samples,)
-        Numbers of the training rows, without the rows that were held out.
-    bandwidth_, step_size_ : float
-    n_epochs_ : int
-    losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
-    validation_scores_ : list of float
-        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
-    timings_ : dict
-        Seconds of each phase of the fit.
-
-    References
-    ----------
-    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
-    NIPS 30. The update in the span of the subsample is that of S. Ma and M. Belkin (2019), "Kernel machines that adapt
-    to GPUs for effective large batch training", MLSys.
     """

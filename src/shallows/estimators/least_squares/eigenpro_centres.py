@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ... import training
 from ...errors import ShallowsError
 from ...fitting.center_points import are_training_points
 from ...fitting.checks import MOST, check_choice, is_whole
@@ -20,6 +19,7 @@ from ...ranks import Alone
 from ...solvers.least_squares.projected import ProjectedEigenPro
 from ...solvers.settings import settings_of
 from ...spectrum.kernel_ridge_choice import AUTO
+from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..input_checks import read_points
 from ..predictions import ValuePredictions
@@ -129,13 +129,7 @@ class EigenProCentresMethod(KernelLeastSquares):
             1 shows a progress bar.
         """
 
-    def _train(
-        self,
-        rows: TrainingSet,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-        ranks: Alone,
-    ) -> FittedFunction:
+    def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
         sampled = are_training_points(self.centres)
         return fit_kernel_centers(
             rows,
@@ -259,27 +253,10 @@ class EigenProCentresRegressor(ValuePredictions, EigenProCentresMethod):
 
     See `EigenProCentresClassifier` for the solvers.
 
+    The attributes are those of `EigenProCentresClassifier`, with ``intercept_`` instead of ``classes_``.
+
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
-    dual_coef_ : ndarray, shape (n_centres, n_outputs)
-        Coefficients of the kernel functions at the centers.
-    support_ : ndarray of int, shape (n_centres,), or None
-        Numbers of the training rows that are the centers; None if the centers were given.
-    bandwidth_ : float
-    step_size_ : float or None
-        η of EigenPro.
-    n_epochs_ : int
-    losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; EigenPro's average has a lower loss.
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
-    timings_ : dict
-        Seconds of each phase of the fit.
-
-    References
-    ----------
-    A. Rudi, L. Carratino and L. Rosasco (2017), "FALKON: an optimal large scale kernel method", NeurIPS.
-    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
     """

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ... import features as feature_maps
-from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.least_squares import FittedFunction
@@ -16,6 +15,7 @@ from ...ranks import Alone
 from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
+from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import LeastSquaresEstimator, SquareLossLabels
@@ -67,8 +67,7 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
         n_features : int, optional
             Number of features. None: 40 √n random frequencies, from 4,000 to 10,000; 4,000 for other maps.
         kernel : str, Kernel or callable, default="gaussian"
-            Kernel of a named map, see `shallows.kernels`. Fourier features need a law of frequencies; landmarks use any
-            kernel.
+            Kernel of a named map, see `shallows.kernels`. Fourier features need a shift-invariant kernel.
         bandwidth : float, "auto", "median" or None, default="auto"
             σ, in the units of X. "auto": by leave-one-out errors on 400 to 1,000 rows; narrower if more rows show that
             it is better. "median" and None: the median distance.
@@ -133,13 +132,7 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
             1 shows a progress bar.
         """
 
-    def _train(
-        self,
-        rows: TrainingSet,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-        ranks: Alone,
-    ) -> FittedFunction:
+    def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
         return fit_feature_eigenpro(
             rows,
             of_classes=not self._y_is_numeric,
@@ -233,27 +226,10 @@ class FeatureEigenProClassifier(SquareLossLabels, FeatureEigenProMachine):
 class FeatureEigenProRegressor(ValuePredictions, FeatureEigenProMachine):
     """Regression by EigenPro on explicit features: a linear model of least squares; see `FeatureEigenProClassifier`.
 
+    The attributes are those of `FeatureEigenProClassifier`, with ``intercept_`` instead of ``classes_``.
+
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
-    coef_ : ndarray, shape (n_outputs, n_features)
-        A, transposed.
-    bandwidth_ : float
-        Of named maps.
-    step_size_ : float
-    n_epochs_ : int
-    losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
-    validation_scores_ : list of float
-        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
-    timings_ : dict
-        Seconds of each phase of the fit.
-
-    References
-    ----------
-    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
-    NIPS 30, Table 1 and section 4.
     """

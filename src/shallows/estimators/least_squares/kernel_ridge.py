@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.least_squares import FittedFunction
@@ -15,6 +14,7 @@ from ...ranks import Alone
 from ...solvers import settings
 from ...solvers.least_squares import RIDGE_SOLVERS
 from ...solvers.least_squares.kernel_problem import RidgeSolver
+from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import KernelLeastSquares, SquareLossLabels
@@ -72,7 +72,7 @@ class KernelRidgeMachine(KernelLeastSquares):
             Of "conjugate_gradients" ``preconditioner`` ("nystrom", "randomly_pivoted", "pivoted") and its ``rank``; of
             "block_coordinate_descent" ``batch_size``, the points of a block (None: at most 2,000, as memory allows).
         tol : float, default=1e-4
-            Iterative solvers stop when the norm of the residual is this share of that of the targets.
+            Iterative solvers stop when the norm of the residual is this share of the norm of the targets.
         max_iterations : int, optional
             Most iterations of conjugate gradients (None: 1,000), or passes of block coordinate descent (None: 100).
         warm_start : bool, default=False
@@ -91,13 +91,7 @@ class KernelRidgeMachine(KernelLeastSquares):
             1 shows a progress bar.
         """
 
-    def _train(
-        self,
-        rows: TrainingSet,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-        ranks: Alone,
-    ) -> FittedFunction:
+    def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
         goes_on = self.warm_start and hasattr(self, "dual_coef_")
         return fit_kernel_ridge(
             rows,
@@ -186,26 +180,10 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
 class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
     """Kernel ridge regression around the mean of the targets, solved exactly; see `KernelRidgeClassifier`.
 
+    The attributes are those of `KernelRidgeClassifier`, with ``intercept_`` instead of ``classes_``.
+
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
-    dual_coef_ : ndarray, shape (n_samples, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``.
-    support_ : ndarray of int, shape (n_samples,)
-    bandwidth_ : float
-    n_iter_ : int
-    effective_params_ : dict
-        Values that the library chose, with the jitter and the relative residual at the end.
-    timings_ : dict
-        Seconds of each phase of the fit.
-
-    See Also
-    --------
-    EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
-
-    References
-    ----------
-    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
-    descent", arXiv:1602.05310.
     """

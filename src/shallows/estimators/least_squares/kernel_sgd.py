@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ... import training
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
@@ -13,6 +12,7 @@ from ...kernels import Kernel
 from ...ranks import Alone
 from ...solvers.least_squares.kernel_sgd import KernelSGD
 from ...solvers.settings import settings_of
+from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import KernelLeastSquares, SquareLossLabels
@@ -101,13 +101,7 @@ class KernelSGDMachine(KernelLeastSquares):
             1 shows a progress bar.
         """
 
-    def _train(
-        self,
-        rows: TrainingSet,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-        ranks: Alone,
-    ) -> FittedFunction:
+    def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
         return fit_kernel_ridge(
             rows,
             of_classes=not self._y_is_numeric,
@@ -171,22 +165,10 @@ class KernelSGDClassifier(SquareLossLabels, KernelSGDMachine):
 class KernelSGDRegressor(ValuePredictions, KernelSGDMachine):
     """Regression by kernel stochastic gradient descent with the square loss; see `KernelSGDClassifier`.
 
+    The attributes are those of `KernelSGDClassifier`, with ``intercept_`` instead of ``classes_``.
+
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
-    dual_coef_ : ndarray, shape (n_samples, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``.
-    support_ : ndarray of int, shape (n_samples,)
-        Numbers of the training rows, without the rows that were held out.
-    bandwidth_, step_size_ : float
-    n_epochs_ : int
-    losses_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
-    validation_scores_ : list of float
-        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
-    timings_ : dict
-        Seconds of each phase of the fit.
     """
