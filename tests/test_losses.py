@@ -270,7 +270,7 @@ def test_a_code_decides_for_its_own_class(name, n_classes):
 def test_what_a_loss_does_not_have_is_told():
     with pytest.raises(ShallowsError, match="no probabilities"):
         losses.make("hinge").probabilities(np.zeros((2, 1)))
-    with pytest.raises(ShallowsError, match="takes no classes"):
+    with pytest.raises(ShallowsError, match="is not for classes"):
         losses.make("novelty").encode(np.zeros(2, dtype=int), 2)
 
 

@@ -6,6 +6,7 @@ For Fourier features (`FourierStream`) they use projections, and compute the cos
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import scipy.sparse
@@ -96,6 +97,14 @@ def check_inputs(x: Any, n_inputs: int) -> None:
     """Refuse points with another number of inputs."""
     if x.ndim != 2 or x.shape[1] != n_inputs:
         raise ShallowsError(f"These features take {n_inputs} inputs, got points of shape {tuple(x.shape)}.")
+
+
+def check_whole(features: Any, *names: str) -> None:
+    """Refuse parameters that are not positive whole numbers."""
+    for name in names:
+        value = getattr(features, name)
+        if not (isinstance(value, numbers.Integral) and value >= 1):
+            raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
 
 
 def check_is_polynomial(kernel: Any, what: str) -> None:

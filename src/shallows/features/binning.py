@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -13,7 +12,7 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import FeatureMap, check_inputs
+from .base import FeatureMap, check_inputs, check_whole
 
 BINS = 1024
 """Bins of a grid for a given number of columns: two points in different cells share a bin with probability 1/1,024."""
@@ -52,10 +51,7 @@ class RandomBinning(FeatureMap):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("n_inputs", "n_grids", "n_bins"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, np.integer)) and value >= 1):
-                raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        check_whole(self, "n_inputs", "n_grids", "n_bins")
         if self.n_bins & (self.n_bins - 1):
             raise ShallowsError(f"n_bins must be a power of two, got {self.n_bins}.")
         if self.n_features >= 2**31:
@@ -101,7 +97,7 @@ class RandomBinning(FeatureMap):
         return scipy.sparse.csr_array((values, columns.reshape(-1), starts), shape=(len(x), self.n_features))
 
 
-def bins_of_grids(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RandomBinning:
+def bins_of_grids(kernel, x, n_features, seed=0, budget=None) -> RandomBinning:
     """The map "binning": grids of 1,024 bins, or of fewer bins if fewer columns are requested."""
     name = getattr(kernel, "name", kernel)
     if name != "laplace_product":

@@ -53,11 +53,6 @@ class Blocks:
         self.spans = list(arrays.blocks(self.n_features, width))
         self.is_sparse = isinstance(features, SparseFeatureMap)
 
-    @property
-    def numbers_of_row(self) -> int:
-        """Numbers in a row of all features: one per feature, or two per non-zero."""
-        return 2 * self.features.n_nonzeros if self.is_sparse else self.n_features
-
     def to(self, device: Device) -> Blocks:
         """The same features on a device; maps of the user are not moved."""
         moved = self.features.to(device) if isinstance(self.features, FeatureMap) else self.features
@@ -102,7 +97,9 @@ class Design:
         self.blocks, self.points = blocks, points
         self.n, self.n_features = points.shape[0], blocks.n_features
         self.dtype = points.dtype
-        self._bytes_of_row = blocks.numbers_of_row * arrays.itemsize(points)
+        # A sparse row has a value and an index for each non-zero.
+        numbers_of_row = 2 * blocks.features.n_nonzeros if blocks.is_sparse else self.n_features
+        self._bytes_of_row = numbers_of_row * arrays.itemsize(points)
         self.budget = int(budget)
         self.kept = self.n * self._bytes_of_row <= budget
         self._values: Any = None

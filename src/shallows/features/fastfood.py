@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -150,6 +149,6 @@ class Fastfood(FourierFeatures):
         return arrays.contiguous(self.projector(i, like).project(arrays.like(np.eye(self.n_inputs), like)).T)
 
 
-def fastfood_pairs(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> Fastfood:
+def fastfood_pairs(kernel, x, n_features, seed=0, budget=None) -> Fastfood:
     """The map "fastfood": cosines and sines of structured frequencies."""
     return Fastfood(kernel, x.shape[1], seed=seed, **block_of(-(-n_features // 2), budget))

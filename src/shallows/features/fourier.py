@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..gpu.fused_expressions import FusedExpression
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import FeatureMap, Projector, check_inputs
+from .base import FeatureMap, Projector, check_inputs, check_whole
 
 
 @dataclass(frozen=True)
@@ -161,10 +161,7 @@ class FourierFeatures(FeatureMap):
     _cache: BlockCache = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("n_inputs", "block_size", "n_blocks"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, np.integer)) and value >= 1):
-                raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        check_whole(self, "n_inputs", "block_size", "n_blocks")
         if self.form not in COLUMNS_OF_FREQUENCY:
             raise ShallowsError(f"form must be one of {', '.join(map(repr, COLUMNS_OF_FREQUENCY))}, got {self.form!r}.")
         if not getattr(self.kernel, "has_frequencies", False):
@@ -218,11 +215,11 @@ class FourierFeatures(FeatureMap):
             raise ShallowsError("The pair form has no phases.")
         return self._cache.get(("phases", int(i), *kind_of_array(like)), lambda: self._draw_phases(int(i), like))
 
-    def block(self, i: int, x: Array, *, out: Array | None = None, n_workers: int | None = None) -> Array:
+    def block(self, i: int, x: Array, *, out: Array | None = None) -> Array:
         """Unnormalized features of block i, ``[cos xωᵀ, sin xωᵀ]`` or ``√2 cos(xωᵀ + b)``, shape (m, width).
 
         The mean over blocks of ``block(i, x) @ block(i, z).T / F`` tends to k(x, z). ``out`` may be columns of a larger
-        array. A caller that runs in its own thread passes ``n_workers=1``.
+        array.
         """
         m, F = x.shape[0], self.block_size
         check_inputs(x, self.n_inputs)
@@ -233,8 +230,7 @@ class FourierFeatures(FeatureMap):
         if not arrays.is_numpy(x):
             waves(x, projector, phases, out, m)
             return out
-        if n_workers is None:
-            n_workers = max(1, min(arrays.workers_for(x), m * F // WORK_OF_A_THREAD))
+        n_workers = max(1, min(arrays.workers_for(x), m * F // WORK_OF_A_THREAD))
         strip = max(1, STRIP_BYTES // (F * x.itemsize))
         share = -(-m // n_workers)
 
@@ -251,17 +247,13 @@ class FourierFeatures(FeatureMap):
 
         They are cosines and sines of the first frequencies of the block.
         """
-        made = self.block(i, x)
-        columns_each = self.columns_of_frequency
+        block = self.block(i, x)
         if n_columns < self.width:
-            used, xp = n_columns // columns_each, arrays.namespace(x)
-            made = (
-                made[:, :used]
-                if columns_each == 1
-                else xp.concat([made[:, :used], made[:, self.block_size : self.block_size + used]], axis=1)
-            )
-        made *= 1.0 / math.sqrt(n_features // columns_each)
-        return made
+            used = n_columns // self.columns_of_frequency
+            parts = [block[:, start : start + used] for start in range(0, self.width, self.block_size)]
+            block = arrays.namespace(x).concat(parts, axis=1)
+        block *= 1.0 / math.sqrt(n_features // self.columns_of_frequency)
+        return block
 
     def map(self, x: Array, n_blocks: int | None = None) -> Array:
         """Normalized features of blocks 0 to n_blocks − 1, shape (m, n_blocks · width); z(x)ᵀz(y) → k(x, y)."""
@@ -293,21 +285,17 @@ MOST_FREQUENCIES = 1024
 """Frequencies of a block if a budget is given: enough for fast products, few enough for batches of thousands."""
 
 
-def fourier_pairs(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> FourierFeatures:
+def fourier_pairs(kernel, x, n_features, seed=0, budget=None) -> FourierFeatures:
     """The map "fourier": cosines and sines of random frequencies."""
     return _random_fourier(kernel, x, n_features, seed, budget, form="pair", orthogonal=False)
 
 
-def fourier_cosines(
-    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
-) -> FourierFeatures:
+def fourier_cosines(kernel, x, n_features, seed=0, budget=None) -> FourierFeatures:
     """The map "fourier_cosine": cosines with random phases."""
     return _random_fourier(kernel, x, n_features, seed, budget, form="cosine", orthogonal=False)
 
 
-def orthogonal_pairs(
-    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
-) -> FourierFeatures:
+def orthogonal_pairs(kernel, x, n_features, seed=0, budget=None) -> FourierFeatures:
     """The map "orthogonal": cosines and sines of orthogonal frequencies."""
     return _random_fourier(kernel, x, n_features, seed, budget, form="pair", orthogonal=True)
 

@@ -163,6 +163,6 @@ def stacked(
     return layers[0] if len(layers) == 1 else StackedUnits(layers, means, spreads)
 
 
-def sigmoid_units(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> FeatureMap:
+def sigmoid_units(kernel, x, n_features, seed=0, budget=None) -> FeatureMap:
     """The map "sigmoid_units": one layer, with the kernel's bandwidth."""
     return stacked("sigmoid", x, [n_features], getattr(kernel, "bandwidth", None) or 1.0, seed)

@@ -184,26 +184,22 @@ class NystromFeatures(FeatureMap):
         return out
 
 
-def rbf_at_samples(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RBFNetwork:
+def rbf_at_samples(kernel, x, n_features, seed=0, budget=None) -> RBFNetwork:
     """The map "rbf": kernel functions at sampled points."""
     return RBFNetwork(kernel, sample_rows(x, n_features, seed))
 
 
-def rbf_at_means(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> RBFNetwork:
+def rbf_at_means(kernel, x, n_features, seed=0, budget=None) -> RBFNetwork:
     """The map "rbf_kmeans": kernel functions at centers of K-means."""
     return RBFNetwork(kernel, kmeans_centres(x, n_features, seed))
 
 
-def nystrom_at_samples(
-    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
-) -> NystromFeatures:
+def nystrom_at_samples(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
     """The map "nystrom": Nyström with sampled landmarks."""
     return NystromFeatures(kernel, sample_rows(x, n_features, seed))
 
 
-def nystrom_at_means(
-    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
-) -> NystromFeatures:
+def nystrom_at_means(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
     """The map "nystrom_kmeans": Nyström with landmarks of K-means."""
     return NystromFeatures(kernel, kmeans_centres(x, n_features, seed))
 
@@ -260,8 +256,6 @@ def leverage_rows(kernel: Any, x: Array, n: int, seed: int) -> Array:
     return arrays.take_rows(x, np.argsort(-keys, kind="stable")[:n])
 
 
-def nystrom_by_leverage(
-    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
-) -> NystromFeatures:
+def nystrom_by_leverage(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
     """The map "nystrom_leverage": Nyström with landmarks drawn by leverage."""
     return NystromFeatures(kernel, leverage_rows(kernel, x, n_features, seed))

@@ -40,7 +40,7 @@ class Linear(FeatureMap):
         return xp.concat([x, xp.ones((x.shape[0], 1), dtype=x.dtype)], axis=1)
 
 
-def inputs_and_constant(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> Linear:
+def inputs_and_constant(kernel, x, n_features, seed=0, budget=None) -> Linear:
     """The map that is called "linear"; see `shallows.features.make`. It reads the number of inputs alone."""
     return Linear(x.shape[1])
 
@@ -135,6 +135,6 @@ class Monomials(FeatureMap):
         return out
 
 
-def monomials(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> Monomials:
+def monomials(kernel, x, n_features, seed=0, budget=None) -> Monomials:
     """The map "polynomial"; its number of features follows from the degree and the inputs."""
     return Monomials(kernel, x.shape[1])

@@ -161,15 +161,11 @@ def pivot_rows(kernel: Any, x: Array, n: int, seed: int, *, random: bool, budget
     return arrays.take_rows(pool, pivots if len(pivots) else np.zeros(1, dtype=np.int64))
 
 
-def nystrom_at_pivots(
-    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
-) -> NystromFeatures:
+def nystrom_at_pivots(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
     """The map "nystrom_pivoted": Nyström at greedy pivots."""
     return NystromFeatures(kernel, pivot_rows(kernel, x, n_features, seed, random=False, budget=budget))
 
 
-def nystrom_at_random_pivots(
-    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
-) -> NystromFeatures:
+def nystrom_at_random_pivots(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
     """The map "nystrom_randomly_pivoted": Nyström at random pivots."""
     return NystromFeatures(kernel, pivot_rows(kernel, x, n_features, seed, random=True, budget=budget))

@@ -95,8 +95,6 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         return arrays.contiguous(arrays.like(omega, like))
 
 
-def quasi_monte_carlo_pairs(
-    kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None
-) -> QuasiMonteCarloFeatures:
+def quasi_monte_carlo_pairs(kernel, x, n_features, seed=0, budget=None) -> QuasiMonteCarloFeatures:
     """The map "quasi_monte_carlo": cosines and sines of frequencies from a Sobol sequence."""
     return QuasiMonteCarloFeatures(kernel, x.shape[1], seed=seed, **block_of(-(-n_features // 2), budget))

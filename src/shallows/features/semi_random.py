@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .. import arrays, streams
 from ..arrays import Array
@@ -79,7 +78,7 @@ class SemiRandomFeatures(FeatureMap):
         return xp.reshape(made, (x.shape[0], self.n_features))
 
 
-def semi_random(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> SemiRandomFeatures:
+def semi_random(kernel, x, n_features, seed=0, budget=None) -> SemiRandomFeatures:
     """The map "semi_random": the number of units follows from the number of columns."""
     n_units = max(1, n_features // (x.shape[1] + 1))
     return SemiRandomFeatures(x.shape[1], n_units, 0, getattr(kernel, "bandwidth", None) or 1.0, seed)

@@ -79,6 +79,6 @@ class TensorSketch(FeatureMap):
         return out
 
 
-def tensor_sketch(kernel: Any, x: Array, n_features: int, seed: int = 0, budget: int | None = None) -> TensorSketch:
+def tensor_sketch(kernel, x, n_features, seed=0, budget=None) -> TensorSketch:
     """The map "tensor_sketch"."""
     return TensorSketch(kernel, x.shape[1], n_features, seed)
