@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
@@ -48,6 +48,30 @@ class ValuePredictions(RegressorMixin, MultiOutputMixin):
 
 class LabelPredictions(ClassifierMixin):
     """The class of each point. Raw outputs have one column for two classes, otherwise one for each class."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of the losses. With λ next to the mean loss only their ratios matter. Rows of weight zero are left
+            out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, or a single class.
+        ShallowsError
+            A parameter out of its range, or a kernel that is not positive semidefinite.
+        """
+        raise NotImplementedError
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
         return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]

@@ -75,14 +75,10 @@ class AMMClassifier(LabelPredictions, Estimator):
     hyperplane_classes_ : ndarray of int, shape (all hyperplanes,)
         Index in ``classes_`` of each hyperplane.
     regularisation_ : float
-        λ.
-    n_steps_ : int
-        Visited examples.
-    n_epochs_ : int
-    effective_params_ : dict
-        Values that the library chose, the number of violations, and the sum of the pruned squared norms.
-    timings_ : dict
-        Seconds of each phase of the fit.
+    n_steps_, n_epochs_ : int
+        Visited examples and passes.
+    effective_params_, timings_ : dict
+        Values that the library chose, violations, and the sum of the pruned squared norms; seconds of each phase.
 
     References
     ----------
@@ -121,27 +117,7 @@ class AMMClassifier(LabelPredictions, Estimator):
     ): ...
 
     @training.keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on all of X, y, ``max_epochs`` times.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or a single class.
-        ShallowsError
-            A parameter out of its range.
-        """
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
         y = single_column(rows.y)
@@ -162,16 +138,10 @@ class AMMClassifier(LabelPredictions, Estimator):
         sample_weight : array-like, shape (n_samples,), optional
             Weights of the losses. A mean of 1 keeps the strength of the regularization.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or an unknown label.
-        ShallowsError
-            A parameter out of its range, or ``class_weight="balanced"``, which needs all labels.
+        ValueError, ShallowsError
+            Wrong data or parameters, an unknown label, or ``class_weight="balanced"``, which needs all labels.
         """
         rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
         before = None if begins else self._fitted

@@ -77,10 +77,8 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         The fitted features.
     n_iter_ : int
         Passes of LIBLINEAR.
-    effective_params_ : dict
-        Values that the library chose.
-    timings_ : dict
-        Seconds of each phase of the fit.
+    effective_params_, timings_ : dict
+        Values that the library chose; seconds of each phase.
 
     References
     ----------
@@ -128,27 +126,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         UnknownNameError.check("way to choose landmarks", self.landmarks, LANDMARKS)
 
     @training.keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose landmarks, then train the linear machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of the losses. Rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or a single class.
-        ShallowsError
-            A parameter out of its range, or features that do not fit into the memory.
-        """
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         started = time.perf_counter()
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]

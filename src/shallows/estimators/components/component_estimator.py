@@ -130,10 +130,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         checkpoint : shallows.training.Checkpoint, optional
             Continue from this file if it exists, and keep it up to date.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
@@ -179,16 +175,10 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         observers : sequence of shallows.training.Observer
         checkpoint : shallows.training.Checkpoint, optional
 
-        Returns
-        -------
-        self
-
         Raises
         ------
-        ValueError
-            NaN or infinity in a batch, whose number the message gives, or views of unequal length.
-        ShallowsError
-            A stream that ends before its first batch.
+        ValueError, ShallowsError
+            NaN, infinity or views of unequal length in a batch, whose number the message gives, or no batch.
         DivergenceError
             The functions overflow or explode.
         """

@@ -49,8 +49,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
 
     References
     ----------
-    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
-    28.
+    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
     """
 
     __init__ = with_parameters(

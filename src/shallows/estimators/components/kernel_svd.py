@@ -42,14 +42,12 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
         Blocks, steps on old blocks, all steps, frequencies of a view.
     bandwidth_ : float
-        Of the first view.
     effective_params_ : dict
         Chosen and estimated values.
 
     References
     ----------
-    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
-    28.
+    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
     """
 
     __init__ = with_parameters(

@@ -51,15 +51,14 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
         Blocks, steps on old blocks, all steps, frequencies of X.
     bandwidth_ : float
-        Of the kernel on X.
     effective_params_ : dict
         Chosen and estimated values.
 
     References
     ----------
-    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
-    28. M. Kim and V. Pavlovic (2009), "Covariance operator based dimensionality reduction with extension to
-    semi-supervised settings", AISTATS.
+    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28. M. Kim and
+    V. Pavlovic (2009), "Covariance operator based dimensionality reduction with extension to semi-supervised
+    settings", AISTATS.
     """
 
     center = True

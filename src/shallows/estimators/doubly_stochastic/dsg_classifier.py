@@ -47,9 +47,8 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
 
     References
     ----------
-    B. Dai, B. Xie, N. He, Y. Liang, A. Raj, M.-F. Balcan and L. Song (2014), "Scalable kernel methods via doubly
-    stochastic gradients", NIPS 27. C.-L. Li and B. Póczos (2016), "Utilize old coordinates: faster doubly stochastic
-    gradients for kernel methods", UAI.
+    B. Dai et al. (2014), "Scalable kernel methods via doubly stochastic gradients", NIPS 27. C.-L. Li and B. Póczos
+    (2016), "Utilize old coordinates: faster doubly stochastic gradients for kernel methods", UAI.
     """
 
     __init__ = with_parameters(RandomFeatureExpansion.__init__, fit_intercept=True, class_weight=None)
@@ -85,16 +84,10 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
         observers : sequence of shallows.training.Observer
         checkpoint : shallows.training.Checkpoint, optional
 
-        Returns
-        -------
-        self
-
         Raises
         ------
-        ValueError
-            NaN, infinity or an unknown label in a batch, whose number the message gives.
-        ShallowsError
-            A stream that ends before its first batch.
+        ValueError, ShallowsError
+            NaN, infinity or an unknown label in a batch, whose number the message gives, or a stream without a batch.
         DivergenceError
             The loss of a batch overflows or explodes.
         """

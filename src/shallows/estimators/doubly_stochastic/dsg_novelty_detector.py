@@ -65,11 +65,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     effective_params_ : dict
         Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
-    References
-    ----------
-    B. Dai, B. Xie, N. He, Y. Liang, A. Raj, M.-F. Balcan and L. Song (2014), "Scalable kernel methods via doubly
-    stochastic gradients", NIPS 27. C.-L. Li and B. Póczos (2016), "Utilize old coordinates: faster doubly stochastic
-    gradients for kernel methods", UAI.
+    References: see `DoublyStochasticClassifier`.
     """
 
     _takes_targets = False

@@ -97,17 +97,16 @@ class RandomFeatureExpansion(GrowingModel):
         regularisation : float, optional
             λ of λ/2 ‖f‖², next to the mean loss. None: smallest leave-one-out error on the rows that "auto" uses.
         block_size : int, optional
-            F, frequencies of a block. None: n/32 rounded up to a power of two, from 32 to 1,024 (128 for a stream).
-            Features without frequencies: twice this number.
+            F, frequencies of a block. None: n/32 rounded up to a power of two, from 32 to 1,024 (twice for features
+            without frequencies).
         batch_size : int, optional
-            B, rows of a step. None: five for each column of a block, ten for "cosine". `partial_fit` cuts arrays into
-            slices of B rows, or without B into ten slices of 256 to 2,560 rows.
+            B, rows of a step. None: five for each column of a block (ten for "cosine"); `partial_fit` cuts arrays into
+            ten slices of 256 to 2,560 rows.
         schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
             Steps, see the method guide. "auto": "theory", θ/(t + t₀), with preconditioning and λ > 0, otherwise
             "line_search", the best step for the next batch. "decay": step_size/(1 + decrease (t − 1)).
         step_size : float, optional
-            First step, and with the line search the longest. None: from the smoothness of the loss or the edge of
-            stability.
+            First step, or the longest of the line search. None: from the smoothness of the loss or the stability edge.
         theta_nu : float, optional
             θν of the theory: in (1, 2) or a positive whole number. None: 2 with preconditioning, otherwise 1.
         decrease : float, default=1e-4
@@ -116,8 +115,7 @@ class RandomFeatureExpansion(GrowingModel):
             Invert the covariance of a block. "decoupled", as in the authors' release, inverts it only for the gradient
             of the loss, and the solution depends on the damping.
         damping : float, optional
-            Added to the diagonal of the covariance. None: from F, λ and the loss, between 0.02 and 0.5 (0.15 if λ is
-            given).
+            Added to the diagonal of the covariance. None: from F, λ and the loss, see the method guide.
         fresh, reused : int, default=1
             "udsg": G steps with new blocks, then U steps with old ones.
         cap : float, default=2
@@ -213,16 +211,10 @@ class RandomFeatureExpansion(GrowingModel):
         checkpoint : shallows.training.Checkpoint, optional
             Continue from this file if it exists, and keep it up to date.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or a single class.
-        ShallowsError
-            A parameter out of its range.
+        ValueError, ShallowsError
+            NaN or infinity, shapes that do not agree, a single class, or a parameter out of its range.
         DivergenceError
             A given ``step_size`` is too large.
         """
@@ -272,16 +264,10 @@ class RandomFeatureExpansion(GrowingModel):
         observers : sequence of shallows.training.Observer
         checkpoint : shallows.training.Checkpoint, optional
 
-        Returns
-        -------
-        self
-
         Raises
         ------
-        ValueError
-            NaN or infinity in a batch, whose number the message gives.
-        ShallowsError
-            A stream that ends before its first batch.
+        ValueError, ShallowsError
+            NaN or infinity in a batch, whose number the message gives, or a stream without a batch.
         DivergenceError
             The loss of a batch overflows or explodes.
         """

@@ -96,10 +96,8 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
     intercept_ : ndarray, shape (n_outputs,)
     n_iter_ : int
         Passes or iterations of the fit.
-    effective_params_ : dict
-        Values that the library chose; after `fit` only.
-    timings_ : dict
-        Seconds of each phase; after `fit` only.
+    effective_params_, timings_ : dict
+        Values that the library chose; seconds of each phase. After `fit` only.
 
     References
     ----------
@@ -163,10 +161,6 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         checkpoint : shallows.training.Checkpoint, optional
             Continue from this file if it exists, and keep it up to date.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
@@ -211,16 +205,10 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         sample_weight : array-like, shape (n_samples,), optional
             Weights of the losses. A mean of 1 keeps the strength of the regularization.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or an unknown label.
-        ShallowsError
-            A parameter out of its range, or ``class_weight="balanced"``, which needs all labels.
+        ValueError, ShallowsError
+            Wrong data or parameters, an unknown label, or ``class_weight="balanced"``, which needs all labels.
         """
         rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
         model, self._stream = continue_linear_svm(

@@ -127,16 +127,10 @@ class RegularisedRisk(Estimator):
         checkpoint : shallows.training.Checkpoint, optional
             Continue from this file if it exists, and keep it up to date.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or a single class.
-        ShallowsError
-            A parameter out of its range.
+        ValueError, ShallowsError
+            NaN or infinity, shapes that do not agree, a single class, or a parameter out of its range.
         DivergenceError
             A given ``step_size`` is too large.
         """
@@ -261,27 +255,22 @@ class RegularisedRiskClassifier(LossPredictions, RegularisedRisk):
         Numbers of the training rows with nonzero coefficients; without explicit features.
     coef_ : ndarray, shape (n_outputs, n_features)
         With explicit features.
-    bandwidth_ : float
+    bandwidth_, best_validation_score_ : float
     n_epochs_ : int
-    losses_ : list of float
-        Training loss of each epoch, as a share of the zero function's loss.
-    validation_scores_ : list of float
-        Accuracy or R² after each epoch, with ``early_stopping``; ``best_validation_score_`` is the largest.
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device.
-    timings_ : dict
-        Seconds of each phase of the fit.
+    losses_, validation_scores_ : list of float
+        Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
+    effective_params_, timings_ : dict
+        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
     References
     ----------
     sdca: S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
-    minimization", Journal of Machine Learning Research 14. pegasos: S. Shalev-Shwartz, Y. Singer, N. Srebro and
-    A. Cotter (2011), "Pegasos: primal estimated sub-gradient solver for SVM", Mathematical Programming 127. norma:
-    J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
-    Processing 52. sag: M. Schmidt, N. Le Roux and F. Bach (2017), "Minimizing finite sums with the stochastic average
-    gradient", Mathematical Programming 162. saga: A. Defazio, F. Bach and S. Lacoste-Julien (2014), "SAGA: a fast
-    incremental gradient method with support for non-strongly convex composite objectives", NIPS 27. svrg: R. Johnson
-    and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
+    minimization", JMLR 14. pegasos: S. Shalev-Shwartz et al. (2011), "Pegasos: primal estimated sub-gradient solver for
+    SVM", Mathematical Programming 127. norma: J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with
+    kernels", IEEE Transactions on Signal Processing 52. sag: M. Schmidt, N. Le Roux and F. Bach (2017), "Minimizing
+    finite sums with the stochastic average gradient", Mathematical Programming 162. saga: A. Defazio, F. Bach and
+    S. Lacoste-Julien (2014), "SAGA: a fast incremental gradient method", NIPS 27. svrg: R. Johnson and T. Zhang (2013),
+    "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
     """
 
     __init__ = with_parameters(RegularisedRisk.__init__, fit_intercept=True, class_weight=None)
@@ -316,24 +305,12 @@ class RegularisedRiskRegressor(ValuePredictions, RegularisedRisk):
         Numbers of the training rows with nonzero coefficients; without explicit features.
     coef_ : ndarray, shape (n_outputs, n_features)
         With explicit features.
-    bandwidth_ : float
+    bandwidth_, best_validation_score_ : float
     n_epochs_ : int
-    losses_ : list of float
-        Training loss of each epoch, as a share of the zero function's loss.
-    validation_scores_ : list of float
-        Accuracy or R² after each epoch, with ``early_stopping``; ``best_validation_score_`` is the largest.
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device.
-    timings_ : dict
-        Seconds of each phase of the fit.
+    losses_, validation_scores_ : list of float
+        Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
+    effective_params_, timings_ : dict
+        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
-    References
-    ----------
-    sdca: S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
-    minimization", Journal of Machine Learning Research 14. norma:
-    J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
-    Processing 52. sag: M. Schmidt, N. Le Roux and F. Bach (2017), "Minimizing finite sums with the stochastic average
-    gradient", Mathematical Programming 162. saga: A. Defazio, F. Bach and S. Lacoste-Julien (2014), "SAGA: a fast
-    incremental gradient method with support for non-strongly convex composite objectives", NIPS 27. svrg: R. Johnson
-    and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
+    References: see `RegularisedRiskClassifier`.
     """

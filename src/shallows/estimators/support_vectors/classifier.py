@@ -66,27 +66,7 @@ class SupportVectorClassifier(LabelPredictions, Estimator):
         """
 
     @training.keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of C. Rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or a single class.
-        ShallowsError
-            A parameter out of its range, or a kernel that is not positive semi-definite.
-        """
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         self._check_parameters()
         rows, solver = self._validated_training_set(X, y, sample_weight), self._settings()
         loss = getattr(self, "loss", "auto")

@@ -47,15 +47,11 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     intercept_ : ndarray, shape (n_problems,)
     objectives_ : ndarray, shape (n_problems,)
         The dual objective at the end.
-    n_iter_ : int
-        Steps on two variables of the core.
-    n_kernel_evaluations_ : int
-        Computed kernel values.
+    n_iter_, n_kernel_evaluations_ : int
+        Steps on two variables of the core; computed kernel values.
     bandwidth_ : float
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device.
-    timings_ : dict
-        Seconds of each phase of the fit.
+    effective_params_, timings_ : dict
+        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
     References
     ----------
@@ -122,15 +118,11 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
     intercept_ : ndarray, shape (n_problems,)
     tube_ : float
         Half the width of the tube, in the units of y.
-    n_iter_ : int
-        Steps on two variables of the core.
-    n_kernel_evaluations_ : int
-        Computed kernel values.
+    n_iter_, n_kernel_evaluations_ : int
+        Steps on two variables of the core; computed kernel values.
     bandwidth_ : float
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device.
-    timings_ : dict
-        Seconds of each phase of the fit.
+    effective_params_, timings_ : dict
+        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
     References
     ----------
@@ -170,10 +162,6 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
             Weights of the losses; only their ratios matter. Rows of weight zero are left out.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

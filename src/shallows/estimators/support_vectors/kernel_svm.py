@@ -43,15 +43,11 @@ class KernelSVMClassifier(SupportVectorClassifier):
     intercept_ : ndarray, shape (n_problems,)
     objectives_ : ndarray, shape (n_problems,)
         The dual objective at the end.
-    n_iter_ : int
-        Steps, working sets or iterations.
-    n_kernel_evaluations_ : int
-        Computed kernel values.
+    n_iter_, n_kernel_evaluations_ : int
+        Steps, working sets or iterations; computed kernel values.
     bandwidth_ : float
-    effective_params_ : dict
-        Values that the library chose, with kernel, seed, precision and device.
-    timings_ : dict
-        Seconds of each phase of the fit.
+    effective_params_, timings_ : dict
+        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
     References
     ----------

@@ -48,10 +48,8 @@ class LASVMClassifier(SupportVectorClassifier):
     intercept_ : ndarray, shape (n_problems,)
     objectives_ : ndarray, shape (n_problems,)
         The dual objective at the end.
-    n_iter_ : int
-        Steps on two variables.
-    n_kernel_evaluations_ : int
-        Computed kernel values.
+    n_iter_, n_kernel_evaluations_ : int
+        Steps on two variables; computed kernel values.
     bandwidth_ : float
     effective_params_ : dict
         Values that the library chose, with kernel, seed, precision and device,
@@ -107,16 +105,10 @@ class LASVMClassifier(SupportVectorClassifier):
         sample_weight : array-like, shape (n_samples,), optional
             Factors of C. Rows of weight zero are left out.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or an unknown label.
-        ShallowsError
-            A parameter out of its range, or ``class_weight="balanced"``, which needs all labels.
+        ValueError, ShallowsError
+            Wrong data or parameters, an unknown label, or ``class_weight="balanced"``, which needs all labels.
         """
         points, labels, weights, numbers = check_rows(self, X, y, classes, sample_weight, infers_classes=True)
         n_seen = getattr(self, "_n_seen", 0)
