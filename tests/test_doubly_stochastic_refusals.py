@@ -38,14 +38,14 @@ def test_one_class_in_all_is_an_error():
         ({"block_size": 0}, "block_size must be a whole number of at least 1 or None"),
         ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1 or None"),
         ({"n_iter": 0}, "n_iter must be a whole number"),
-        ({"schedule": "theory", "regularisation": 0.0}, "regularisation must be positive"),
+        ({"schedule": "theory", "regularisation": 0.0}, "regularisation, which must be positive"),
         ({"schedule": "theory", "theta_nu": -1.0}, "theta_nu must be a positive number"),
-        ({"method": "cdsg", "cap": 0.5}, "cap, the longest step over the plain one, must be at least 1"),
-        ({"method": "cdsg", "cap": "a"}, "cap, the longest step over the plain one, must be at least 1, got 'a'"),
-        ({"method": "udsg", "fresh": 0}, "at least 1 fresh step"),
-        ({"method": "udsg", "fresh": 1.5}, "fresh must be a whole number, .*got 1.5"),
-        ({"method": "udsg", "reused": -1}, "reused must be a whole number, .*no fewer than 0 re-used ones.*got -1"),
-        ({"method": "udsg", "reused": "a"}, "reused must be a whole number, .*got 'a'"),
+        ({"method": "cdsg", "cap": 0.5}, "cap, the largest factor of a step, must be at least 1"),
+        ({"method": "cdsg", "cap": "a"}, "cap, the largest factor of a step, must be at least 1, got 'a'"),
+        ({"method": "udsg", "fresh": 0}, "fresh must be a whole number of at least 1, got 0"),
+        ({"method": "udsg", "fresh": 1.5}, "fresh must be a whole number of at least 1, got 1.5"),
+        ({"method": "udsg", "reused": -1}, "reused must be a whole number of at least 0, got -1"),
+        ({"method": "udsg", "reused": "a"}, "reused must be a whole number of at least 0, got 'a'"),
         ({"dtype": "float16"}, "dtype must be .auto., .float32. or .float64."),
         ({"device": "tpu"}, "device must be"),
     ],
@@ -65,7 +65,7 @@ def test_a_loss_of_classes_is_none_for_numbers():
 
 def test_a_product_of_theta_and_nu_outside_the_theory_is_allowed_and_said():
     X, y = moons()
-    with pytest.warns(UserWarning, match=r"theta_nu=0\.5 lies outside \(1, 2\)"):
+    with pytest.warns(UserWarning, match=r"theta_nu=0\.5 is neither in \(1, 2\)"):
         DoublyStochasticClassifier(schedule="theory", theta_nu=0.5, regularisation=0.01, random_state=0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

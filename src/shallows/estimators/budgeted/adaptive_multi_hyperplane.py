@@ -11,6 +11,7 @@ from ...errors import UnknownNameError
 from ...fitting.budgeted import FittedBudgeted, fit_multi_hyperplane, outputs
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.labels import single_column
+from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
 from ...solvers.settings import settings_of
@@ -121,7 +122,7 @@ class AMMClassifier(LabelPredictions, Estimator):
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
         y = single_column(rows.y)
-        self._train(rows.X, y, rows.weights, Machines.of(y, "one_vs_rest", self.class_weight))
+        self._train((rows.X, y, rows.weights), Machines.of(y, "one_vs_rest", self.class_weight))
         end_beginning(self, len(y))
         return self
 
@@ -145,24 +146,16 @@ class AMMClassifier(LabelPredictions, Estimator):
         """
         rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
         before = None if begins else self._fitted
-        self._train(*rows, Machines(self.classes_, "one_vs_rest"), streamed=True, before=before)
+        self._train(rows, Machines(self.classes_, "one_vs_rest"), streamed=True, before=before)
         self.effective_params_ = self.effective_params_ | {"n_rows_begun_with": self._n_begun}
         return self
 
     def _train(
-        self,
-        X: Any,
-        y: np.ndarray,
-        weights: np.ndarray | None,
-        targets: Machines,
-        *,
-        streamed: bool = False,
-        before: FittedBudgeted | None = None,
+        self, rows: Batch, targets: Machines, *, streamed: bool = False, before: FittedBudgeted | None = None
     ) -> None:
+        """Learn points, labels and weights."""
         found = fit_multi_hyperplane(
-            X,
-            y,
-            weights,
+            *rows,
             targets=targets,
             solver=settings_of(MultiHyperplane, self),
             regularisation=self.regularisation,

@@ -12,6 +12,7 @@ from ...fitting import leave_one_out_choice
 from ...fitting.budgeted import FittedBudgeted, fit_budgeted_svm, outputs
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.labels import single_column
+from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
 from ...solvers.settings import settings_of
@@ -112,7 +113,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
         y = single_column(rows.y)
-        self._train(rows.X, y, rows.weights, Machines.of(y, "one_vs_rest", self.class_weight))
+        self._train((rows.X, y, rows.weights), Machines.of(y, "one_vs_rest", self.class_weight))
         end_beginning(self, len(y))
         return self
 
@@ -136,24 +137,16 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         """
         rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
         before = None if begins else self._fitted
-        self._train(*rows, Machines(self.classes_, "one_vs_rest"), streamed=True, before=before)
+        self._train(rows, Machines(self.classes_, "one_vs_rest"), streamed=True, before=before)
         self.effective_params_ = self.effective_params_ | {"n_rows_begun_with": self._n_begun}
         return self
 
     def _train(
-        self,
-        X: Any,
-        y: np.ndarray,
-        weights: np.ndarray | None,
-        targets: Machines,
-        *,
-        streamed: bool = False,
-        before: FittedBudgeted | None = None,
+        self, rows: Batch, targets: Machines, *, streamed: bool = False, before: FittedBudgeted | None = None
     ) -> None:
+        """Learn points, labels and weights."""
         found = fit_budgeted_svm(
-            X,
-            y,
-            weights,
+            *rows,
             targets=targets,
             solver=settings_of(BudgetedSGD, self),
             bandwidth=self.bandwidth,

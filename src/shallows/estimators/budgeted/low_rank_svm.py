@@ -147,7 +147,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         transformer._warns_of_units = False  # This estimator warns.
         self.transformer_ = transformer.fit(X)
         width = len(self.transformer_.get_feature_names_out())
-        # LIBLINEAR copies the features in float64, and takes an index beside each number.
+        # LIBLINEAR copies the features in float64, with an index for each number.
         arrays.check_room(
             f"{X.shape[0]:,} rows of {width:,} features take",
             32 * X.shape[0] * width,
@@ -155,14 +155,13 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
             "Take a smaller budget of landmarks, or give more memory.",
         )
         features = self.transformer_.transform(X)
-        made = time.perf_counter()
-        if leave_one_out_choice.is_automatic(self.C):
+        transformed = time.perf_counter()
+        C = self.C
+        if leave_one_out_choice.is_automatic(C):
             C = 1.0 if choice is None else 1.0 / choice.regularisation
-        else:
-            C = float(self.C)
         machine = LinearSVC(
             loss=self.loss,
-            C=C,
+            C=float(C),
             tol=self.tol,
             max_iter=self.max_iterations,
             dual=True,
@@ -172,10 +171,10 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         self.effective_params_ = {
             **self.transformer_.effective_params_,
             "budget": self.transformer_.landmarks_.shape[0],
-            "C": C,
+            "C": float(C),
             **leave_one_out_choice.report(choice),
         }
-        self.timings_ = {"features": made - started, "training": time.perf_counter() - made}
+        self.timings_ = {"features": transformed - started, "training": time.perf_counter() - transformed}
         return self
 
     def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> RidgeChoice | None:

@@ -1,5 +1,1 @@
-"""Estimators of nonlinear components, trained by doubly stochastic gradients: kernel PCA and its relatives.
-
-`component_estimator` holds the fit, on a data set or on a stream, `two_view_estimator` what relates two views. Each
-method has a module of its own.
-"""
+"""Kernel PCA and other nonlinear components by doubly stochastic gradients, and kernel PCA on explicit features."""

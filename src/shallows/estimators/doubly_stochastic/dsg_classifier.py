@@ -95,8 +95,8 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
         refuse_balanced(self.class_weight)
         if classes is None and not hasattr(self, "_stream"):
             raise ValueError(
-                "classes must be passed on the first call to partial_fit: all labels that will ever come, which a "
-                "first batch need not show."
+                "classes must be passed on the first call to partial_fit: all labels that may come, because the first "
+                "batch may not have all of them."
             )
         return self._partial_fit(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
 
@@ -122,7 +122,7 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
         if not (loss.for_classes or loss.name == "square"):
             known = sorted(name for name, kind in losses.LOSSES.items() if kind().for_classes or name == "square")
             raise ShallowsError(
-                f"loss={loss.name!r} is not for classes (DoublyStochasticRegressor has those for numbers). Here: "
+                f"loss={loss.name!r} is not for classes (see DoublyStochasticRegressor). Losses for classes: "
                 f"{', '.join(known)}."
             )
 

@@ -54,6 +54,6 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         if loss.coding != "values":
             known = sorted(name for name, kind in losses.LOSSES.items() if kind.coding == "values")
             raise ShallowsError(
-                f"loss={loss.name!r} is not for numbers (DoublyStochasticClassifier has those for classes). Here: "
+                f"loss={loss.name!r} is not for numbers (see DoublyStochasticClassifier). Losses for numbers: "
                 f"{', '.join(known)}."
             )

@@ -17,7 +17,6 @@ from ...fitting.checks import (
     check_positive,
     check_whole,
     is_number,
-    is_whole,
     warn_user,
 )
 from ...fitting.expansion import TrainedExpansion, fit_expansion
@@ -161,24 +160,17 @@ class RandomFeatureExpansion(GrowingModel):
         check_draws_features(self.kernel)
         check_whole(self, "block_size", "batch_size", "n_iter", "max_epochs", optional=True)
         check_positive(self, "regularisation", "damping", "decrease", or_zero=True)
-        for name, least in (("fresh", 1), ("reused", 0)):
-            if not is_whole(getattr(self, name), least):
-                raise ShallowsError(
-                    f"{name} must be a whole number, with at least 1 fresh step and no fewer than 0 re-used ones in a "
-                    f"round, got {getattr(self, name)!r}."
-                )
+        check_whole(self, "fresh")
+        check_whole(self, "reused", least=0)
         if not (is_number(self.cap) and self.cap >= 1):
-            raise ShallowsError(f"cap, the longest step over the plain one, must be at least 1, got {self.cap!r}.")
+            raise ShallowsError(f"cap, the largest factor of a step, must be at least 1, got {self.cap!r}.")
         if self.schedule == "theory":
             if self.regularisation == 0:
-                raise ShallowsError(
-                    "schedule='theory' has steps θ/t with θ = theta_nu / regularisation, so regularisation must be "
-                    "positive."
-                )
+                raise ShallowsError("schedule='theory' divides theta_nu by regularisation, which must be positive.")
             if self.theta_nu is not None and not (1 < self.theta_nu < 2 or float(self.theta_nu).is_integer()):
                 warn_user(
-                    f"theta_nu={self.theta_nu} lies outside (1, 2) and the positive whole numbers, for which the rate "
-                    "1/t is proved; training goes on.",
+                    f"theta_nu={self.theta_nu} is neither in (1, 2) nor a positive whole number. Only for these "
+                    "values the rate 1/t is proved.",
                     UserWarning,
                 )
 

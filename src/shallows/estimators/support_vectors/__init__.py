@@ -1,1 +1,1 @@
-"""Estimators: support vector machines in their dual variables, whose solvers choose the rows that they use."""
+"""Support vector machines in their dual variables, whose solvers choose the rows of the kernel matrix."""
