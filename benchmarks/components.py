@@ -133,7 +133,7 @@ def step(asked: Any) -> Iterator[Row]:
     x = rng.normal(size=(B, d)).astype(np.float32)
     features = FourierFeatures(kernels.make("gaussian", d**0.5), d, F, 0, cache_bytes=2**28)
     start = random_feature_components(features, x.astype(np.float64), k, n_blocks=n_blocks)
-    problem = ComponentProblem(features, k, start.coefficients.astype(np.float32), np.diag(start.eigenvalues[:k]))
+    problem = ComponentProblem(features, k, start.coefficients.astype(np.float32), np.diag(start.values[:k]))
     solver = OjaStepper(0.01, max_blocks=n_blocks)
     state = solver.init(problem)
     frequencies = [rng.normal(size=(F, d)).astype(np.float32) for _ in range(n_blocks)]

@@ -24,7 +24,7 @@ from shallows.training import Batches, Stopping, train
 def problem_on(x, f, k=2, centred=False, with_points=True):
     start = random_feature_components(f, x, k, centred=centred)
     kept = x if with_points else None
-    return ComponentProblem(f, k, start.coefficients, np.diag(start.eigenvalues[:k]), kept, centred)
+    return ComponentProblem(f, k, start.coefficients, np.diag(start.values[:k]), kept, centred)
 
 
 def exact(f, x, k, centred=False):
@@ -49,7 +49,7 @@ def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(n, centre
     Z = Z - Z.mean(axis=0) * centred
     values, vectors = np.linalg.eigh(Z.T @ Z / n)
     found = start.coefficients.reshape(-1, 3) * np.sqrt(32)
-    assert np.abs(start.eigenvalues - values[::-1][:4]).max() < 1e-12
+    assert np.abs(start.values - values[::-1][:4]).max() < 1e-12
     assert np.abs(np.abs(vectors[:, ::-1][:, :3].T @ found) - np.eye(3)).max() < 1e-6
     assert start.variance == pytest.approx(values.sum(), rel=1e-12)
 

@@ -43,7 +43,7 @@ def set_first_rows(monkeypatch, n):
 def short_beginnings(monkeypatch):
     """So few rows, and features of the first solution, are enough to begin with."""
     set_first_rows(monkeypatch, 80)
-    monkeypatch.setattr("shallows.fitting.components.START_WIDTH", 256)
+    monkeypatch.setattr("shallows.fitting.kernel_components.START_WIDTH", 256)
     monkeypatch.setattr("shallows.estimators.streaming.OTHER_CLASSES", 10)
 
 

@@ -15,7 +15,7 @@ from ..errors import DivergenceError
 from ..features.fourier import FourierFeatures
 from ..models.centring import Centring, check_precision, check_scale
 from ..solvers.examples import Examples
-from .machine import Options, report_of_machine
+from .machine import Options
 from .snapshot import ComponentSnapshot
 from .stream_training import Batch
 
@@ -27,12 +27,6 @@ LEAST_MEMORY = 2**26
 
 MOMENT_ROWS = 20_000
 """Training points for the moments of the fitted functions, which are computed after the last step."""
-
-START_WIDTH = 2048
-"""The largest number of columns of the features for the start; half of it for each of two views."""
-
-MOST_FREQUENCIES = 16384
-"""The default limit of random frequencies."""
 
 # ------------------------------------------------------------------------------------ codings of the second view
 
@@ -203,18 +197,20 @@ class TrainedComponents:
 
 def look_at(
     arrays_of_views: tuple[Any, ...],
-    kernels_of_views: tuple[tuple[Any, float | None, Any], ...],
+    kernels_of_views: Sequence[tuple[Any, float | None, Any]],
     *,
     block_size: int | None,
-    max_features: int | None,
+    most: int,
     orthogonal: bool | None,
     seed: int,
     dtype: np.dtype,
     budget: int,
+    room: int,
 ) -> tuple[View, ...]:
     """Choose kernel and features of each view, and check that a block of features fits into the memory.
 
-    ``kernels_of_views`` has kernel, bandwidth and further parameters for each view.
+    ``kernels_of_views`` has kernel, bandwidth and further parameters for each view. A block has at most ``most``
+    frequencies, unless ``block_size`` is given; ``room`` are the bytes for features and frequencies.
     """
     n, n_views, views = arrays_of_views[0].shape[0], len(arrays_of_views), []
     for place, (X, (kernel, bandwidth, parameters)) in enumerate(zip(arrays_of_views, kernels_of_views, strict=True)):
@@ -233,9 +229,8 @@ def look_at(
             kind = kernels.make(kernel, bandwidth, **(parameters or {}))
         # In one dimension there are no orthogonal directions.
         right_angles = d > 1 and getattr(kind, "of_distance", False) if orthogonal is None else orthogonal
-        F = block_size or min(default_block_size(n, d, right_angles), max_features or MOST_FREQUENCIES)
-        cache_bytes = working_room(arrays_of_views, dtype, budget) // (2 * n_views)
-        features = FourierFeatures(kind, d, F, place_seed, orthogonal=right_angles, cache_bytes=cache_bytes)
+        F = block_size or min(default_block_size(n, d, right_angles), most)
+        features = FourierFeatures(kind, d, F, place_seed, orthogonal=right_angles, cache_bytes=room // (2 * n_views))
         views.append(View(centring, features, sample))
     for view in views:
         check_precision(view.sample, dtype)
@@ -256,27 +251,6 @@ def default_block_size(n: int, d: int, orthogonal: bool) -> int:
     return d * max(1, F // d) if orthogonal and d <= 2 * F else F
 
 
-def precision(options: Options) -> np.dtype:
-    """The dtype of a fit; sines and cosines of float32 are many times faster."""
-    return np.dtype("float32" if options.dtype == "auto" else options.dtype)
-
-
-def working_room(arrays_of_views: tuple[Any, ...], dtype: np.dtype, budget: int) -> int:
-    """Bytes of the budget for features and frequencies, after the points."""
-    held = arrays_of_views[0].shape[0] * sum(X.shape[1] for X in arrays_of_views) * dtype.itemsize
-    return max(2**24, (budget - held) // 2)
-
-
-def bytes_of_a_step(arrays_of_views: tuple[Any, ...], dtype: np.dtype, budget: int, device: Device) -> int:
-    """Bytes for features and frequencies during a step."""
-    return min(working_room(arrays_of_views, dtype, budget) // 4, 2**28 if device.kind == "cpu" else 2**32)
-
-
-def most_blocks(max_features: int | None, n: int, block_size: int) -> int:
-    """The limit of blocks; by default there are four frequencies for each point, with bounds."""
-    return max(1, (max_features or min(MOST_FREQUENCIES, max(512, 4 * n))) // block_size)
-
-
 def even_batch_size(n: int, given: int | None, default: int) -> int:
     """The rows of a step on n rows.
 
@@ -294,47 +268,6 @@ def stopping(n: int, size: int, settings: Any, max_seconds: float | None) -> tra
         n_iter = max(200, settings.n_passes * n_batches)
     # No tolerance: the monitored number may grow or be negative.
     return training.Stopping(max_epochs or math.ceil(n_iter / n_batches), n_iter, max_seconds, tolerance=-math.inf)
-
-
-def train_components(
-    untrained: TrainedComponents,
-    settings: Any,
-    options: Options,
-    max_seconds: float | None,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
-) -> training.Run:
-    """Train components on the points of their problem."""
-    plan = untrained.plan
-    n = plan.problem.points.shape[0]
-    return training.train(
-        plan.stepper,
-        plan.problem,
-        training.Batches(n, plan.batch_size, plan.seed),
-        stopping(n, plan.batch_size, settings, max_seconds or options.max_seconds),
-        observers=observers,
-        checkpoint=checkpoint,
-        snapshot=lambda state, epoch: untrained.snapshot(state, epoch, options, state.device),
-        may_shrink=settings.step_size is None,
-    )
-
-
-def report_choices(
-    view: View, stepper: Any, batch_size: int, budget: int, dtype: np.dtype, device: Device, seed: int
-) -> dict[str, Any]:
-    """The entries of ``effective_params_`` about the first view, the steps and the machine."""
-    features = view.features
-    return {
-        "kernel": features.kernel.name,
-        "bandwidth": features.kernel.bandwidth,
-        "block_size": features.block_size,
-        "batch_size": batch_size,
-        "orthogonal": features.orthogonal,
-        "step_size": stepper.step_size,
-        "decrease": stepper.decrease,
-        "max_blocks": stepper.max_blocks,
-        **report_of_machine(budget, dtype, device, seed),
-    }
 
 
 def check_finite(state: Any, step_size: float | None) -> None:

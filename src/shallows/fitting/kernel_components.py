@@ -1,8 +1,7 @@
-"""The fit of kernel PCA over streamed random features, found batch by batch."""
+"""The fit of components over streamed random features: kernel PCA of one view, kernel SVD and CCA of two views."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,53 +9,67 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, streams, training
-from ..models.component_functions import ExpansionComponents
-from ..solvers.components.component_steps import random_feature_components, second_moment
-from ..solvers.components.oja import ComponentProblem, ComponentState, Oja
+from ..arrays import Device
+from ..models.component_functions import ExpansionComponents, TwoViewComponents
+from ..solvers.components.component_steps import ComponentSettings
 from . import components
-from .components import (
-    LEAST_MEMORY,
-    MOMENT_ROWS,
-    ComponentPlan,
-    NotCoded,
-    TrainedComponents,
-    bytes_of_a_step,
-    check_finite,
-    even_batch_size,
-    look_at,
-    most_blocks,
-    report_choices,
-    train_components,
-)
-from .machine import Options, Phases
+from .components import ComponentPlan, TrainedComponents, check_finite
+from .machine import Options, Phases, report_of_machine
+from .snapshot import ComponentSnapshot, TwoViewSnapshot
+from .stream_training import Batch
+
+START_WIDTH = 2048
+"""The largest number of columns of the features for the start, in all views."""
+
+MOST_FREQUENCIES = 16384
+"""The default limit of random frequencies of a view."""
 
 
 class KernelComponents(TrainedComponents):
-    """Kernel principal components."""
+    """Kernel principal components, or pairs of functions of two views."""
 
-    def functions_at(self, state: ComponentState) -> ExpansionComponents:
-        """The components at a state of the stepper; they refer to its arrays."""
-        view, problem, turn = self.plan.views[0], self.plan.problem, self.plan.stepper.turn(state)
-        mean = state.mean if problem.centred else None
-        found = ExpansionComponents(view.features, view.centring, state, mean, turn, problem.budget)
-        return found.times(found.signs())
+    def functions_at(self, state: Any) -> ExpansionComponents | TwoViewComponents:
+        """The functions at a state of the stepper; they refer to its arrays."""
+        views, problem, stepper = self.plan.views, self.plan.problem, self.plan.stepper
+        if len(views) == 1:
+            parts, strengths = [(state, state.mean, stepper.turn(state))], None
+        else:
+            *turns, strengths = stepper.turns(state)
+            parts = list(zip((state.first, state.second), (state.first_mean, state.second_mean), turns, strict=True))
+        found = [
+            ExpansionComponents(
+                view.features, view.centring, expansion, mean if problem.centred else None, turn, problem.budget
+            )
+            for view, (expansion, mean, turn) in zip(views, parts, strict=True)
+        ]
+        signs = found[0].signs()
+        found = [part.times(signs) for part in found]
+        return found[0] if strengths is None else TwoViewComponents(*found, strengths)
+
+    def snapshot(self, state: Any, epoch: int, options: Options, device: Device) -> ComponentSnapshot:
+        """The functions at a state, for observers."""
+        if len(self.plan.views) == 1:
+            return super().snapshot(state, epoch, options, device)
+        return TwoViewSnapshot(self.functions_at(state), self.plan.targets, state, epoch, device)
 
     @property
-    def eigenvalues(self) -> np.ndarray:
-        """Of the covariance operator."""
-        return self.plan.stepper.eigenvalues(self.state)
+    def strengths(self) -> np.ndarray:
+        """Eigenvalues of the covariance operator; of two views singular values or correlations. Descending."""
+        stepper = self.plan.stepper
+        return stepper.eigenvalues(self.state) if len(self.plan.views) == 1 else stepper.turns(self.state)[2]
 
 
 def fit_kernel_components(
-    X: Any,
+    rows: Batch,
     *,
-    kernel: tuple[Any, float | None, Any],
+    coding: Any,
+    kernels: Sequence[tuple[Any, float | None, Any]],
     n_components: int,
     centred: bool,
     block_size: int | None,
     max_features: int | None,
     orthogonal: bool | None,
-    solver: Oja,
+    solver: ComponentSettings,
     chosen: dict[str, Any],
     seed: int,
     options: Options,
@@ -64,60 +77,67 @@ def fit_kernel_components(
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
 ) -> tuple[KernelComponents, training.Run, dict[str, float]]:
-    """Train on checked points; returns components, their training and the seconds of each phase.
+    """Train on checked rows (X, second view or None); returns components, their training, the seconds of each phase.
 
-    ``kernel`` is a kernel or its name, its bandwidth and its further parameters.
+    ``kernels`` has kernel, bandwidth and further parameters of each view, and ``coding`` encodes the second view. The
+    report includes ``chosen``.
     """
-    phases, device, n, k = Phases(), options.fit_device(), X.shape[0], n_components
-    dtype, budget = components.precision(options), options.budget(device, LEAST_MEMORY)
-    options.warn_of_too_little_memory(device, LEAST_MEMORY)
+    phases, device, n, k = Phases(), options.fit_device(), rows[0].shape[0], n_components
+    data = (rows[0], coding.encode(rows[1]))[: len(kernels)]
+    # Sines and cosines of float32 are many times faster.
+    dtype = np.dtype("float32" if options.dtype == "auto" else options.dtype)
+    budget = options.budget(device, components.LEAST_MEMORY)
+    options.warn_of_too_little_memory(device, components.LEAST_MEMORY)
+    room = max(2**24, (budget - n * sum(X.shape[1] for X in data) * dtype.itemsize) // 2)
     with device.active():
-        [view] = look_at(
-            (X,), (kernel,), block_size=block_size, max_features=max_features, orthogonal=orthogonal, seed=seed,
-            dtype=dtype, budget=budget,
+        views = components.look_at(
+            data, kernels, block_size=block_size or solver.default_block_size(n, max_features),
+            most=max_features or MOST_FREQUENCIES, orthogonal=orthogonal, seed=seed, dtype=dtype, budget=budget,
+            room=room,
         )  # fmt: skip
-        features = view.features
-        max_blocks = most_blocks(max_features, n, features.block_size)
-        n_first = max(1, min(max_blocks, components.START_WIDTH // features.width))
-        start = random_feature_components(features, view.sample, k, n_blocks=n_first, centred=centred, seed=seed)
-        values = start.eigenvalues
-        size = even_batch_size(n, solver.batch_size, default_batch_size(n, values, start.variance, k))
-        stepper = solver.build(values, k, max_blocks, seed)
-        problem = ComponentProblem(
-            features,
-            k,
-            arrays.to_device(np.ascontiguousarray(start.coefficients), device, dtype),
-            np.diag(values[:k]),
-            view.points(X, streams.permutation(seed, "order", 0, n), device, dtype),
-            centred=centred,
-            budget=bytes_of_a_step((X,), dtype, budget, device),
+        features = tuple(view.features for view in views)
+        F, widest = features[0].block_size, max(part.width for part in features)
+        max_blocks = max(1, (max_features or min(MOST_FREQUENCIES, max(512, 4 * n))) // F)
+        n_first = max(1, min(max_blocks, START_WIDTH // len(views) // widest))
+        samples = tuple(view.sample for view in views)
+        start = solver.choose_start(features, samples, k, n_blocks=n_first, centred=centred, seed=seed)
+        size = components.even_batch_size(n, solver.batch_size, solver.default_batch_size(n, start, k, F))
+        stepper = solver.build(start.values, k, max_blocks, seed)
+        order = streams.permutation(seed, "order", 0, n)
+        points = [view.points(X, order, device, dtype) for view, X in zip(views, data, strict=True)]
+        problem = solver.build_problem(
+            features, start, points, k, centred=centred, budget=min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
         )
         phases.end("preparation")
 
-        begun = {"start_eigenvalues": values[:k].tolist(), "start_blocks": start.coefficients.shape[0]}
-        report = chosen | begun | report_choices(view, stepper, size, budget, dtype, device, seed)
-        plan = ComponentPlan((view,), NotCoded(), stepper, problem, size, dtype, seed, report)
-        run = train_components(KernelComponents(plan, None), solver, options, max_seconds, observers, checkpoint)
+        report = {
+            **chosen,
+            **start.report(k),
+            "kernel": features[0].kernel.name,
+            "bandwidth": features[0].kernel.bandwidth,
+            "block_size": F,
+            "batch_size": size,
+            "orthogonal": features[0].orthogonal,
+            "step_size": stepper.step_size,
+            "decrease": stepper.decrease,
+            "max_blocks": stepper.max_blocks,
+            **report_of_machine(budget, dtype, device, seed),
+        }
+        plan = ComponentPlan(views, coding, stepper, problem, size, dtype, seed, report)
+        untrained = KernelComponents(plan, None)
+        run = training.train(
+            stepper,
+            problem,
+            training.Batches(n, size, seed),
+            components.stopping(n, size, solver, max_seconds or options.max_seconds),
+            observers=observers,
+            checkpoint=checkpoint,
+            snapshot=lambda state, epoch: untrained.snapshot(state, epoch, options, state.device),
+            may_shrink=solver.step_size is None,
+        )
         phases.end("training", run)
         check_finite(run.state, stepper.step_size)
-        # The steps have moments of their batches; these are moments of the training points.
-        x = problem.points[: min(MOMENT_ROWS, n), :]
-        H = run.state.values(replace(problem, points=None), x)
-        mean = arrays.namespace(H).mean(H, axis=0)
-        run.state.mean = arrays.to_numpy(mean).astype(np.float64)
-        run.state.moment = second_moment(H - mean if centred else H)
-        arrays.synchronise(problem.points[:1, :])
-    problem = replace(problem, start=None, start_moment=None, points=None)
-    plan = replace(plan, views=(replace(view, sample=None),), problem=problem)
+        run.state.take_moments(problem, min(components.MOMENT_ROWS, n))
+        arrays.synchronise(points[0][:1, :])
+    plan = replace(plan, views=tuple(replace(view, sample=None) for view in views), problem=problem.without_data())
     return KernelComponents(plan, run.state), run, phases.seconds
-
-
-def default_batch_size(n: int, eigenvalues: np.ndarray, variance: float, n_components: int) -> int:
-    """B such that the functions outside the components blur the smallest component by a twentieth.
-
-    The part of a batch's covariance between component k and all others has the mean square λ_k Σ_{j>k} λ_j / B.
-    """
-    smallest = max(float(eigenvalues[n_components - 1]), 1e-12)
-    rest = max(0.0, variance - float(eigenvalues[:n_components].sum()))
-    wanted = max(256.0, 20.0 * n_components, 20.0 * rest / smallest)
-    return int(min(n, 2 ** math.ceil(math.log2(min(wanted, 8192.0)))))

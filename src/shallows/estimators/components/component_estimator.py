@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -15,8 +15,11 @@ from ...errors import TooFewDirectionsError
 from ...fitting import stream_training
 from ...fitting.checks import check_median_bandwidth, check_positive, check_whole, width
 from ...fitting.components import NotCoded
+from ...fitting.kernel_components import fit_kernel_components
 from ...fitting.stream_training import Batch, Stream
 from ...models.centring import check_scores
+from ...solvers.components.component_steps import ComponentSettings
+from ...solvers.settings import settings_of
 from ...utils.plain_numbers import plain_numbers
 from ..constructors import stores_parameters
 from ..input_checks import follows_input, read_points
@@ -29,9 +32,10 @@ SLICE = 2048
 
 
 class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GrowingModel):
-    """Base of the estimators of components. A subclass defines `_train`."""
+    """Base of the estimators of components."""
 
     _takes_targets = False
+    _solver: ClassVar[type[ComponentSettings]]
 
     @stores_parameters
     def __init__(
@@ -94,18 +98,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         verbose : int, default=0
             1 shows a progress bar.
         """
-
-    def _train(
-        self,
-        views: Batch,
-        seed: int,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-        max_seconds: float | None = None,
-    ) -> tuple[Any, training.Run, dict[str, float]]:
-        """Fit components to checked views. Returns them, their training and the seconds of each phase."""
-        raise NotImplementedError
 
     # -------------------------------------------------------------------------------- what users call
 
@@ -241,6 +233,38 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         """Check a batch, and return it with the coding of its second view."""
         first = coding is None and "_stream" not in vars(self)
         return self._check_views(*batch, first=first, least=1), NotCoded()
+
+    def _learn_coding(self, Y: Any) -> Any:
+        """The coding of the second view, learned from checked training rows; see `shallows.fitting.components`."""
+        return NotCoded()
+
+    def _train(
+        self,
+        views: Batch,
+        seed: int,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+        max_seconds: float | None = None,
+    ) -> tuple[Any, training.Run, dict[str, float]]:
+        """Fit components to checked views. Returns them, their training and the seconds of each phase."""
+        return fit_kernel_components(
+            views,
+            coding=self._learn_coding(views[1]),
+            kernels=self._view_kernels(),
+            n_components=self.n_components,
+            centred=bool(self.center),
+            block_size=self.block_size,
+            max_features=self.max_features,
+            orthogonal=self.orthogonal,
+            solver=settings_of(self._solver, self),
+            chosen={name: getattr(self, name) for name in ("method", "ridge", "scaling") if hasattr(self, name)},
+            seed=seed,
+            options=self._options(),
+            max_seconds=max_seconds,
+            observers=observers,
+            checkpoint=checkpoint,
+        )
 
     def _begin(self, rows: Batch, n_before: int, *, max_seconds: float | None) -> tuple[Any, training.Run | None]:
         """Fit a model to the first rows of a stream. If they are too few and more may come, keep the old model."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...fitting.checks import check_choice
-from ...fitting.two_views import ComponentPairs
+from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.kernel_cca import TwoViewCCA
 from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
@@ -69,6 +69,6 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         super()._check_parameters()
         check_choice(self, method=METHODS)
 
-    def _describe(self, model: ComponentPairs, state: TwoViewState) -> None:
+    def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
         super()._describe(model, state)
         self.correlations_ = model.strengths

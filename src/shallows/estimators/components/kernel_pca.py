@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ... import training
 from ...fitting.checks import check_choice
-from ...fitting.kernel_components import KernelComponents, fit_kernel_components
-from ...fitting.stream_training import Batch
+from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.oja import ComponentState, Oja
-from ...solvers.settings import settings_of
 from ..constructors import with_parameters
 from .component_estimator import ComponentEstimator
 
@@ -52,6 +47,8 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
     """
 
+    _solver = Oja
+
     __init__ = with_parameters(
         ComponentEstimator.__init__, center=True, method="subspace", scaling="eigenvalues", decrease=None
     )
@@ -60,32 +57,6 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         super()._check_parameters()
         check_choice(self, method=("subspace", "individual"), scaling=("eigenvalues", None))
 
-    def _train(
-        self,
-        views: Batch,
-        seed: int,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-        max_seconds: float | None = None,
-    ) -> tuple[KernelComponents, training.Run, dict[str, float]]:
-        return fit_kernel_components(
-            views[0],
-            kernel=self._view_kernels()[0],
-            n_components=self.n_components,
-            centred=bool(self.center),
-            block_size=self.block_size,
-            max_features=self.max_features,
-            orthogonal=self.orthogonal,
-            solver=settings_of(Oja, self),
-            chosen={"method": self.method, "scaling": self.scaling},
-            seed=seed,
-            options=self._options(),
-            max_seconds=max_seconds,
-            observers=observers,
-            checkpoint=checkpoint,
-        )
-
     def _describe(self, model: KernelComponents, state: ComponentState) -> None:
         super()._describe(model, state)
-        self.eigenvalues_ = model.eigenvalues
+        self.eigenvalues_ = model.strengths

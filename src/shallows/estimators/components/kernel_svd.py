@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...fitting.checks import check_choice
-from ...fitting.two_views import ComponentPairs
+from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.kernel_svd import TwoViewSVD
 from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
@@ -66,6 +66,6 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         super()._check_parameters()
         check_choice(self, scaling=("singular values", None))
 
-    def _describe(self, model: ComponentPairs, state: TwoViewState) -> None:
+    def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
         super()._describe(model, state)
         self.singular_values_ = model.strengths

@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ...fitting.checks import check_choice, check_median_bandwidth, width
 from ...fitting.components import Labels, NotCoded, Values
+from ...fitting.kernel_components import KernelComponents
 from ...fitting.labels import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
 from ...fitting.stream_training import Batch
-from ...fitting.two_views import ComponentPairs
 from ...solvers.components.kernel_cca import TwoViewCCA
 from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
@@ -116,7 +116,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
             return np.asarray(Y)
         return check_array(read_points(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
 
-    def _describe(self, model: ComponentPairs, state: TwoViewState) -> None:
+    def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
         super()._describe(model, state)
         self.correlations_ = model.strengths
         vars(self).pop("classes_", None)

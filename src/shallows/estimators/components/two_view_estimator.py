@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from ... import arrays, training
+from ... import arrays
 from ...fitting.checks import width
 from ...fitting.components import Columns
 from ...fitting.stream_training import Batch
-from ...fitting.two_views import ComponentPairs, fit_two_views
 from ...models.centring import check_scores
-from ...solvers.components.two_view_state import TwoViewSettings
-from ...solvers.settings import settings_of
 from ...utils.plain_numbers import numeric_targets
 from ..input_checks import read_points
 from .component_estimator import FLOATS, ComponentEstimator
@@ -28,7 +24,6 @@ class TwoViewEstimator(ComponentEstimator):
     """Base of the estimators that relate two views of the same examples."""
 
     _takes_targets = True
-    _solver: ClassVar[type[TwoViewSettings]]
     """Settings of the solver, from the parameters of the same names."""
 
     def transform(self, X: Any, y: Any = None) -> Any:
@@ -105,33 +100,6 @@ class TwoViewEstimator(ComponentEstimator):
     def _learn_coding_of_batch(self, Y: np.ndarray) -> Any:
         """The coding of the second view after the first batch of a stream."""
         return self._learn_coding(Y)
-
-    def _train(
-        self,
-        views: Batch,
-        seed: int,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-        max_seconds: float | None = None,
-    ) -> tuple[ComponentPairs, training.Run, dict[str, float]]:
-        return fit_two_views(
-            *views,
-            coding=self._learn_coding(views[1]),
-            kernels=tuple(self._view_kernels()),
-            n_components=self.n_components,
-            centred=bool(self.center),
-            block_size=self.block_size,
-            max_features=self.max_features,
-            orthogonal=self.orthogonal,
-            solver=settings_of(self._solver, self),
-            chosen={name: getattr(self, name) for name in ("method", "ridge", "scaling") if hasattr(self, name)},
-            seed=seed,
-            options=self._options(),
-            max_seconds=max_seconds,
-            observers=observers,
-            checkpoint=checkpoint,
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -50,6 +50,30 @@ class ComponentSettings(Settings):
 
     n_passes: ClassVar[int] = 3
 
+    def default_block_size(self, n: int, max_features: int | None) -> int | None:
+        """Frequencies of a block for n rows; None leaves it to the fit."""
+        return None
+
+    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
+        """Rows of a step, for n rows."""
+        raise NotImplementedError
+
+    def choose_start(
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, seed: int
+    ) -> Any:
+        """The functions at the start, in the features of the first blocks, from a sample of each view."""
+        raise NotImplementedError
+
+    def build_problem(
+        self, features: Any, start: Any, points: Any, n_components: int, *, centred: bool, budget: int
+    ) -> Any:
+        """The problem, with the points of each view on the device."""
+        raise NotImplementedError
+
+    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> Any:
+        """The stepper, by the values of the start."""
+        raise NotImplementedError
+
     def steps(self, eigenvalues: np.ndarray, n_components: int, *, scaled: bool) -> tuple[float, float]:
         """η₁ and ρ.
 
@@ -72,8 +96,12 @@ class WarmStart:
     """Components of a random-feature problem."""
 
     coefficients: Array  # (n_blocks, width, k): of functions that are orthonormal in the space of the features
-    eigenvalues: np.ndarray  # (at most k + 1,): of the covariance of the features
+    values: np.ndarray  # (at most k + 1,): eigenvalues of the covariance of the features
     variance: float  # trace of that covariance
+
+    def report(self, n_components: int) -> dict[str, Any]:
+        """Entries of ``effective_params_``."""
+        return {"start_eigenvalues": self.values[:n_components].tolist(), "start_blocks": self.coefficients.shape[0]}
 
 
 def random_feature_components(

@@ -143,7 +143,7 @@ class TwoViewCCA(TwoViewSettings):
         # The covariance of a block can be inverted with five examples in a batch for each of its columns.
         return max(8, min(512, max_features or 512, (self.batch_size or n) // 10))
 
-    def default_batch_size(self, n_components: int, block_size: int) -> int:  # noqa: D102
+    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:  # noqa: D102
         return max(10 * block_size, 20 * n_components)
 
     def build(  # noqa: D102

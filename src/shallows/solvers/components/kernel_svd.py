@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -101,7 +102,7 @@ class TwoViewSVD(TwoViewSettings):
 
     scaling: str | None = "singular values"
 
-    def default_batch_size(self, n_components: int, block_size: int) -> int:  # noqa: D102
+    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:  # noqa: D102
         return max(1024, 20 * n_components)
 
     def build(  # noqa: D102

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+import math
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from ..examples import Examples, ExampleSet
 from ..expansions.growing_expansion import GrowingExpansion
 from .component_steps import (
     ComponentSettings,
+    WarmStart,
     absolute_inverse,
     buffer_of,
     floored,
     next_block,
+    random_feature_components,
     safe_step,
     second_moment,
     share_of_batch,
@@ -42,6 +45,10 @@ class ComponentProblem(ExampleSet):
     budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
     # If the functions have more than this many times the variance of the kernel on a batch, the training has diverged
     growth: float = 10.0
+
+    def without_data(self) -> Self:
+        """The problem of a stream."""
+        return replace(self, start=None, start_moment=None, points=None)
 
 
 @dataclass
@@ -75,6 +82,13 @@ class ComponentState(GrowingExpansion):
         # The mean is unknown before the first batch.
         self.mean = self.mean + (share if self.n_steps else 1.0) * (mean - self.mean)
         self.size = float(np.trace(moment))
+
+    def take_moments(self, problem: ComponentProblem, n: int) -> None:
+        """Replace the running moments of batches by the moments of the first n points."""
+        H = self.values(problem.without_data(), problem.points[:n, :])
+        mean = arrays.namespace(H).mean(H, axis=0)
+        self.mean = arrays.to_numpy(mean).astype(np.float64)
+        self.moment = second_moment(H - mean if problem.centred else H)
 
     def monitored(self) -> tuple[float, float]:
         """The variance of the components on the last batch, and that of the kernel, k(x, x) = 1."""
@@ -188,6 +202,30 @@ class Oja(ComponentSettings):
 
     method: str = "subspace"
     scaling: str | None = "eigenvalues"
+
+    def default_batch_size(self, n: int, start: WarmStart, n_components: int, block_size: int) -> int:
+        """B such that the functions outside the components blur the smallest component by a twentieth.
+
+        The part of a batch's covariance between component k and all others has the mean square λ_k Σ_{j>k} λ_j / B.
+        """
+        smallest = max(float(start.values[n_components - 1]), 1e-12)
+        rest = max(0.0, start.variance - float(start.values[:n_components].sum()))
+        wanted = max(256.0, 20.0 * n_components, 20.0 * rest / smallest)
+        return int(min(n, 2 ** math.ceil(math.log2(min(wanted, 8192.0)))))
+
+    def choose_start(  # noqa: D102
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, seed: int
+    ) -> WarmStart:
+        return random_feature_components(
+            features[0], samples[0], n_components, n_blocks=n_blocks, centred=centred, seed=seed
+        )
+
+    def build_problem(  # noqa: D102
+        self, features: Any, start: WarmStart, points: Any, n_components: int, *, centred: bool, budget: int
+    ) -> ComponentProblem:
+        coefficients = arrays.like(np.ascontiguousarray(start.coefficients), points[0], points[0].dtype)
+        moment = np.diag(start.values[:n_components])
+        return ComponentProblem(features[0], n_components, coefficients, moment, points[0], centred, budget)
 
     def build(self, eigenvalues: np.ndarray, n_components: int, max_blocks: int, seed: int) -> OjaStepper:
         """The stepper, by the eigenvalues of the functions at the start."""

@@ -41,6 +41,10 @@ class TwoViewProblem(ExampleSet):
     # If the functions are this many times as large as expected on a batch, the training has diverged
     growth: float = 10.0
 
+    def without_data(self) -> Self:
+        """The problem of a stream."""
+        return replace(self, start=None, second_start=None, points=None, second_view=None)
+
 
 class ViewExpansion(GrowingExpansion):
     """The functions of one view."""
@@ -109,6 +113,11 @@ class TwoViewState:
         """W = E[uvᵀ + vuᵀ], shape (k, k)."""
         return self.cross_moment + self.cross_moment.T
 
+    def take_moments(self, problem: TwoViewProblem, n: int) -> None:
+        """Replace the running moments of batches by the moments of the first n examples."""
+        for name, value in moments(*self.values(problem, problem.take(slice(0, n))), problem.centred)[2].items():
+            setattr(self, name, value)
+
     def monitored(self) -> tuple[float, float]:
         """The size of the functions on the last batch, and its expected value."""
         return self.size, self.expected_size
@@ -160,6 +169,10 @@ class TwoViewStart:
     first: Array  # (n_blocks, width, k): coefficients
     second: Array  # the same for the other view
     values: np.ndarray  # (at most k + 1,): singular values of the cross-covariance, or canonical correlations
+
+    def report(self, n_components: int) -> dict[str, Any]:
+        """Entries of ``effective_params_``."""
+        return {"start_values": self.values[:n_components].tolist()}
 
 
 def random_feature_pairs(
@@ -214,14 +227,15 @@ class TwoViewSettings(ComponentSettings):
         """The ridge of `random_feature_pairs`."""
         return None
 
-    def default_block_size(self, n: int, max_features: int | None) -> int | None:
-        """Frequencies of a block for n rows; None is the default of one view."""
-        return None
+    def choose_start(  # noqa: D102
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, seed: int
+    ) -> TwoViewStart:
+        ridge = self.start_ridge
+        return random_feature_pairs(features, *samples, n_components, n_blocks=n_blocks, centred=centred, ridge=ridge)
 
-    def default_batch_size(self, n_components: int, block_size: int) -> int:
-        """Rows of a step."""
-        raise NotImplementedError
-
-    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> Any:
-        """The stepper, by the values of a `TwoViewStart`."""
-        raise NotImplementedError
+    def build_problem(  # noqa: D102
+        self, features: Any, start: TwoViewStart, points: Any, n_components: int, *, centred: bool, budget: int
+    ) -> TwoViewProblem:
+        x = points[0]
+        starts = [arrays.like(np.ascontiguousarray(part), x, x.dtype) for part in (start.first, start.second)]
+        return TwoViewProblem(*features, n_components, *starts, *points, centred, budget)

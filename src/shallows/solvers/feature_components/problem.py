@@ -164,4 +164,4 @@ def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) 
     identity = SimpleNamespace(map=lambda features, n_blocks: features, block_size=1)
     scale = max(float(arrays.namespace(Z).sum(Z * Z)) / Z.shape[0], 1e-30)  # as if k(x, x) were 1
     found = random_feature_components(identity, Z / math.sqrt(scale), n_components, centred=centred, seed=seed)
-    return found.coefficients[0, :, :], found.eigenvalues * scale
+    return found.coefficients[0, :, :], found.values * scale

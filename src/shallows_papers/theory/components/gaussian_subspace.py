@@ -161,7 +161,7 @@ def _begin(
     first = random_feature_components(
         features, x[:START_POINTS].astype(np.float64), k if start == "warm" else 2 * k, n_blocks=START_BLOCKS
     )
-    coefficients, values = first.coefficients, first.eigenvalues[: 2 * k]
+    coefficients, values = first.coefficients, first.values[: 2 * k]
     if start != "warm":
         # Each component is mixed with one of the next k, by the same angle.
         c, s = math.sqrt(POOR_COSINE), math.sqrt(1.0 - POOR_COSINE)

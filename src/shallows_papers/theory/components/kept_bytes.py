@@ -52,7 +52,7 @@ def kept_bytes(
         ) -> Callable[[], None]:
             features = FourierFeatures(kernel, d, block_size, random_state, cache_bytes=cache_bytes)
             problem = ComponentProblem(
-                features, n_components, start.coefficients, np.diag(start.eigenvalues[:n_components])
+                features, n_components, start.coefficients, np.diag(start.values[:n_components])
             )
             solver = OjaStepper(0.5, max_blocks=D // block_size)
             state = solver.init(problem)
