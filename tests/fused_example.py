@@ -55,7 +55,7 @@ def gpu(request, monkeypatch, folder):
     monkeypatch.setattr(
         cuda, "elementwise", lambda xp, name, body, dtype: cuda_on_cpu.elementwise(cuda.function(body, dtype), folder)
     )
-    monkeypatch.setattr(cuda, "_made", {})
+    monkeypatch.setattr(cuda, "_functions", {})
     monkeypatch.setattr(cuda, "_warned", set())
     monkeypatch.delenv(cuda.VARIABLE, raising=False)
     with warnings.catch_warnings():

@@ -55,7 +55,7 @@ def pretended_gpu(monkeypatch, folder=None, free=2**30):
     monkeypatch.setattr(type(NAMESPACE), "folder", folder)
     monkeypatch.setattr(cuda, "elementwise", _one_pass)
     monkeypatch.setattr(cuda, "compiled", _raw_kernel)
-    monkeypatch.setattr(cuda, "_made", {})
+    monkeypatch.setattr(cuda, "_functions", {})
     monkeypatch.setattr(cuda, "_warned", set())
     LEDGER.clear()
     yield LEDGER

@@ -134,7 +134,7 @@ def test_another_parameter_of_a_loss_needs_no_other_kernel(epsilon, monkeypatch,
         for other in (0.5, epsilon):
             found = observed(losses.make("epsilon_insensitive", epsilon=other), counted, scores, targets, None, 0.0)
         assert found["loss"] == pytest.approx(expected["loss"], rel=1e-4)
-        assert len([key for key in cuda._made if "losses_epsilon_insensitive" in str(key)]) == 1
+        assert len([key for key in cuda._functions if "losses_epsilon_insensitive" in str(key)]) == 1
 
 
 def test_a_kernel_that_gives_no_number_for_one_output_is_not_used(monkeypatch, folder):

@@ -166,7 +166,7 @@ def test_one_pass_over_a_block_gives_the_values(gpu, kernel, dtype):
     with cuda.off():
         plain = kernels.values(kernel, kernels.augmented(x), kernels.augmented(z))
     made = kernels.values(kernel, there(kernels.augmented(x)), there(kernels.augmented(z)), room[:40, 5:35])
-    assert [key[0][0] for key in cuda._made] == ["values"]
+    assert [key[0][0] for key in cuda._functions] == ["values"]
     assert np.shares_memory(made, room)
     assert np.abs(made - plain).max() < 16 * EPS[dtype]
     room[:40, 5:35] = 5.0

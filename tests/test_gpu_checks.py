@@ -207,7 +207,7 @@ def test_memory_that_the_host_lacks_stays_as_it_is():
 
 def test_a_stream_of_components_is_checked_where_it_begins_alone(machine, monkeypatch):
     asked = []
-    monkeypatch.setattr(gpu_checks, "check_gpu", lambda device: asked.append(device))
+    monkeypatch.setattr(gpu_checks, "check_gpu", lambda device, dtype: asked.append(device))
     X = np.random.default_rng(0).normal(size=(200, 3))
     model = shallows.DoublyStochasticKernelPCA(2, bandwidth=1.0, random_state=0, device="cpu", batch_size=50)
     model.partial_fit(np.tile(X, (20, 1)))

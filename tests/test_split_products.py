@@ -70,7 +70,7 @@ def test_products_that_err_by_more_are_not_used(monkeypatch):
     with pretended_gpu(monkeypatch), cuda.off():
         there = kernels.augmented(counted(points(300, 784)))
         kernel = kernels.Gaussian(10.0)
-        with pytest.warns(RuntimeWarning, match="precision='split' cannot be had here.*off by"):
+        with pytest.warns(RuntimeWarning, match="precision='split' is not available here.*off by"):
             assert split_products.split_kernel(kernel, there) is kernel
 
 

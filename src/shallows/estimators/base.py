@@ -20,7 +20,7 @@ from ..fitting.labels import apply_class_weight, refuse_missing_labels
 from ..fitting.machine import Options
 from ..fitting.rows import TrainingSet
 from ..kernels import precomputed
-from ..utils.plain_numbers import numeric_targets, plain_parameter
+from ..utils.plain_numbers import PlainParameters, numeric_targets
 from .constructors import refuse_other_names
 from .input_checks import largest_unit, read_points, to_host
 
@@ -31,7 +31,7 @@ WITHOUT_BANDWIDTH = ("linear", "polynomial", "tensor_sketch")
 """Feature maps that have no bandwidth."""
 
 
-class Estimator(BaseEstimator):
+class Estimator(PlainParameters, BaseEstimator):
     """Base of all estimators. A fit is a function in `shallows.fitting`, its result a model in `shallows.models`."""
 
     _y_is_numeric = False
@@ -56,9 +56,6 @@ class Estimator(BaseEstimator):
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}.{hint}")
         return super().__new__(cls)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, plain_parameter(self, name, value))
 
     def set_params(self, **parameters: Any) -> Any:
         """Set parameters of the estimator.

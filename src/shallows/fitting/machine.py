@@ -43,10 +43,8 @@ class Options:
 
     def fit_device(self) -> arrays.Device:
         """The device of a fit. Refuses a GPU that cannot be used, and warns if float32 is slow on it."""
-        gpu_checks.check_gpu(self.device)
-        device = arrays.resolve_device(self.device)
-        gpu_checks.warn_of_tf32(device, self.dtype)
-        return device
+        gpu_checks.check_gpu(self.device, self.dtype)
+        return arrays.resolve_device(self.device)
 
     def precision(self, n: int) -> np.dtype:
         """The dtype of a fit to n rows: float64 for few rows, unless the user chose one."""

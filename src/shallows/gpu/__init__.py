@@ -1,1 +1,1 @@
-"""CUDA of our own, which `cuda` compiles, checks and switches off, and what keeps a GPU from being used."""
+"""Our CUDA functions, and checks of a GPU before a fit."""

@@ -1,9 +1,8 @@
-"""Our own CUDA functions: compiled when first needed, checked against a plain expression, and given up where they fail.
+"""Our CUDA functions. Each has a plain reference in array operations.
 
-Each such function stands beside a plain expression that does the same with the array library's own operations. It is
-compiled by CuPy when a GPU first meets it, held against the plain expression on a small example, and used from then on.
-Where it does not compile, does not run or gives other numbers, the plain expression is used instead, with one warning.
-``SHALLOWS_CUDA=0`` in the environment, or `off` in a program, leaves the plain expressions alone in place.
+CuPy compiles a function at its first use. It is then compared with the reference on a small example. If it does not
+compile or gives other numbers, the reference is used instead, with one warning. ``SHALLOWS_CUDA=0`` in the environment,
+or the block `off`, switches all functions off.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from .. import arrays
 from ..arrays import Array
 
 VARIABLE = "SHALLOWS_CUDA"
-"""The variable of the environment that, set to 0, turns every function of this kind off."""
+"""Environment variable that switches all our CUDA functions off if it is 0."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _depth_of_off = 0
-_made: dict[Hashable, Any] = {}
+_functions: dict[Hashable, Any] = {}
 _warned: set[str] = set()
 
 
 def wanted(x: Array) -> bool:
-    """Whether CUDA of our own is to be used for an array: it is CuPy's, and nobody turned it off."""
+    """Whether our CUDA functions are used for an array: it is on a GPU, and they are not switched off."""
     return arrays.device_of(x).kind == "gpu" and not _depth_of_off and os.environ.get(VARIABLE, "1") != "0"
 
 
 @contextlib.contextmanager
 def off() -> Iterator[None]:
-    """Only plain expressions inside the block, as with ``SHALLOWS_CUDA=0``."""
+    """Use the references inside the block, as with ``SHALLOWS_CUDA=0``."""
     global _depth_of_off
     _depth_of_off += 1
     try:
@@ -44,32 +43,31 @@ def off() -> Iterator[None]:
 
 
 def first_use(key: Hashable, make: Callable[[], Function], x: Array) -> Function | None:
-    """What ``make`` gives, made once for each key and device; None where it failed.
+    """The result of ``make``, which is called once for each key and the device of ``x``; None if it raised an error.
 
-    ``key``: what is made, with all that it depends on but the device. ``make``: compiles a function and holds it
-    against the plain expression. What it raises, but for a want of memory, ends in one warning a process. ``x``: whose
-    device is meant.
+    ``make`` compiles a function and compares it with the reference. The first of its errors in a process gives a
+    warning. A `MemoryError` is raised.
     """
     key = (key, arrays.device_of(x))
-    if key not in _made:
+    if key not in _functions:
         try:
-            _made[key] = make()
+            _functions[key] = make()
         except MemoryError:
             raise
         except Exception as error:
-            _made[key] = None
-            # The compiler's whole log helps nobody; its first lines name the cause.
+            _functions[key] = None
+            # The first lines of the compiler's log name the cause.
             cause = " ".join(str(error).split())[:300]
             if "failed" not in _warned:
                 _warned.add("failed")
                 warnings.warn(
-                    f"A CUDA function of this package cannot be used here, and CuPy's own operations take its place: "
-                    f"results stay right, but slower ({type(error).__name__}: {cause}). "
-                    f"{VARIABLE}=0 in the environment leaves such functions out from the start.",
+                    "A CUDA function of this package cannot be used here, and CuPy's own operations take its place: "
+                    f"results are right, but slower ({type(error).__name__}: {cause}). "
+                    f"{VARIABLE}=0 in the environment switches such functions off.",
                     RuntimeWarning,
                     stacklevel=2,
                 )
-    return _made[key]
+    return _functions[key]
 
 
 def real(dtype: Any) -> str:
@@ -78,10 +76,10 @@ def real(dtype: Any) -> str:
 
 
 def elementwise(xp: Any, name: str, body: str, dtype: str) -> Callable[[Array, Array], Array]:
-    """An ``ElementwiseKernel`` of a function of one number, which may write over what it reads.
+    """An ``ElementwiseKernel`` of a function of one number, which may be applied in place.
 
-    ``xp``: CuPy. ``name``: what profilers call it. ``body``: the body of ``REAL radial(REAL scaled)`` in C. ``dtype``:
-    ``"float32"`` or ``"float64"``.
+    ``xp``: CuPy. ``name``: for profilers. ``body``: of ``REAL radial(REAL scaled)`` in C. ``dtype``: "float32" or
+    "float64".
     """
     return xp.ElementwiseKernel(
         f"{dtype} scaled", f"{dtype} value", "value = radial(scaled)", name=name, preamble=function(body, dtype)
@@ -94,8 +92,5 @@ def function(body: str, dtype: str) -> str:
 
 
 def compiled(xp: Any, source: str, name: str) -> Callable[..., None]:
-    """A function of CUDA C, called as ``f(grid, block, arguments)``.
-
-    ``xp``: CuPy. ``name``: of the function in the source.
-    """
+    """The function ``name`` of a CUDA source, called as ``f(grid, block, arguments)``. ``xp``: CuPy."""
     return xp.RawKernel(source, name)

@@ -1,9 +1,7 @@
-"""Elementwise expressions that a GPU evaluates in one launch, each beside the plain expression that it stands for.
+"""Elementwise expressions that a GPU evaluates in one launch.
 
-CuPy launches a kernel for every operation of an expression, and a launch costs the host 15 to 35 µs: for arrays of a
-few thousand numbers that is all it costs. `FusedExpression` compiles the whole expression with
-``cupy.ElementwiseKernel``, holds it against the plain one on a small example, and uses it from then on
-(`shallows.gpu.cuda`). Elsewhere, or where it does not compile, the plain expression is evaluated.
+CuPy launches a kernel for each operation of an expression. A launch costs the host 15 to 35 µs, which is most of the
+time for arrays of a few thousand numbers.
 """
 
 from __future__ import annotations
@@ -21,25 +19,21 @@ from . import cuda
 
 @dataclass(frozen=True)
 class FusedExpression:
-    """An elementwise expression with several inputs and outputs.
+    """An elementwise expression with several inputs and outputs, compiled on a GPU (see `shallows.gpu.cuda`).
 
-    ``inputs, outputs``: names of the operands. They broadcast as NumPy's do; outputs have the full shape and may be
-    read as well.
+    ``inputs, outputs``: names of the operands, which broadcast. Outputs have the full shape and may also be read.
     """
 
-    name: str  # What profilers call it
+    name: str  # For profilers
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     operation: str  # The expression for one element in C, in which ``T`` is the type of all operands
     # ``plain(*inputs, *outputs)`` writes the outputs with the array library's own operations
     plain: Callable[..., None]
-    example: tuple[tuple[int, ...], ...]  # Shapes of inputs on which the two are compared
+    example: tuple[tuple[int, ...], ...]  # Shapes of inputs for the comparison
 
     def __call__(self, *inputs: Array | float, into: tuple[Array, ...]) -> None:
-        """Write the outputs into arrays.
-
-        ``into``: of one shape and one floating dtype, which the inputs have too.
-        """
+        """Write the outputs into arrays of one shape and one floating dtype, which is also the dtype of the inputs."""
         kernel = self._kernel(into[0]) if cuda.wanted(into[0]) else None
         if kernel is None:
             self.plain(*inputs, *into)
@@ -48,7 +42,7 @@ class FusedExpression:
             kernel(*(number(part) if isinstance(part, (int, float)) else part for part in inputs), *into)
 
     def _kernel(self, like: Array) -> Callable[..., None] | None:
-        """The compiled expression, once it gave what the plain one gives; None where it did not."""
+        """The compiled expression, or None if its values differ from the plain expression."""
 
         def make() -> Callable[..., None]:
             made = compiled(arrays.namespace(like), self)
@@ -60,15 +54,9 @@ class FusedExpression:
             made(*(arrays.like(part, like) if part.ndim else dtype.type(part) for part in inputs), *there)
             exact = [part.astype(np.float64) for part in before]
             self.plain(*(part.astype(np.float64) for part in inputs), *exact)
-            # NumPy's max keeps what is no number. An output may be zero everywhere.
-            error = float(
-                np.max(
-                    [
-                        np.abs(arrays.to_numpy(a) - b).max() / (np.abs(b).max() or 1.0)
-                        for a, b in zip(there, exact, strict=True)
-                    ]
-                )
-            )
+            # NumPy's max keeps NaN. An output may be zero everywhere.
+            pairs = zip((arrays.to_numpy(part) for part in there), exact, strict=True)
+            error = float(np.max([np.abs(a - b).max() / (np.abs(b).max() or 1.0) for a, b in pairs]))
             if not error < 32 * np.finfo(dtype).eps:
                 raise ArithmeticError(f"values of {self.name} are off by {error:.1e}")
             return made
@@ -77,6 +65,6 @@ class FusedExpression:
 
 
 def compiled(xp: Any, expression: FusedExpression) -> Callable[..., None]:
-    """The ``ElementwiseKernel`` of an expression, called with its inputs and then its outputs."""
+    """The ``ElementwiseKernel`` of an expression; its arguments are the inputs and the outputs."""
     declared = [", ".join(f"T {name}" for name in names) for names in (expression.inputs, expression.outputs)]
     return xp.ElementwiseKernel(*declared, expression.operation, f"shallows_{expression.name}")

@@ -1,10 +1,11 @@
-"""What keeps a GPU from being used, or from being used as expected, in the user's words and before any work is done."""
+"""Checks of a GPU before a fit, with the cause of a problem in plain words."""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
+from typing import Any
 
 from .. import arrays
 from ..arrays import Device
@@ -13,28 +14,27 @@ from ..errors import ShallowsError
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 TF32_VARIABLES = ("CUPY_TF32", "NVIDIA_TF32_OVERRIDE")
-"""What in the environment makes products of float32 round their factors to 10 bits: CuPy's word and the driver's."""
+"""Environment variables of CuPy and the driver that round the factors of float32 products to 10 bits."""
 
 HELD_BY_OTHERS = 0.5
-"""Share of a device's memory that others may hold without a warning."""
+"""Share of the memory of a device that other processes may use without a warning."""
 
 _HEADERS = re.compile(r"cannot open source file|could not open source file|failed to find .*(headers|CUDA_PATH)", re.I)
 
 _LIBRARIES = re.compile(r"failed to load .*lib|lib(nvrtc|cublas|cusolver|curand)\S*: cannot open", re.I)
 
 
-def check_gpu(device: str | Device) -> None:
-    """Refuse a GPU that was asked for by name and cannot be used, with its cause; warn of one that is mostly taken.
+def check_gpu(device: str | Device, dtype: str = "float64") -> None:
+    """Raise an error if a GPU cannot be used. Warn if other processes use most of it, or if float32 means TF32.
 
-    ``device``: nothing is asked of "cpu", nor of "auto" where there is no GPU.
+    ``device``: nothing is checked for "cpu", and for "auto" without a GPU. ``dtype``: of the fit, or "auto".
     """
     match = re.fullmatch(r"(auto)|gpu(?::(\d+))?", str(device))
     if match is None or (match[1] and not arrays.devices.gpu_is_available()):
         return
     index = int(match[2] or 0)
-    cupy = Device("gpu", index).namespace  # Where CuPy is missing, that is told.
-    _check_driver(cupy, device)
-    _check_index(cupy, device, index)
+    cupy = Device("gpu", index).namespace  # raises an error without CuPy
+    _check_driver(cupy, device, index)
     with Device("gpu", index).active():
         _check_compiler(cupy)
         free, total = cupy.cuda.runtime.memGetInfo()
@@ -46,81 +46,64 @@ def check_gpu(device: str | Device) -> None:
             RuntimeWarning,
             stacklevel=3,
         )
-
-
-def tf32_asked_for() -> str | None:
-    """The variable of the environment, with its value, that makes products of float32 use TF32; None if none does."""
-    for name in TF32_VARIABLES:
-        value = os.environ.get(name, "")
-        if value.strip() not in ("", "0"):
-            return f"{name}={value}"
-    return None
+    variable = _tf32_variable() if dtype != "float64" else None
+    if variable is not None:
+        warnings.warn(
+            f"{variable} in the environment rounds the factors of all products to 10 bits (TF32): kernel values of "
+            "products keep about three digits. Unset it for full single precision.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def precision_of_products(device: Device, dtype: str) -> dict[str, str]:
-    """What a record says of the products on a GPU.
-
-    Returns ``products``: "float64", "float32" or "tf32 (VARIABLE=VALUE)"; empty for a CPU.
-    """
+    """``{"products": "float64", "float32" or "tf32 (VARIABLE=VALUE)"}`` for the record of a fit; empty for a CPU."""
     if device.kind == "cpu":
         return {}
-    asked = tf32_asked_for() if dtype == "float32" else None
-    return {"products": dtype if asked is None else f"tf32 ({asked})"}
+    variable = _tf32_variable() if dtype == "float32" else None
+    return {"products": dtype if variable is None else f"tf32 ({variable})"}
 
 
-def warn_of_tf32(device: Device, dtype: str) -> None:
-    """Warn, before a fit that may be in float32, if the environment makes a GPU's products less precise."""
-    asked = tf32_asked_for() if device.kind != "cpu" and dtype != "float64" else None
-    if asked is None:
-        return
-    warnings.warn(
-        f"{asked} in the environment rounds the factors of all products to 10 bits (TF32): kernel values of products "
-        "keep about three digits. Leave it out for full single precision.",
-        RuntimeWarning,
-        stacklevel=4,
-    )
+def _tf32_variable() -> str | None:
+    """The environment variable, with its value, that makes float32 products use TF32, or None."""
+    values = {name: os.environ.get(name, "") for name in TF32_VARIABLES}
+    return next((f"{name}={value}" for name, value in values.items() if value.strip() not in ("", "0")), None)
 
 
-def _check_driver(cupy: object, device: str | Device) -> None:
+def _check_driver(cupy: Any, device: str | Device, index: int) -> None:
+    """Raise an error if the driver or the number of the GPU is wrong."""
+    refused, runtime = f"device={str(device)!r} was asked for, but", cupy.cuda.runtime
     visible = os.environ.get(VISIBLE)
     if visible is not None and visible.strip() in ("", "-1"):
-        raise _refused(
-            device, f"{VISIBLE}={visible!r} hides every GPU from this process; unset it, or name the GPUs to be used."
+        raise ShallowsError(
+            f"{refused} {VISIBLE}={visible!r} hides every GPU from this process; unset it, or name the GPUs to use."
         )
     try:
-        driver = cupy.cuda.runtime.driverGetVersion()
-        needed = cupy.cuda.runtime.runtimeGetVersion()
+        driver, needed = runtime.driverGetVersion(), runtime.runtimeGetVersion()
     except Exception as error:
-        raise _refused(
-            device,
-            f"the CUDA runtime does not start: {_cause(error)}. Use device='cpu', or mend the driver; 'nvidia-smi' "
-            "tells whether it runs.",
+        raise ShallowsError(
+            f"{refused} the CUDA runtime does not start: {_cause(error)}. Use device='cpu', or repair the driver; "
+            "'nvidia-smi' shows whether it works."
         ) from error
     if driver == 0:
-        raise _refused(device, "no NVIDIA driver is installed; use device='cpu'.")
+        raise ShallowsError(f"{refused} no NVIDIA driver is installed; use device='cpu'.")
     if driver // 1000 < needed // 1000:
-        raise _refused(
-            device,
-            f"the driver knows CUDA {_version(driver)} and CuPy was built for {_version(needed)}. Install a newer "
-            f"driver, or the CuPy of the driver's CUDA (pip install 'cupy-cuda{driver // 1000}x[ctk]').",
+        known, built = (f"{number // 1000}.{number % 1000 // 10}" for number in (driver, needed))
+        raise ShallowsError(
+            f"{refused} the driver knows CUDA {known} and CuPy was built for {built}. Install a newer driver, or the "
+            f"CuPy for the CUDA of the driver (pip install 'cupy-cuda{driver // 1000}x[ctk]')."
         )
-
-
-def _check_index(cupy: object, device: str | Device, index: int) -> None:
     try:
-        count = cupy.cuda.runtime.getDeviceCount()
+        count = runtime.getDeviceCount()
     except Exception as error:
-        raise _refused(device, f"no GPU answers: {_cause(error)}; use device='cpu'.") from error
+        raise ShallowsError(f"{refused} no GPU answers: {_cause(error)}; use device='cpu'.") from error
     if index >= count:
-        known = ", ".join(f"'gpu:{k}'" for k in range(count)) or "none"
-        raise _refused(device, f"the GPUs that CuPy sees are: {known}.")
+        available = ", ".join(f"'gpu:{k}'" for k in range(count)) or "none"
+        raise ShallowsError(f"{refused} the GPUs that CuPy sees are: {available}.")
 
 
-def _refused(device: str | Device, why: str) -> ShallowsError:
-    return ShallowsError(f"device={str(device)!r} was asked for, but {why}")
-
-
-def _check_compiler(cupy: object) -> None:
+def _check_compiler(cupy: Any) -> None:
+    """Raise an error if CuPy cannot compile or multiply."""
     try:
         x = cupy.ones((2, 2), dtype="float32") + 1.0
         x @ x
@@ -132,14 +115,10 @@ def _check_compiler(cupy: object) -> None:
             ) from error
         if _HEADERS.search(str(error)):
             raise ShallowsError(
-                "CuPy cannot compile for this GPU, since the headers of the CUDA toolkit are missing; install them "
+                "CuPy cannot compile for this GPU, because the headers of the CUDA toolkit are missing; install them "
                 f"{install} The compiler says: {_cause(error)}"
             ) from error
         raise
-
-
-def _version(number: int) -> str:
-    return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def _cause(error: Exception) -> str:

@@ -1,18 +1,19 @@
-"""K(x, z) @ w for points of few features on a GPU, without a kernel matrix in memory.
+"""K(x, z) @ w for points with few features on a GPU, without a kernel matrix in memory.
 
-With few features a value of a radial kernel costs some tens of operations. A block of values that is written by the
-product of distances, read and written by the elementwise pass and read by the product with w takes 16 bytes of memory
-traffic a value in float32, and on today's GPUs that takes longer. ``fused.cu`` does all of it in registers and shared
-memory. Its plain reference is the blocked product of `shallows.gram.cross_product`; `applies` is the one place that
-chooses between the two.
+With few features, the memory traffic of a block of values takes longer than its arithmetic. ``fused.cu`` works in
+registers and shared memory. Its plain reference is `shallows.gram.cross_product`; `applies` chooses between the two.
 
-How exact it is in float32, with ε = 1.2e-7 and in units of a kernel whose values are at most 1: differences are squared
-and summed, so that a squared distance has a relative error of about d ε/2 at most and usually ε, however far from the
-origin the points lie (the augmented product errs by ε ‖x‖²). Together with ``exp`` (2 units in the last place at most;
-not ``__expf``), ``sqrt`` and division (half a unit) values came out within 1.5 ε for every kernel and 2 to 32 features.
-A sum over n points errs by at most (TILE/2 + 4) ε Σ|K w|, whatever n is, and came out within 0.6 ε Σ|K w| for a
-thousand to a million points of one split, where a running sum errs by up to 3,700 ε. (Measured with this text compiled
-for a CPU, whose ``expf`` errs by 1 unit.) CuPy compiles with subnormal numbers flushed: values below 1.2e-38 are zero.
+Errors in float32, with ε = 1.2e-7 and kernel values of at most 1, measured with ``fused.cu`` compiled for a CPU:
+
+=================================  ===========================  ==================================
+number                             bound                        measured
+=================================  ===========================  ==================================
+squared distance                   d ε/2, relative              (the augmented product: ε ‖x‖²)
+kernel value                                                    1.5 ε, every kernel, 2–32 features
+sum over n points of one split     (TILE/2 + 4) ε Σ|K w|        0.6 ε Σ|K w| for 10³ to 10⁶ points
+=================================  ===========================  ==================================
+
+CuPy flushes subnormal numbers, so values below 1.2e-38 are zero.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ from ..kernels import Kernel
 from ..kernels.radial import RadialKernel
 
 FEW_FEATURES = 32
-"""Up to here a point fits in registers; with more, a matrix product makes distances faster."""
+"""Up to this number a point fits into registers. With more features, distances by a matrix product are faster."""
 
 FEW_COLUMNS = 32
-"""Up to here values are made once or twice; with more columns it pays to keep a block of them."""
+"""Up to this number values are computed once or twice. With more columns it is faster to store a block of values."""
 
 THREADS = 128
 BLOCKS = 2048
-"""Blocks of threads that a launch should have: enough for every multiprocessor of any GPU several times over. It is no
-property of the device, so that sums are split, and rounded, alike on all of them."""
+"""Blocks of threads of a launch, enough for all multiprocessors of any GPU. The same number for all devices, so that
+sums are rounded alike."""
 
 SHORTEST_SPLIT = 1024
-"""Columns of the kernel matrix that a block of threads should have, to pay for the reading of its rows."""
+"""Smallest number of columns for a block of threads; with fewer, reading its rows takes too long."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The constants that ``fused.cu`` is compiled with."""
+    """The constants of a compilation of ``fused.cu``."""
 
     features: int
     columns: int
@@ -57,11 +58,10 @@ class Shape:
 
     @classmethod
     def of(cls, n_features: int, n_columns: int, dtype: str) -> Shape:
-        """The constants for a product: as many columns a pass and rows a thread as the registers hold.
+        """The constants for a product: as many columns per pass and rows per thread as fit into registers.
 
-        More rows a thread need fewer words of shared memory a value. By the compiler's account for 18 features on a
-        Hopper GPU, 80 registers a thread in float32 with one column and 116 with four (two rows), 85 with ten (one
-        row); a multiprocessor runs 512 threads of up to 128 registers.
+        On a Hopper GPU with 18 features in float32 the compiler uses 80 registers for one column, 116 for four (two
+        rows per thread), and 85 for ten (one row). A multiprocessor runs 512 threads with up to 128 registers.
         """
         wide = dtype == "float32"
         passes = -(-n_columns // (16 if wide else 8))
@@ -69,7 +69,7 @@ class Shape:
         return cls(n_features, columns, 2 if wide and columns <= 4 else 1, 128 if wide else 64, dtype)
 
     def source(self, body: str) -> str:
-        """The text to be compiled, for a kernel's value in C (`RadialKernel.in_c`)."""
+        """The source text with the C expression of a kernel (`RadialKernel.in_c`)."""
         constants = {
             "FEATURES": self.features,
             "COLUMNS": self.columns,
@@ -81,9 +81,9 @@ class Shape:
         return defined + cuda.function(body, self.dtype) + _text()
 
     def launch(self, m: int, n: int, n_columns: int) -> tuple[tuple[int, int, int], int]:
-        """The grid for K of shape (m, n), and how many columns of K each of its splits has.
+        """The grid for K of shape (m, n), and the number of columns of each split.
 
-        Few rows are not enough for a GPU, so the sum over n is split among blocks and their parts are added up after.
+        Few rows do not fill a GPU, so the sum over n is split among blocks, and the parts are added afterwards.
         """
         row_blocks, passes = -(-m // (THREADS * self.rows)), -(-n_columns // self.columns)
         splits = max(1, min(-(-BLOCKS // (row_blocks * passes)), n // SHORTEST_SPLIT))
@@ -92,12 +92,10 @@ class Shape:
 
 
 def applies(kernel: Kernel, points: Array, a: Array) -> bool:
-    """Whether `product` is to be used for ``k(x, points) @ a`` where no block of the matrix is kept.
+    """Whether to use `product` for ``k(x, points) @ a`` if no block of the matrix is kept.
 
-    So it is for a radial kernel, few features, few columns and arrays on a GPU, unless CUDA of our own is turned off or
-    did not compile (`shallows.gpu.cuda`).
-
-    ``points`` (n, d + 2): augmented. ``a`` (n, c).
+    This is so for a radial kernel, few features, few columns and arrays on a GPU, if our CUDA functions work
+    (`shallows.gpu.cuda`). ``points`` (n, d + 2): augmented. ``a`` (n, c).
     """
     return (
         cuda.wanted(points)
@@ -111,10 +109,10 @@ def applies(kernel: Kernel, points: Array, a: Array) -> bool:
 
 
 def product(kernel: RadialKernel, x: Array, points: Array, a: Array, extra: Array | None = None) -> Array:
-    """``k(x, points) @ a``, for what `applies` said yes to.
+    """``k(x, points) @ a``, shape (m, c), if `applies` is true.
 
-    ``x`` (m, d) or augmented (m, d + 2). ``points`` (n, d + 2): augmented. ``a`` (n, c). ``extra`` (m,): squared
-    distance that every point of ``x`` has in addition. Returns (m, c).
+    ``x`` (m, d) or augmented (m, d + 2). ``points`` (n, d + 2): augmented. ``a`` (n, c). ``extra`` (m,): additional
+    squared distance of each point of ``x``.
     """
     shape = Shape.of(points.shape[1] - 2, a.shape[1], str(points.dtype))
     return _launch(_function(kernel, shape, points), shape, kernel, x, points, a, extra)
@@ -139,20 +137,20 @@ def _launch(
 
 
 def _row_wise(x: Array) -> Array:
-    """The same numbers with every row in one piece, at whatever distance from the next."""
+    """The same numbers with contiguous rows."""
     in_one_piece = x.strides[1] == x.itemsize or x.shape[1] == 1
     return x if in_one_piece and x.strides[0] >= x.itemsize else arrays.contiguous(x)
 
 
 def _function(kernel: RadialKernel, shape: Shape, points: Array) -> Any:
-    """The compiled function, once it has given on a small example what the plain one gives; None where it did not."""
+    """The compiled function, or None if its values differ from the reference on a small example."""
     body = kernel.in_c(shape.dtype)
     if body is None:
         return None
 
     def make() -> Any:
         made = cuda.compiled(arrays.namespace(points), shape.source(body), "kernel_product")
-        # Values between zero and one, a sum that is split, and sizes that no tile divides.
+        # Values between zero and one, a split sum, and sizes that are not multiples of a tile.
         unit, of_shape = replace(kernel, bandwidth=1.0), np.random.default_rng(0).standard_normal
         x, z, a = of_shape((150, shape.features)), of_shape((2500, shape.features)), of_shape((2500, shape.columns))
         spread = shape.features**-0.5

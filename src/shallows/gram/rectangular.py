@@ -1,4 +1,4 @@
-"""Products with the rectangular kernel matrix of many points and fewer centres, both ways in one pass over it."""
+"""Products with the kernel matrix of many points and fewer centers, and with its transpose, in one pass."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from . import cross, fused
 from .cross import GPU_TILE
 
 STRIP = 256
-"""Rows that are held between the two products on a CPU: a strip of 256 rows and 10,000 columns is 10 MB."""
+"""Rows of a strip on a CPU, which is stored between the two products: 10 MB for 10,000 columns."""
 
 COLUMNS = 512
-"""Columns of a strip that are made at a time on a CPU: with 1,024, of 1 MB, a pass over 10,000 centres and 54 features
-takes 4 to 9 % longer."""
+"""Columns of a strip that are computed at a time on a CPU: with 1,024 a pass takes 4 to 9 % longer."""
 
 
 class KeptStrips:
-    """Strips of a rectangular kernel matrix that stay in memory from one pass over the rows to the next.
+    """Strips of a rectangular kernel matrix that stay in memory between passes over the same rows, while there is room.
 
-    A strip is kept when it is first made, while there is room; later passes are asked for the same rows again.
-
-    ``n``: rows of the whole matrix. ``centres`` (p, d + 2): augmented. ``budget``: bytes that the strips may take.
+    ``n``: rows of the whole matrix. ``centres`` (p, d + 2): augmented. ``budget``: bytes of the strips.
     """
 
     def __init__(self, n: int, centres: Array, budget: int):
@@ -34,7 +31,7 @@ class KeptStrips:
         width = max(span.stop - span.start for span in self._spans)
         self._shape = len(self._spans), self._height, width
         slot = len(self._spans) * self._height * width * arrays.itemsize(centres)
-        # Batches that are no multiple of the height of a strip have one that is lower.
+        # A batch that is not a multiple of the height of a strip has a lower strip.
         self._n_slots = min(max(0, int(budget)) // slot, 2 * -(-n // self._height) + 1)
         self._slots: Any = None
         self._strips: dict[tuple[int, int], int] = {}
@@ -43,7 +40,7 @@ class KeptStrips:
 
     @property
     def n_rows(self) -> int:
-        """Rows whose values can be kept, in batches that are much higher than a strip."""
+        """Number of rows whose values can be kept, for batches that are much larger than a strip."""
         return min(self._n, self._n_slots * self._height)
 
     @property
@@ -52,14 +49,14 @@ class KeptStrips:
         return sum(stop - start for start, stop in self._made) / self._n
 
     def blocks(self, rows: slice) -> tuple[list[Array] | None, bool]:
-        """Where values of some rows are kept, by spans of centres, if they are, and whether they stand there yet."""
+        """Arrays for the kept values of some rows by span of centers, or None; and whether they are filled."""
         key = rows.start, rows.stop
         with self._lock:
             if key not in self._strips:
                 if len(self._strips) >= self._n_slots:
                     return None, False
                 if self._slots is None:
-                    # Memory that is never written to is never taken.
+                    # The system allocates memory only when it is written to.
                     shape = (self._n_slots, *self._shape)
                     self._slots = arrays.namespace(self._like).empty(shape, dtype=self._like.dtype)
                 self._strips[key] = len(self._strips)
@@ -69,7 +66,7 @@ class KeptStrips:
         return parts, key in self._made
 
     def finish(self, rows: slice) -> None:
-        """Note that the values of some rows now stand in their blocks."""
+        """Mark the arrays of some rows as filled."""
         with self._lock:
             self._made.add((rows.start, rows.stop))
 
@@ -79,7 +76,7 @@ def _height(points: Array) -> int:
 
 
 def _spans(centres: Array) -> list[slice]:
-    """Parts of the centres of nearly one size, a multiple of 16."""
+    """Parts of the centers of nearly equal size, a multiple of 16."""
     p, widest = centres.shape[0], COLUMNS if arrays.device_of(centres).kind == "cpu" else GPU_TILE
     return list(arrays.blocks(p, -(-p // (16 * -(-p // widest))) * 16))
 
@@ -96,17 +93,16 @@ def forward_and_back(
     first: int = 0,
     sums: Any = None,
 ) -> tuple[Array, Any]:
-    """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, of which a strip of rows is held, or what is kept.
+    """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, and the sum of the second results of ``respond``.
 
-    Values of the kernel cost several times what the products with few columns do, so each is made once and serves both;
-    but where `shallows.gram.fused` applies, to make it twice costs less than to write it down.
+    Each kernel value is computed once for both products, in strips of rows, because it costs more than the products.
+    If `shallows.gram.fused` applies, computing it twice is faster than storing it.
 
-    ``points`` (m, d + 2): augmented. ``centres`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: given ``K[rows] @
-    a`` and the rows, returns an array of the same shape and a number, or an array, to add up. It is called from several
-    threads. ``budget``: Bytes that the strips may take; at the least 16 rows a worker are held. ``kept``: strips that
-    later calls find again; ``first`` is then the number of the first of the points among all of its rows. ``sums``:
-    dtype that the products of strips are added up in; none is that of ``a``. Returns ``product`` (p, c); ``total``: the
-    sum of what ``respond`` gave beside.
+    ``points`` (m, d + 2), ``centres`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: gets ``K[rows] @ a`` and the
+    rows, and returns an array of the same shape and a number or array; it is called from several threads. ``budget``:
+    bytes of the strips, which have at least 16 rows per worker. ``kept``: strips for later calls; ``first`` is the
+    number of the first point among all of its rows. ``sums``: dtype of the sum of products, or None for the dtype of
+    ``a``. Returns the product, shape (p, c), and the sum.
     """
     xp = arrays.namespace(points)
     m, p = points.shape[0], centres.shape[0]
@@ -117,7 +113,7 @@ def forward_and_back(
     n_workers = min(arrays.workers_for(points), max(1, m // 64))
     affordable = int(budget) // max(1, n_workers * p * arrays.itemsize(points))
     height = max(16, min(_height(points), affordable))
-    # Strips of one height each, so that no worker waits for another at the end.
+    # Strips of equal height, so that all workers end at the same time.
     n_strips = -(-m // height)
     n_strips = min(m, -(-n_strips // n_workers) * n_workers)
     height = -(-m // n_strips)
@@ -164,6 +160,6 @@ def _fused(
         here = points[rows, :]
         response, number = respond(fused.product(kernel, here, centres, a), rows)
         total = total + number
-        # The kernel is symmetric, so the transposed product is that of centres and points.
+        # The kernel is symmetric, so the transposed product is the product of centers and points.
         out += fused.product(kernel, centres, here, response)
     return out, total

@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix in one array, where compiled loops find them."""
+"""Rows of a kernel matrix in one array, for compiled loops."""
 
 from __future__ import annotations
 
@@ -12,18 +12,33 @@ from ..kernels import Kernel
 
 
 class KernelRowSlab:
-    """Rows of the kernel matrix of n points in one array on the host, of which the most recently used are kept.
+    """Rows of the kernel matrix of n points in one array on the host; the most recently used rows are kept.
 
-    As a `KernelRowCache`, but compiled code can look a row up, use it and note the use without a call of Python. Only a
-    row that is missing is made by `fetch`. Each row is made by a product of its own, so that its last digits do not
-    depend on what else is kept.
+    Compiled code finds a row and marks its use without Python. `fetch` computes a missing row, in a product of its
+    own, so that its last digits do not depend on other rows.
 
-    ``points`` (n, d + 2): augmented points (`kernels.augmented`), on any device. ``budget``: bytes that the kept rows
-    may take; two rows are always kept. ``ridge`` (n,): what is added to the diagonal of the matrix. ``rows`` (capacity,
-    n): The kept rows, in the precision of the points. ``slot_of`` (n,): where in ``rows`` a row of the matrix is, or
-    −1. ``used`` (capacity,): when the row of a slot was last used, by the ``clock``. ``clock`` (1,): uses so far.
-    ``diagonal`` (n,): the diagonal of the matrix with the ridge. ``n_made``: rows that were made; each takes n kernel
-    evaluations.
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, shape (n, d + 2)
+        Augmented points (`kernels.augmented`), on any device.
+    budget : int
+        Bytes of the kept rows; at least two rows are kept.
+    ridge : ndarray, shape (n,), optional
+        Added to the diagonal of the matrix.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (capacity, n)
+        The kept rows, in the precision of the points.
+    slot_of : ndarray, shape (n,)
+        Index in ``rows`` of each row of the matrix, or −1.
+    used : ndarray, shape (capacity,)
+        Value of ``clock``, the number of uses so far, at the last use of each kept row.
+    diagonal : ndarray, shape (n,)
+        Diagonal of the matrix with the ridge.
+    n_made : int
+        Rows that were computed, each with n kernel evaluations.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, ridge: np.ndarray | None = None):
@@ -42,19 +57,19 @@ class KernelRowSlab:
 
     @property
     def compiled(self) -> tuple[np.ndarray, ...]:
-        """``diagonal, rows, slot_of, used, clock``, as compiled loops take them."""
+        """``diagonal, rows, slot_of, used, clock``, the arguments of compiled loops."""
         return self.diagonal, self.rows, self.slot_of, self.used, self.clock
 
     def fetch(self, i: int) -> np.ndarray:
-        """K[i, :] with the ridge, shape (n,); to be read only, and only until the next call."""
+        """K[i, :] with the ridge, shape (n,), read-only and valid until the next call."""
         slot = self.slot_of[i]
         if slot < 0:
             slot = int(np.argmin(self.used))
             if self._row_in[slot] >= 0:
                 self.slot_of[self._row_in[slot]] = -1
             here = self.points[i : i + 1, :]
-            # On a busy machine, BLAS threads that wait for each other took 40 times as long as one for such a product.
-            # The product of a sparse row takes less time than to set the number of threads.
+            # On a busy machine several BLAS threads took 40 times as long as one thread for such a product. The
+            # product of a sparse row is faster than a change of the number of threads.
             with contextlib.nullcontext() if arrays.is_sparse(here) else arrays.one_blas_thread():
                 self.rows[slot] = arrays.to_numpy(kernels.values(self.kernel, here, self.points))[0]
             self.rows[slot, i] = self.diagonal[i]
@@ -67,7 +82,7 @@ class KernelRowSlab:
     def product(self, coefficients: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """K[rows, :] @ coefficients with the ridge, summed in float64, shape (len(rows),).
 
-        ``coefficients`` (n,): mostly zero: kernel values are made of the others' columns alone. ``rows``: None takes
+        ``coefficients`` (n,): mostly zero. Kernel values of columns with zeros are not computed. ``rows``: None means
         all.
         """
         rows = np.arange(self.n) if rows is None else rows
@@ -79,7 +94,7 @@ class KernelRowSlab:
         for part in arrays.blocks(len(rows), max(1, 2**25 // (8 * len(support)))):
             here = arrays.take_rows(self.points, rows[part])
             values = arrays.to_numpy(kernels.values(self.kernel, here, columns)).astype(np.float64)
-            # What a kernel of distances is at a distance of zero is known better than rounding lets it be computed.
+            # The value at distance zero is known; a computed value has rounding errors.
             place = np.searchsorted(support, rows[part])
             same = np.flatnonzero(support[np.minimum(place, len(support) - 1)] == rows[part])
             values[same, place[same]] = self.diagonal[rows[part][same]]

@@ -1,13 +1,12 @@
 """Products on tensor cores with nearly the precision of float32: each operand is the sum of two numbers of 11 bits.
 
-A TF32 product rounds its factors to 11 significant bits and adds up in float32, so that kernel values keep three
-digits. With x = h + l, where h is x rounded to 11 bits and l what is left,
+A TF32 product rounds its factors to 11 significant bits, so that kernel values keep three digits. Let x = h + l, where
+h is x rounded to 11 bits, and the same for z. Then
 
     x z ≈ h h' + l h' + h l',
 
-and what is left out, l l', is 2⁻²² of x z. The three products are one, of operands side by side: [h, l, h] and
-[h', h', l']. On an H100 that takes 40 % of the time of a product in float32 and errs by 1e-5 of the largest value
-where float32 errs by 1.2e-6.
+and the missing term l l' is 2⁻²² of x z. One product of the operands [h, l, h] and [h', h', l'] computes the sum. On an
+H100 it takes 40 % of the time of a float32 product. Its error is 1e-5 of the largest value, compared with 1.2e-6.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from ..kernels import Kernel
 from ..kernels.radial import RadialKernel, WrappedKernel
 
 SPLITTER = 2.0**13 + 1.0
-"""Of Veltkamp: with it the higher part of a float32 has 24 − 13 bits."""
+"""Veltkamp's constant: the high part of a float32 gets 24 − 13 bits."""
 
 BOUND = 2e-5
-"""Error of a product, as a share of its largest value, above which it is not used."""
+"""Largest accepted error of a product, relative to its largest value."""
 
 
 def halves(x: Array) -> tuple[Array, Array]:
-    """``h`` and ``l`` with x = h + l exactly, and h of 11 bits, for an array of float32 (Veltkamp's splitting)."""
+    """``h`` with 11 bits and ``l`` with x = h + l exactly, for a float32 array (Veltkamp's splitting)."""
     scaled = x * SPLITTER
     high = scaled - (scaled - x)
     return high, x - high
@@ -52,7 +51,7 @@ def right_operand(x: Array) -> Array:
 
 @contextlib.contextmanager
 def tf32_products(like: Array) -> Iterator[None]:
-    """Products of CuPy's float32 arrays use TF32 inside the block."""
+    """Use TF32 for products of CuPy's float32 arrays inside the block."""
     linalg = _linalg(like)
     before = linalg.get_compute_type("float32")
     linalg.set_compute_type("float32", linalg.COMPUTE_TYPE_TF32)
@@ -63,12 +62,12 @@ def tf32_products(like: Array) -> Iterator[None]:
 
 
 def _linalg(like: Array) -> Any:
-    """The part of CuPy that knows how products are computed."""
+    """The module of CuPy with the settings of products."""
     return arrays.namespace(like)._core._routines_linalg
 
 
 class SplitKernel(WrappedKernel):
-    """A radial kernel whose blocks come from split products, with an error of at most 2e-5 of a distance."""
+    """A radial kernel with blocks from split products; the relative error of a distance is at most 2e-5."""
 
     def left_factor(self, points: Array) -> Array:  # noqa: D102
         return left_operand(self.kernel.left_factor(points))
@@ -79,12 +78,9 @@ class SplitKernel(WrappedKernel):
 
 
 def split_kernel(kernel: Kernel, points: Array) -> Kernel:
-    """The kernel with split products, where they are of use and do as they should; else the kernel itself.
+    """The kernel with split products, if it is radial, in float32 and on a GPU, and if the products are accurate.
 
-    They are of use for radial kernels in float32 on a GPU. A product of 256 of the points is held against float64
-    first.
-
-    ``points`` (n, d + 2): augmented, centred by the caller.
+    A product of 256 of the points is compared with float64. ``points`` (n, d + 2): augmented and centered.
     """
     of_use = isinstance(kernel, RadialKernel) and arrays.device_of(points).kind != "cpu"
     if not of_use or points.dtype != np.float32:
@@ -99,7 +95,7 @@ def split_kernel(kernel: Kernel, points: Array) -> Kernel:
             raise ArithmeticError(f"a product is off by {error:.1e} of its largest value")
     except Exception as error:
         warnings.warn(
-            "precision='split' cannot be had here, and products are in float32: results stay right, but slower "
+            "precision='split' is not available here, and products are in float32: results are right, but slower "
             f"({type(error).__name__}: {' '.join(str(error).split())[:200]}).",
             RuntimeWarning,
             stacklevel=2,

@@ -30,18 +30,13 @@ def plain_numbers(value: Any) -> Any:
     return value
 
 
-def plain_parameter(estimator: Any, name: str, value: Any) -> Any:
-    """The value of an attribute; of a parameter, whole numbers of NumPy become Python's."""
-    if isinstance(value, np.integer | list | tuple | dict) and name in inspect.signature(type(estimator)).parameters:
-        return plain_numbers(value)
-    return value
-
-
 class PlainParameters:
-    """Base of estimators: whole numbers of NumPy become Python's when they are set as a parameter, in whatever way."""
+    """Base of estimators: parameters that are NumPy integers are stored as Python integers."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, plain_parameter(self, name, value))
+        if isinstance(value, np.integer | list | tuple | dict) and name in inspect.signature(type(self)).parameters:
+            value = plain_numbers(value)
+        super().__setattr__(name, value)
 
 
 def takes_numpy_integers(made: _Made) -> _Made:
