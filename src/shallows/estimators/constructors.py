@@ -74,7 +74,12 @@ def with_parameters(constructor: Callable[..., None], **added: Any) -> Callable[
 def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: type[Exception]) -> None:
     """Raise ``error`` with our name if a parameter has the name of another library; other unknown names pass."""
     if "probability" in parameters and issubclass(estimator, ClassifierMixin):
-        raise error(f"{estimator.__name__} has no parameter 'probability': {_way_to_probabilities(estimator)}.")
+        advice = "predict_proba is available without it"
+        if not hasattr(estimator, "predict_proba"):
+            advice = "for probabilities, wrap it in sklearn.calibration.CalibratedClassifierCV"
+        elif "loss" in estimator._get_param_names():
+            advice += ", with loss='logistic' or loss='softmax'"
+        raise error(f"{estimator.__name__} has no parameter 'probability': {advice}.")
     others = parameters.keys() & OTHER_NAMES.keys()
     known = set(estimator._get_param_names()) if others else set()
     for name in sorted(others - known):
@@ -84,17 +89,9 @@ def refuse_other_names(estimator: type, parameters: Mapping[str, Any], error: ty
             meaning = meaning["sum" if getattr(estimator, "_sums_losses", False) else "mean"]
         if ours not in known and ours:
             continue
-        advice = f"use {ours} ({meaning})" if ours else meaning
+        advice = f"use {ours} ({meaning})" if ours else str(meaning)
         if name == "gamma" and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
             advice += f", which is bandwidth={1.0 / math.sqrt(2.0 * value):.6g} here"
             if "kernel_params" in known:
                 advice += f"; or give kernel='rbf', kernel_params={{'gamma': {value!r}}}"
         raise error(f"{estimator.__name__} has no parameter {name!r}: {advice}.")
-
-
-def _way_to_probabilities(classifier: type) -> str:
-    if not hasattr(classifier, "predict_proba"):
-        return "for probabilities, wrap it in sklearn.calibration.CalibratedClassifierCV"
-    if "loss" in classifier._get_param_names():
-        return "predict_proba is available without it, with loss='logistic' or loss='softmax'"
-    return "predict_proba is available without it"

@@ -44,6 +44,8 @@ def to_host(x: Any) -> Any:
 
     scikit-learn would convert the column to floating point, which merges whole numbers above 2⁵³.
     """
+    if x is None or isinstance(x, np.ndarray):
+        return x
     if hasattr(getattr(x, "dtype", None), "numpy_dtype") and not x.isna().any():
         return x.to_numpy()
     if not is_of_another_library(x):

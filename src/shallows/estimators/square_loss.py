@@ -13,10 +13,11 @@ from .. import arrays, kernels, training
 from ..fitting import choices
 from ..fitting.checks import check_positive, check_whole, is_whole, warn_user
 from ..fitting.feature_rows import FittedOnFeatures
-from ..fitting.rows import check_early_stopping
+from ..fitting.rows import TrainingSet, check_early_stopping
 from ..fitting.square_targets import SquareClassTargets
 from ..kernels import precomputed
 from ..models.centring import check_scores
+from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
 from ..utils import progress
 from .base import Estimator
@@ -85,7 +86,7 @@ class LeastSquaresEstimator(Estimator):
         self._store(self._train(rows, observers, checkpoint, ranks))
         return self
 
-    def _train(self, rows: Any, observers: Sequence[training.Observer], checkpoint: Any, ranks: Alone) -> Any:
+    def _train(self, rows: TrainingSet, observers: Sequence[training.Observer], checkpoint: Any, ranks: Alone) -> Any:
         """Call the function of `shallows.fitting` with the parameters; every subclass defines this."""
         raise NotImplementedError
 
@@ -101,6 +102,9 @@ class LeastSquaresEstimator(Estimator):
         self._set_course(found.run)
         if hasattr(self, "step_size"):
             self.step_size_ = getattr(found.run.state, "step_size", None)
+        if isinstance(found.model, KernelSum):
+            self.dual_coef_, self.support_ = found.model.coefficients, found.support
+            self.bandwidth_ = found.model.kernel.bandwidth
         self._ended = found.ended
         self.effective_params_, self.timings_ = found.report, found.seconds
 
@@ -128,17 +132,41 @@ class LeastSquaresEstimator(Estimator):
         return self._targets.unscale(scores)
 
 
-class KernelLeastSquares(LeastSquaresEstimator):
-    """Base of the estimators whose model is a sum of kernels at training points or centers."""
-
-    def _store(self, found: Any) -> None:
-        super()._store(found)
-        self.dual_coef_, self.support_ = found.model.coefficients, found.support
-        self.bandwidth_ = found.model.kernel.bandwidth
-
-
 class TransformedEstimator(Estimator):
     """Base of the estimators whose model is a linear function of a transformer's features, solved at once."""
+
+    _model: Any
+
+    @training.keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the features and then the coefficients.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of the squared errors.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, no table of numbers, or one class only.
+        ShallowsError
+            A parameter out of its range.
+        """
+        self._check_parameters()
+        rows = self._validated_training_set(X, y, sample_weight)
+        self._store(self._train(rows, self._seed()))
+        return self
+
+    def _train(self, rows: TrainingSet, seed: int) -> Any:
+        """Call the function of `shallows.fitting` with the parameters; every subclass with this `fit` defines it."""
+        raise NotImplementedError
 
     def _store(self, found: FittedOnFeatures) -> None:
         """Set the fitted attributes."""

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ... import arrays, kernels, training
+from ... import arrays, kernels
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_choice, check_whole, is_whole
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
-from ..base import Estimator
+from ...fitting.rows import TrainingSet
 from ..constructors import stores_parameters
 from ..feature_maps.fourier import FourierFeatures
 from ..feature_maps.landmarks import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures
 from ..input_checks import follows_input
 from ..predictions import ValuePredictions
+from ..square_loss import TransformedEstimator
 
 MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}
 """The transformer of each map."""
 
 
-class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
+class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
     """Gaussian process regression on explicit features: means and variances in closed form, by one pass over the data.
 
     Targets are their mean plus f(x) plus noise. With features h(x), f(x) is βᵀh(x) with normal coefficients β, plus an
@@ -137,36 +138,13 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
                 f"got {self.kernel!r}. Such kernels are {kernels.names_that_define('frequencies')}."
             )
 
-    @training.keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the features and then the coefficients.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of the squared errors.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, or no table of numbers.
-        ShallowsError
-            A parameter out of its range.
-        """
-        self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+    def _train(self, rows: TrainingSet, seed: int) -> FittedGaussianProcess:
         same = {name: getattr(self, name) for name in ("kernel_params", "n_features", "device", "memory", "dtype")}
         variances = (None if isinstance(v, str) else float(v) for v in (self.signal_variance, self.noise_variance))
         transformer = MAPS[self.features](self.kernel, random_state=seed, **same)
         transformer._warns_of_units = False  # This estimator warns.
         try:
-            found = fit_feature_gaussian_process(
+            return fit_feature_gaussian_process(
                 rows,
                 transformer=transformer,
                 kernel=self.kernel,
@@ -182,8 +160,6 @@ class FeatureGaussianProcessRegressor(ValuePredictions, Estimator):
                 "are too small or too different. A weight divides the noise variance of its row: use sample weights "
                 "nearer to 1 and to each other, or give a larger noise_variance."
             ) from error
-        self._store(found)
-        return self
 
     def _store(self, found: FittedGaussianProcess) -> None:
         """Set the fitted attributes."""

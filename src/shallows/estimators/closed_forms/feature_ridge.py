@@ -136,7 +136,9 @@ class FeatureRidge(TransformedEstimator):
         """
         self._check_parameters()
         rows, seed, given = self._validated_training_set(X, y, sample_weight), self._seed(), self.features_params or {}
-        has_kernel = self._is_named() and "kernel" in TRANSFORMERS[self.features]().get_params()
+        named = isinstance(self.features, str)
+        has_kernel = named and "kernel" in TRANSFORMERS[self.features]().get_params()
+        ridge = None if leave_one_out_choice.is_automatic(self.regularisation) else float(self.regularisation)
         found = fit_feature_ridge(
             rows,
             of_classes=not self._y_is_numeric,
@@ -145,10 +147,10 @@ class FeatureRidge(TransformedEstimator):
             bandwidth=given.get("bandwidth"),
             kernel_params=given.get("kernel_params"),
             searches=self._searches(),
-            grows=self._is_named() and self.features in GROWING and "n_features" not in given,
-            of_landmarks=self._is_named() and self.features not in RANDOM,
+            grows=named and self.features in GROWING and "n_features" not in given,
+            of_landmarks=named and self.features not in RANDOM,
             n_components=self.n_components,
-            regularisation=self._ridge(),
+            regularisation=ridge,
             solver=self._settings(),
             fit_intercept=getattr(self, "fit_intercept", True),
             class_weight=getattr(self, "class_weight", None),
@@ -180,12 +182,9 @@ class FeatureRidge(TransformedEstimator):
                 f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
             )
 
-    def _is_named(self) -> bool:
-        return isinstance(self.features, str)
-
     def _make_transformer(self, seed: int) -> FeatureMapTransformer:
         """The unfitted transformer of points to features."""
-        transformer = TRANSFORMERS[self.features]() if self._is_named() else clone(self.features)
+        transformer = TRANSFORMERS[self.features]() if isinstance(self.features, str) else clone(self.features)
         transformer._warns_of_units = False  # This estimator warns.
         known = transformer.get_params()
         options = {"random_state": seed, "device": self.device, "memory": self.memory, "dtype": self.dtype}
@@ -193,21 +192,17 @@ class FeatureRidge(TransformedEstimator):
         return transformer.set_params(**given, **(self.features_params or {}))
 
     def _has_common_bandwidth(self) -> bool:
-        made = self._make_transformer(0)
-        return (made.set_params(bandwidth=None) if self._searches() else made)._has_common_bandwidth()
+        transformer = self._make_transformer(0)
+        return (transformer.set_params(bandwidth=None) if self._searches() else transformer)._has_common_bandwidth()
 
     def _searches(self) -> bool:
-        """Whether the bandwidth is left to the training data."""
-        if not self._is_named():
+        """Whether the fit chooses the bandwidth."""
+        if not isinstance(self.features, str):
             return False
         given, known = self.features_params or {}, TRANSFORMERS[self.features]().get_params()
         kind = kernels.kind(given.get("kernel", known.get("kernel", "gaussian")))
         named = not isinstance(kind, Kernel) and kind.takes_bandwidth
         return "bandwidth" in known and named and leave_one_out_choice.is_automatic(given.get("bandwidth", "auto"))
-
-    def _ridge(self) -> float | None:
-        """λ; None where it is left to the training data."""
-        return None if leave_one_out_choice.is_automatic(self.regularisation) else float(self.regularisation)
 
 
 class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):

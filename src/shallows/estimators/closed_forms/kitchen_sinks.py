@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
-from ... import training
 from ...errors import ShallowsError
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.choices import check_calibration
+from ...fitting.feature_rows import FittedOnFeatures
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
+from ...fitting.rows import TrainingSet
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.random_units import HiddenUnits, check_units
 from ..predictions import ValuePredictions
@@ -76,34 +77,11 @@ class RandomKitchenSinks(TransformedEstimator):
         check_positive(self, "tol", or_zero=True)
         check_whole(self, "max_iterations")
 
-    @training.keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Draw the units and find their weights.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of the squared errors.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, no table of numbers, or one class only.
-        ShallowsError
-            A parameter out of its range, or units that are not bounded.
-        """
-        self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+    def _train(self, rows: TrainingSet, seed: int) -> FittedOnFeatures:
         same = {name: getattr(self, name) for name in ("n_units", "bandwidth", "device", "memory", "dtype")}
         units = HiddenUnits(self.activation, random_state=seed, **same)
         units._warns_of_units = False  # This estimator warns.
-        found = fit_kitchen_sinks(
+        return fit_kitchen_sinks(
             rows,
             of_classes=not self._y_is_numeric,
             transformer=units,
@@ -115,8 +93,6 @@ class RandomKitchenSinks(TransformedEstimator):
             seed=seed,
             options=self._options(),
         )
-        self._store(found)
-        return self
 
 
 class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):

@@ -20,10 +20,10 @@ from ...spectrum import Preconditioner
 from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss import KernelLeastSquares, SquareLossLabels
+from ..square_loss import LeastSquaresEstimator, SquareLossLabels
 
 
-class EigenProMachine(KernelLeastSquares):
+class EigenProMachine(LeastSquaresEstimator):
     """Base of the classifier and the regressor: parameters and fit of EigenPro."""
 
     @stores_parameters
@@ -150,7 +150,7 @@ class EigenProMachine(KernelLeastSquares):
             n_components=self.n_components,
             regularisation=self.regularisation,
             calibrates=self.calibration is not None,
-            solver=ranks.divide(self._settings()),
+            solver=ranks.divide(settings_of(EigenPro, self)),
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
@@ -162,13 +162,9 @@ class EigenProMachine(KernelLeastSquares):
             name=type(self).__name__,
         )
 
-    def _settings(self) -> EigenPro:
-        """The settings of the solver."""
-        return settings_of(EigenPro, self)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._settings().check()
+        settings_of(EigenPro, self).check()
         if self.preconditioner is not None:
             if is_whole(self.n_components):
                 raise ShallowsError("A given preconditioner was made for the inputs. Set n_components=None.")

@@ -23,10 +23,10 @@ from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..input_checks import read_points
 from ..predictions import ValuePredictions
-from ..square_loss import KernelLeastSquares, SquareLossLabels
+from ..square_loss import LeastSquaresEstimator, SquareLossLabels
 
 
-class EigenProCentresMethod(KernelLeastSquares):
+class EigenProCentresMethod(LeastSquaresEstimator):
     """Base of the classifier and the regressor: parameters and fit on centers."""
 
     _prediction_share = 4

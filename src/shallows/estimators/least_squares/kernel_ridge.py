@@ -17,10 +17,10 @@ from ...solvers.least_squares.kernel_problem import RidgeSolver
 from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss import KernelLeastSquares, SquareLossLabels
+from ..square_loss import LeastSquaresEstimator, SquareLossLabels
 
 
-class KernelRidgeMachine(KernelLeastSquares):
+class KernelRidgeMachine(LeastSquaresEstimator):
     """Base of the classifier and the regressor: parameters and fit of kernel ridge regression."""
 
     @stores_parameters

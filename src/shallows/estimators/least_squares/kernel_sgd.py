@@ -15,10 +15,10 @@ from ...solvers.settings import settings_of
 from ...training import Observer
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss import KernelLeastSquares, SquareLossLabels
+from ..square_loss import LeastSquaresEstimator, SquareLossLabels
 
 
-class KernelSGDMachine(KernelLeastSquares):
+class KernelSGDMachine(LeastSquaresEstimator):
     """Base of the classifier and the regressor: parameters and fit of kernel SGD."""
 
     @stores_parameters
