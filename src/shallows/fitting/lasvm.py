@@ -77,9 +77,9 @@ def fit_lasvm(
 ) -> tuple[FittedMachines, OnlineMachines]:
     """Train on checked rows; the returned machines can continue with further examples."""
     y = single_column(rows.y)
-    targets = Machines.of(y, multiclass, class_weight)
-    machines = begin_machines(rows.X, y, rows.weights, targets, kernel, bandwidth, kernel_params, C, seed, options)
-    visit_examples(machines, rows.X, y, rows.weights, rows.rows, C, solver, solver.max_epochs, options.verbose, name)
+    rows, targets = rows._replace(y=y), Machines.of(y, multiclass, class_weight)
+    machines = begin_machines(rows, targets, kernel, bandwidth, kernel_params, C, seed, options)
+    visit_examples(machines, rows, C, solver, solver.max_epochs, options.verbose, name)
     most = most_pair_steps(solver.max_iterations, len(y))
     for state in machines.states if solver.finish else []:
         solver.build().finish(state, most)
@@ -96,12 +96,10 @@ def fit_lasvm(
 
 
 def begin_machines(
-    X: Any,
-    y: np.ndarray,
-    weights: np.ndarray | None,
+    rows: TrainingSet,
     targets: Machines,
     kernel: Any,
-    bandwidth: float | str | None,
+    bandwidth: Any,
     kernel_params: Any,
     C: float,
     seed: int,
@@ -109,41 +107,31 @@ def begin_machines(
 ) -> OnlineMachines:
     """Choose the kernel and the shift of the points by the first rows; the machines have no examples yet."""
     arrays.memory_budget(options.memory)  # Refuses values that are no size.
-    dtype, cpu = options.precision(len(y)), arrays.Device("cpu")
+    n, cpu = len(rows.rows), arrays.Device("cpu")
+    dtype, codes = options.precision(n), targets.ridge_codes(rows.y)
     centring, _, kernel, choice = leave_one_out_choice.place_and_choose(
-        X, None, np.arange(len(y)), kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed, cpu,
-        dtype, widest=np.inf, regularisation=1.0 / C,
+        rows.X, None, np.arange(n), kernel, bandwidth, kernel_params, codes, rows.weights, seed, cpu, dtype,
+        widest=np.inf, regularisation=1.0 / C,
     )  # fmt: skip
     # Rows that come later may differ in a feature that is constant in these.
-    centring = replace(centring, varies=np.ones(X.shape[1], dtype=bool))
-    none = centring.training_points(X, np.arange(0), cpu, dtype)
+    centring = replace(centring, varies=np.ones(rows.X.shape[1], dtype=bool))
+    none = centring.training_points(rows.X, np.arange(0), cpu, dtype)
     states = [LASVMState.empty(none) for _ in range(targets.n_problems)]
     return OnlineMachines(targets, kernel, centring, dtype, states, seed, leave_one_out_choice.report(choice))
 
 
 def visit_examples(
-    machines: OnlineMachines,
-    X: Any,
-    y: np.ndarray,
-    weights: np.ndarray | None,
-    numbers: np.ndarray,
-    C: float,
-    solver: LASVM,
-    n_epochs: int,
-    verbose: int,
-    name: str,
+    machines: OnlineMachines, rows: TrainingSet, C: float, solver: LASVM, n_epochs: int, verbose: int, name: str
 ) -> None:
-    """Let every machine visit the examples in ``n_epochs`` random orders, or with 0 once in their own order.
-
-    ``numbers`` count all rows that the user gave; X does not include rows of weight zero.
-    """
-    points = machines.centring.training_points(X, np.arange(len(y)), arrays.Device("cpu"), machines.dtype)
-    for state, two in zip(machines.states, machines.targets.problems(y, weights), strict=True):
+    """Let every machine visit the examples in ``n_epochs`` random orders, or with 0 once in their own order."""
+    n = len(rows.rows)
+    points = machines.centring.training_points(rows.X, np.arange(n), arrays.Device("cpu"), machines.dtype)
+    for state, two in zip(machines.states, machines.targets.problems(rows.y, rows.weights), strict=True):
         m = len(two.rows)
         for epoch in range(max(1, n_epochs) if m else 0):
             order = streams.permutation(machines.seed, "order", epoch, m) if n_epochs else np.arange(m)
-            rows = two.rows[order]
-            examples = points[rows], two.signs[order], C * two.weights[order], numbers[rows]
+            visited = two.rows[order]
+            examples = points[visited], two.signs[order], C * two.weights[order], rows.rows[visited]
             training.train(
                 solver.build(),
                 ExampleProblem(machines.kernel, *examples),
@@ -181,14 +169,14 @@ def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
     }
     return FittedMachines(
         model,
-        machines.targets,
         rows[support],
         coefficients[support],
-        np.array([state.objective for state in states]),
         n_steps,
         sum(state.n_evaluations for state in states),
         report,
         {},
+        machines.targets,
+        np.array([state.objective for state in states]),
     )
 
 

@@ -33,19 +33,16 @@ MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
 
 
 @dataclass(frozen=True)
-class FittedMachines:
-    """The result of a fit of support vector machines.
+class FittedSum:
+    """The result of a fit of sums of kernel functions at support vectors.
 
     Attributes
     ----------
     model : KernelMachines
-    targets : Machines
     support : ndarray of int, shape (n_support,)
-        Numbers of the user's rows that some machine uses.
+        Numbers of the user's rows that the model uses.
     coefficients : ndarray, shape (n_support, n_problems)
         Of the model, in float64.
-    objectives : ndarray, shape (n_problems,)
-        Of the dual problems.
     n_steps, n_evaluations : int
         Steps, and kernel values that were computed.
     report : dict
@@ -55,10 +52,8 @@ class FittedMachines:
     """
 
     model: KernelMachines
-    targets: Machines
     support: np.ndarray
     coefficients: np.ndarray
-    objectives: np.ndarray
     n_steps: int
     n_evaluations: int
     report: dict[str, Any]
@@ -66,17 +61,18 @@ class FittedMachines:
 
 
 @dataclass(frozen=True)
-class FittedTube:
-    """The result of core vector regression, as `FittedMachines`; ``tube`` is half its width, in the units of y."""
+class FittedMachines(FittedSum):
+    """Machines of two classes each, with the objectives of their dual problems."""
 
-    model: KernelMachines
-    support: np.ndarray
-    coefficients: np.ndarray
+    targets: Machines
+    objectives: np.ndarray
+
+
+@dataclass(frozen=True)
+class FittedTube(FittedSum):
+    """A function of regression; ``tube`` is half the width of its tube, in the units of y."""
+
     tube: float
-    n_steps: int
-    n_evaluations: int
-    report: dict[str, Any]
-    seconds: dict[str, float]
 
 
 def fit_kernel_svm(
@@ -135,14 +131,14 @@ def fit_kernel_svm(
     }
     return FittedMachines(
         model,
-        targets,
         rows.rows[support],
         coefficients[support],
-        np.array([solution.objective for solution in solutions]),
         n_steps,
         sum(solution.n_evaluations for solution in solutions),
         report,
         phases.seconds,
+        targets,
+        np.array([solution.objective for solution in solutions]),
     )
 
 
@@ -204,7 +200,7 @@ def fit_core_vector_regression(
     # At the points whose coefficients are not zero the gradient is λ ε̄.
     tube = max(0.0, unit * float(state.coefficients @ state.gradient))
     held = coefficients[support][:, None]
-    return FittedTube(model, rows.rows[support], held, tube, state.n_steps, state.n_evaluations, report, phases.seconds)
+    return FittedTube(model, rows.rows[support], held, state.n_steps, state.n_evaluations, report, phases.seconds, tube)
 
 
 def train_to_the_end(solver: TwoClassSettings, problem: Any, most: int, seed: int, verbose: int, name: str) -> Any:

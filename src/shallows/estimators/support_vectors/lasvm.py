@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, visit_examples
+from ...fitting.rows import TrainingSet
 from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...solvers.settings import settings_of
@@ -114,15 +115,15 @@ class LASVMClassifier(SupportVectorClassifier):
         n_seen = getattr(self, "_n_seen", 0)
         rows, begins = rows_to_learn(self, (points, labels, weights, n_seen + numbers))
         self._n_seen = n_seen + _num_samples(X)
-        options, name = self._options(), type(self).__name__
+        rows, options, name = TrainingSet(*rows), self._options(), type(self).__name__
         if begins:
             targets = Machines(self.classes_, self.multiclass)
             given = self.kernel, self.bandwidth, self.kernel_params, self.C, self._seed(), options
-            machines = begin_machines(*rows[:3], targets, *given)
+            machines = begin_machines(rows, targets, *given)
         else:
             # Steps change the states in place. If one fails, the estimator keeps the states before it.
             machines = self._machines.copied()
-        visit_examples(machines, *rows, self.C, settings_of(LASVM, self), 0, options.verbose, name)
+        visit_examples(machines, rows, self.C, settings_of(LASVM, self), 0, options.verbose, name)
         found = functions_of(machines, options.device)
         self._machines = machines
         self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}))
