@@ -38,28 +38,14 @@ DEFAULT_BUDGET = 100
 
 @dataclass(frozen=True)
 class FittedBudgeted:
-    """The result of a fit, from which the next call of ``partial_fit`` continues.
+    """The result of a fit, from which the next call of ``partial_fit`` continues."""
 
-    Attributes
-    ----------
-    model : GaussianSum or Hyperplanes
-    ridge : float
-        λ.
-    n_steps : int
-        Examples that were visited.
-    n_epochs : int
-    report : dict
-        Entries of ``effective_params_``.
-    seconds : dict
-        Of each phase.
-    """
-
-    model: Any
-    ridge: float
-    n_steps: int
+    model: Any  # GaussianSum or Hyperplanes
+    ridge: float  # λ
+    n_steps: int  # examples that were visited
     n_epochs: int
-    report: dict[str, Any]
-    seconds: dict[str, float]
+    report: dict[str, Any]  # entries of ``effective_params_``
+    seconds: dict[str, float]  # of each phase
 
 
 def fit_budgeted_svm(

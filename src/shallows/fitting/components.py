@@ -91,14 +91,11 @@ class Labels:
 
 @dataclass(frozen=True)
 class View:
-    """One view of the examples: its centring, its features, and the sample that chose them.
-
-    The sample has centred points in float64, shape (m, d); a fitted model has none.
-    """
+    """One view of the examples: its centring, its features, and the sample that chose them."""
 
     centring: Centring
     features: Any
-    sample: np.ndarray | None
+    sample: np.ndarray | None  # (m, d), float64: centered points; None in a fitted model
 
     def points(self, X: Any, rows: np.ndarray, device: Device, dtype: Any) -> Array:
         """Points in the form that the features need, shape (len(rows), d)."""
@@ -108,30 +105,16 @@ class View:
 
 @dataclass(frozen=True)
 class ComponentPlan:
-    """What is chosen before a training of components.
-
-    Attributes
-    ----------
-    views : tuple of View
-    targets : NotCoded, Columns, Values or Labels
-        The coding of the second view.
-    stepper, problem
-        What is trained; the problem has no training points after the fit.
-    batch_size : int
-    dtype : dtype
-    seed : int
-    report : dict
-        Entries of ``effective_params_``.
-    """
+    """What is chosen before a training of components."""
 
     views: tuple[View, ...]
-    targets: Any
+    targets: Any  # the coding of the second view: NotCoded, Columns, Values or Labels
     stepper: Any
-    problem: Any
+    problem: Any  # without training points after the fit
     batch_size: int
     dtype: np.dtype
     seed: int
-    report: dict[str, Any]
+    report: dict[str, Any]  # entries of ``effective_params_``
 
 
 @dataclass(frozen=True)

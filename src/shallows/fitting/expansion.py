@@ -40,22 +40,12 @@ Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class TrainedExpansion:
-    """A function with what a stream needs to continue.
-
-    Attributes
-    ----------
-    plan : ExpansionPlan
-    state : ExpansionState
-    sample : tuple or None
-        Rows that set the offset of novelty; None for other targets.
-    rows_of_step : int
-        The least number of rows of a step on a stream.
-    """
+    """A function with what a stream needs to continue."""
 
     plan: ExpansionPlan
     state: ExpansionState
-    sample: Sample | None
-    rows_of_step: int
+    sample: Sample | None  # rows that set the offset of novelty; None for other targets
+    rows_of_step: int  # the least number of rows of a step on a stream
 
     @property
     def function(self) -> Expansion:

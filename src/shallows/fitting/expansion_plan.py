@@ -61,33 +61,18 @@ LEAST_ERROR = 0.01
 
 @dataclass(frozen=True)
 class ExpansionPlan:
-    """What is chosen before a training, also for a stream that follows.
-
-    Attributes
-    ----------
-    targets : StreamedClasses, StreamedValues or NoveltyTargets
-    centring : Centring
-    dtype : dtype
-    weight_unit : float
-        Divisor of the sample weights.
-    problem : ExpansionProblem
-        Without points.
-    stepper : DoublyStochasticStepper
-    block_size, batch_size, seed : int
-    report : dict
-        Entries of ``effective_params_``.
-    """
+    """What is chosen before a training, also for a stream that follows."""
 
     targets: ExpansionTargets
     centring: Centring
     dtype: np.dtype
-    weight_unit: float
-    problem: ExpansionProblem
+    weight_unit: float  # divisor of the sample weights
+    problem: ExpansionProblem  # without points
     stepper: DoublyStochasticStepper
     block_size: int
     batch_size: int
     seed: int
-    report: dict[str, Any]
+    report: dict[str, Any]  # entries of ``effective_params_``
 
 
 def plan_expansion(

@@ -31,30 +31,15 @@ LARGE_GAP = 0.25
 
 @dataclass(frozen=True)
 class OnlineMachines:
-    """Machines that visit examples one after the other.
-
-    Attributes
-    ----------
-    targets : Machines
-    kernel : Kernel
-    centring : Centring
-        Learned from the first rows.
-    dtype : dtype
-        Of the kernel values.
-    states : list of LASVMState
-        Of each machine; steps change them in place.
-    seed : int
-    selection : dict
-        The choice of the bandwidth, for the report.
-    """
+    """Machines that visit examples one after the other."""
 
     targets: Machines
     kernel: Kernel
-    centring: Centring
-    dtype: np.dtype
-    states: list[LASVMState]
+    centring: Centring  # learned from the first rows
+    dtype: np.dtype  # of the kernel values
+    states: list[LASVMState]  # one for each machine; steps change them in place
     seed: int
-    selection: dict[str, Any]
+    selection: dict[str, Any]  # the choice of the bandwidth, for the report
 
     def copied(self) -> OnlineMachines:
         """The same machines with copies of the states."""

@@ -27,30 +27,15 @@ from .targets import ClassTargets, ValueTargets
 
 @dataclass(frozen=True)
 class FittedRisk:
-    """The result of a fit of a regularized risk.
-
-    Attributes
-    ----------
-    model : KernelSum or FeatureFunction
-    targets : ClassTargets or ValueTargets
-    support : ndarray of int, or None
-        Numbers of the user's rows that are centers of the model's kernel functions.
-    run : Run
-    report : dict
-        Entries of ``effective_params_``.
-    seconds : dict
-        Of each phase.
-    ended : Ended or None
-        Where the next fit may continue.
-    """
+    """The result of a fit of a regularized risk."""
 
     model: KernelSum | FeatureFunction
     targets: ClassTargets | ValueTargets
-    support: np.ndarray | None
+    support: np.ndarray | None  # numbers of the user's rows that are centers of the kernel functions
     run: training.Run
-    report: dict[str, Any]
-    seconds: dict[str, float]
-    ended: Ended | None
+    report: dict[str, Any]  # entries of ``effective_params_``
+    seconds: dict[str, float]  # of each phase
+    ended: Ended | None  # where the next fit may continue
 
 
 def fit_regularised_risk(

@@ -82,26 +82,15 @@ def _join_parts(parts: Sequence[Any], batches: Sequence[Batch]) -> Any:
 
 @dataclass(frozen=True)
 class Stream:
-    """The state of a training on a stream.
+    """The state of a training on a stream."""
 
-    Attributes
-    ----------
-    model
-        Fitted to the rows so far: with ``state``, ``plan`` (``plan.stepper``, ``plan.problem``) and ``rows_of_step``,
-        the least number of rows of a step.
-    waiting : tuple of tuples
-        Batches that are kept: all of them while the model is fitted again, later those that are too few for a step.
-    n_begun, n_batches : int
-        Rows of the last fit, and batches so far.
-    begins : bool
-        Whether the model is still fitted again when more rows come.
-    """
-
+    # Fitted to the rows so far. It has ``state``, ``plan`` with stepper and problem, and ``rows_of_step``
     model: Any
+    # All batches while the model is fitted again; later the batches that are too few for a step
     waiting: tuple[Batch, ...] = ()
-    n_begun: int = 0
-    n_batches: int = 0
-    begins: bool = True
+    n_begun: int = 0  # rows of the last fit
+    n_batches: int = 0  # batches so far
+    begins: bool = True  # whether the model is fitted again when more rows come
 
     @property
     def n_waiting(self) -> int:
@@ -119,23 +108,12 @@ class Stream:
 
 @dataclass(frozen=True)
 class Continued:
-    """The result of a call on a stream.
-
-    Attributes
-    ----------
-    stream : Stream
-    run : Run or None
-        The training, if there was one.
-    preparation : float
-        Seconds without the training.
-    failure : BaseException or None
-        The error that ended the call; the stream then includes the batches before it.
-    """
+    """The result of a call on a stream."""
 
     stream: Stream
-    run: training.Run | None
-    preparation: float
-    failure: BaseException | None
+    run: training.Run | None  # the training, if there was one
+    preparation: float  # seconds without the training
+    failure: BaseException | None  # ended the call; the stream then includes the batches before it
 
 
 def continue_stream(
@@ -188,15 +166,7 @@ def continue_stream(
 
 
 class Reader:
-    """Reads and checks batches, and keeps them until they are used.
-
-    Attributes
-    ----------
-    waiting : tuple of tuples
-        Batches that are not used yet.
-    n_batches : int
-        Batches of this call and of earlier calls.
-    """
+    """Reads and checks batches. Unused batches are ``waiting``; ``n_batches`` includes batches of earlier calls."""
 
     def __init__(self, source: Iterator[Batch], stream: Stream, check: Check, is_whole: bool):
         self._source, self._check, self.is_whole = source, check, is_whole

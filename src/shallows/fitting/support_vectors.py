@@ -34,30 +34,15 @@ MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
 
 @dataclass(frozen=True)
 class FittedSum:
-    """The result of a fit of sums of kernel functions at support vectors.
-
-    Attributes
-    ----------
-    model : KernelMachines
-    support : ndarray of int, shape (n_support,)
-        Numbers of the user's rows that the model uses.
-    coefficients : ndarray, shape (n_support, n_problems)
-        Of the model, in float64.
-    n_steps, n_evaluations : int
-        Steps, and kernel values that were computed.
-    report : dict
-        Entries of ``effective_params_``.
-    seconds : dict
-        Of each phase.
-    """
+    """The result of a fit of sums of kernel functions at support vectors."""
 
     model: KernelMachines
-    support: np.ndarray
-    coefficients: np.ndarray
+    support: np.ndarray  # (n_support,): numbers of the user's rows that the model uses
+    coefficients: np.ndarray  # (n_support, n_problems), float64
     n_steps: int
-    n_evaluations: int
-    report: dict[str, Any]
-    seconds: dict[str, float]
+    n_evaluations: int  # kernel values that were computed
+    report: dict[str, Any]  # entries of ``effective_params_``
+    seconds: dict[str, float]  # of each phase
 
 
 @dataclass(frozen=True)

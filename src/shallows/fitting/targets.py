@@ -154,23 +154,12 @@ class StreamedClasses(ClassTargets):
 
 @dataclass(frozen=True)
 class ValueTargets:
-    """Values about the constant of the least loss, divided by a scale so that no square over- or underflows.
+    """Values about the constant of the least loss, divided by a scale so that no square over- or underflows."""
 
-    Attributes
-    ----------
-    loss : Loss
-        In the user's units.
-    one_column : bool
-        Whether the targets were a vector.
-    intercept : ndarray, shape (c,)
-    scale : float
-        Common to all outputs; of `StreamedValues` an array of shape (c,).
-    """
-
-    loss: Loss
-    one_column: bool
-    intercept: np.ndarray
-    scale: Any
+    loss: Loss  # in the user's units
+    one_column: bool  # whether the targets were a vector
+    intercept: np.ndarray  # (c,)
+    scale: Any  # one number for all outputs; of `StreamedValues` an array (c,)
 
     @classmethod
     def of(cls, y: np.ndarray, weights: np.ndarray | None, loss: Loss) -> Self:
