@@ -66,7 +66,8 @@ class Calibration:
 
     def logits(self, scores: np.ndarray) -> np.ndarray:
         """Logits of raw outputs, shape (n, c) to (n, k)."""
-        return _bounded(scores.astype(np.float64), self.units) @ self.matrix + self.shift
+        scores = scores.astype(np.float64)
+        return (scores if self.units is None else _bounded(scores, self.units)) @ self.matrix + self.shift
 
 
 def calibrate(
@@ -94,9 +95,10 @@ def calibrate(
     """
     scores, weights = scores.astype(np.float64), row_weights(codes, weights, shares)
     units = None if form == OUTPUTS else _median_size(scores, weights)
-    learn = _several_classes if scores.shape[1] > 1 else _two_classes
+    bounded = scores if units is None else _bounded(scores, units)
+    learn = _scale if form == SCALED else _several_classes if scores.shape[1] > 1 else _two_classes
     with arrays.one_blas_thread():
-        matrix, shift, loss = (_scale if form == SCALED else learn)(_bounded(scores, units), codes > 0, weights)
+        matrix, shift, loss = learn(bounded, codes > 0, weights)
     return Calibration(matrix, shift, float(loss / weights.sum()), len(scores), units, form)
 
 
@@ -180,7 +182,8 @@ def learn_calibration(
     if path is not None:
         mine, closed = outputs(X, own)[order], path.fitted(ridge)[joined.group]
         if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
-            made = _for_each_label([calibrate(*one, form=SCALED) for one in _labels(*learned_on, multilabel)])
+            each = [calibrate(*label, form=SCALED) for label in (_labels(*learned_on) if multilabel else [learned_on])]
+            made = _join_labels(each) if multilabel else each[0]
             made = replace(made, units=_median_size(mine, row_weights(*learned_on[1:])))
             reason = "the training ended far from the solution that the left-out outputs belong to"
             warn_user(_message(made, reason), UserWarning)
@@ -225,23 +228,24 @@ def calibrate_judged(
     Calibration or None
         None if every form is worse. Any form but the usual one comes with a warning.
     """
+    if not multilabel:
+        made, reason = _choose_form(scores, codes, weights, shares, all_codes, outputs_at, trained_codes)
+        if reason:
+            warn_user(_message(made, reason), UserWarning)
+        return made
     each, reasons = [], []
-    for k, label in enumerate(_labels(scores, codes, weights, shares, multilabel)):
-        column = [k] if multilabel else slice(None)
-        own_codes = None if trained_codes is None else trained_codes[:, column]
+    for k, label in enumerate(_labels(scores, codes, weights, shares)):
 
-        def outputs(some: np.ndarray, column: Any = column) -> np.ndarray:
-            return outputs_at(some)[:, column]
+        def outputs(some: np.ndarray, k: int = k) -> np.ndarray:
+            return outputs_at(some)[:, [k]]
 
-        of_model = None if outputs_at is None else outputs
-        made, reason = _choose_form(*label, all_codes[:, column], of_model, own_codes)
-        if multilabel:
-            made, reason = made or calibrate(*label, form=SCALED), reason and f"for label {k} {reason}"
-        each.append(made)
-        reasons += [(made, reason)] if reason else []
+        of_model = (None, None) if outputs_at is None else (outputs, trained_codes[:, [k]])
+        made, reason = _choose_form(*label, all_codes[:, [k]], *of_model)
+        each.append(made or calibrate(*label, form=SCALED))
+        reasons += [(each[-1], f"for label {k} {reason}")] if reason else []
     if reasons:
         warn_user(_message(*reasons[0]), UserWarning)
-    return _for_each_label(each)
+    return _join_labels(each)
 
 
 def _choose_form(
@@ -353,18 +357,14 @@ def _message(made: Calibration | None, reason: str) -> str:
 
 
 def _labels(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray, multilabel: bool
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray
 ) -> list[tuple[Any, ...]]:
-    """The arguments of `calibrate` for each label; a single entry if classes exclude each other."""
-    if not multilabel:
-        return [(scores, codes, weights, shares)]
+    """The arguments of `calibrate` for each label."""
     return [(scores[:, [k]], codes[:, [k]], weights, shares[[k]]) for k in range(scores.shape[1])]
 
 
-def _for_each_label(each: list[Calibration | None]) -> Calibration | None:
+def _join_labels(each: list[Calibration]) -> Calibration:
     """The calibrations of single columns as one."""
-    if len(each) == 1:
-        return each[0]
     units = [np.full(1, np.inf) if made.units is None else made.units for made in each]
     return Calibration(
         np.diag([made.matrix[0, 0] for made in each]),
@@ -385,9 +385,7 @@ def _median_size(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.full(scores.shape[1], float(median) or float(np.average(sizes, weights=of_sizes)) or 1.0)
 
 
-def _bounded(scores: np.ndarray, units: np.ndarray | None) -> np.ndarray:
-    if units is None:
-        return scores
+def _bounded(scores: np.ndarray, units: np.ndarray) -> np.ndarray:
     unchanged = np.isinf(units)
     return np.where(unchanged, scores, scores / (np.where(unchanged, 1.0, units) + np.abs(scores)))
 

@@ -32,8 +32,9 @@ from .checks import MOST, is_number, is_positive, is_whole, warn_user
 from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centres
 from .rows import TrainingSet
 
-LEAST_HELD_OUT, MOST_HELD_OUT = 200, 1000
-"""Rows that a further set of outputs is not trained on: a fifth of the data between these."""
+FEWEST_HELD_OUT, LEAST_HELD_OUT, MOST_HELD_OUT = 20, 200, 1000
+"""Rows that a further set of outputs is not trained on: a fifth of the data between the last two, or a quarter of few
+rows. There are no further sets if this gives fewer than the first number."""
 
 MOST_FOLDS, MOST_OUTPUTS = 3, 40
 """The most further sets of outputs, and the most outputs of all of them. They share the kernel values of the model."""
@@ -106,16 +107,10 @@ def rows_to_choose_with(n: int, bandwidth: Any, regularisation: Any) -> slice:
     return slice(0, number_of_rows(n) if chooses else 0)
 
 
-def number_held_out(n: int, n_subsample: int) -> int:
-    """The number of rows, outside the subsample, that a further set of outputs is not trained on; 0 for too few."""
-    wanted = min(max(min(LEAST_HELD_OUT, n // 4), min(MOST_HELD_OUT, n // 5)), n - n_subsample)
-    return wanted if wanted >= 20 else 0
-
-
 def held_out_spans(n: int, n_subsample: int, n_outputs: int) -> list[slice]:
     """Rows, in the order of the fit, that each further set of outputs is not trained on; none of too few."""
-    m = number_held_out(n, n_subsample)
-    if not m:
+    m = min(max(min(LEAST_HELD_OUT, n // 4), min(MOST_HELD_OUT, n // 5)), n - n_subsample)
+    if m < FEWEST_HELD_OUT:
         return []
     n_sets = max(1, min(MOST_FOLDS, -(-MOST_HELD_OUT // m), (n - n_subsample) // m, MOST_OUTPUTS // n_outputs))
     return [slice(n - (k + 1) * m, n - k * m) for k in range(n_sets)]
@@ -164,11 +159,6 @@ class Request:
     seed: int
     matrix: Any = None
 
-    @property
-    def chooses_regularisation(self) -> bool:
-        """Whether λ is to be chosen."""
-        return isinstance(self.regularisation, str)
-
     def searches_bandwidth(self) -> bool:
         """Whether the bandwidth is to be chosen: "auto" for a kernel with a name and a bandwidth that is not given."""
         if not is_automatic(self.bandwidth) or self.kernel is None:
@@ -213,11 +203,6 @@ class Choices:
             return None
         return self.path.values, self.path.vectors
 
-    def report(self, unit: float) -> dict[str, Any]:
-        """Entries of ``effective_params_``; λ is for the user's weights."""
-        selection = {} if self.found is None else {"selection": self.found.summary()}
-        return {"regularisation": self.regularisation * unit} | selection
-
 
 def choose_kernel(
     request: Request,
@@ -251,7 +236,7 @@ def choose_kernel(
     points = sample.points if points is None else points
     n, d = size or (len(points), points.shape[1] - 2)
     regularizes = request.regularisation is not None and not request.all_equal
-    if regularizes and not request.chooses_regularisation:
+    if regularizes and not is_automatic(request.regularisation):
         chosen = replace(chosen, regularisation=float(request.regularisation) / request.weight_unit)
     if regularizes and known is None and request.searches_bandwidth():
         chosen = _choose(
@@ -270,7 +255,7 @@ def choose_kernel(
             named = request.kernel if request.matrix is None else precomputed.kernel_on(request.matrix, points)
             of_kernel = named, chosen.bandwidth, request.kernel_params
             kernel = kernels.choose(*of_kernel, points, request.seed, all_equal=request.all_equal)
-        if request.chooses_regularisation and regularizes and chosen.found is None:
+        if is_automatic(request.regularisation) and regularizes and chosen.found is None:
             chosen = _choose(request, chosen, lambda x, _: kernels.matrix(kernel, x), sample)
     return kernel, chosen
 
@@ -280,7 +265,7 @@ def choose_for_matrix(
 ) -> Choices:
     """Choose λ with another matrix than the kernel's; ``matrix_of`` makes it of augmented points."""
     choices = replace(choices, joined=None)
-    if not request.chooses_regularisation:
+    if not is_automatic(request.regularisation):
         return choices
     narrowing = None if choices.found is None else choices.found.narrowing
     choices = _choose(request, choices, lambda x, _: matrix_of(x), sample)
@@ -297,10 +282,10 @@ def choose_on_all_rows(
     if choices.joined is not None and choices.found is not None:
         return replace(choices, path=choices.found.path)
     points, joined = _join(sample)
-    matrix = _wide(matrix_of(points))
+    matrix = arrays.to_numpy(matrix_of(points)).astype(np.float64)
     path = RidgePath(matrix, joined.targets, joined.weights)
     choices = replace(choices, joined=joined, path=path)
-    if not request.chooses_regularisation:
+    if not is_automatic(request.regularisation):
         return choices
     candidates = candidates_of(matrix, joined.weights)
     bounded = request.of_classes and len(candidates) > len(REGULARISATIONS)
@@ -322,10 +307,10 @@ def _choose(
         if len(points) < 3:
             return choices
         found = choose_ridge(
-            lambda width, points=points: np.asarray(_wide(matrix_of(points, width))),
+            lambda width, points=points: arrays.to_numpy(matrix_of(points, width)).astype(np.float64),
             joined.targets,
             median=kernels.median_bandwidth(points[:, :-2], request.seed) if searches else None,
-            regularisation=None if request.chooses_regularisation else choices.regularisation,
+            regularisation=None if is_automatic(request.regularisation) else choices.regularisation,
             weights=joined.weights,
             of_classes=request.of_classes,
         )
@@ -359,11 +344,7 @@ def add_left_out_columns(targets: Any, weights: Any, spans: list[slice]) -> tupl
 
 def _join(sample: Sample) -> tuple[np.ndarray, Joined]:
     """Augmented points of which none is a copy of another, shape (k, d + 2), and how the rows were joined."""
-    x = _wide(sample.points)[:, :-2]
-    joined = join_copies(x, _wide(sample.targets), None if sample.weights is None else _wide(sample.weights))
+    wide = [None if part is None else arrays.to_numpy(part).astype(np.float64) for part in sample]
+    x = wide[0][:, :-2]
+    joined = join_copies(x, *wide[1:])
     return kernels.augmented(x[joined.first]), joined
-
-
-def _wide(a: Any) -> np.ndarray:
-    """An array in NumPy's float64."""
-    return arrays.to_numpy(a).astype(np.float64)

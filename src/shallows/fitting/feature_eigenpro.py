@@ -122,7 +122,7 @@ def fit_feature_eigenpro(
             run = training.train(
                 stepper,
                 problem,
-                start.batches(training.Batches(n, plan.batch_size, seed, False)),
+                training.Batches(n, plan.batch_size, seed, first_epoch=start.epoch),
                 training.Stopping(
                     solver.max_epochs,
                     max_seconds=phases.left(options.max_seconds),
@@ -153,9 +153,8 @@ def fit_feature_eigenpro(
         coefficients = np.ascontiguousarray(arrays.to_numpy(found[:, :c]).T).T
         model = FeatureFunction(blocks.to(arrays.Device("cpu")), centring, coefficients, components)
         arrays.synchronise(points[:1, :])
-    steps = {name: getattr(solver, name) for name in ("max_epochs", "tol", "step_size", "damping")}
     nothing_to_learn = centring.all_equal or targets.are_equal
-    warn_if_unconverged(run, **steps, regularisation=choices.regularisation, nothing_to_learn=nothing_to_learn)
+    warn_if_unconverged(run, solver, choices.regularisation, nothing_to_learn=nothing_to_learn)
     report = {
         "features": features.name_of(feature_map),
         "n_features": blocks.n_features,

@@ -22,7 +22,7 @@ from ..solvers.least_squares import nystrom_conjugate_gradients
 from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
 from ..solvers.least_squares.step_rules import agreed_plan
-from ..spectrum.kernel_ridge_choice import AUTO
+from ..spectrum.kernel_ridge_choice import AUTO, is_automatic
 from .calibration import learn_calibration
 from .center_points import (
     Centers,
@@ -91,8 +91,6 @@ def fit_kernel_centers(
     calibrates: bool,
     solver: str,
     steps: ProjectedEigenPro,
-    max_epochs: int,
-    tol: float,
     class_weight: Any,
     validation_fraction: float | None,
     patience: int,
@@ -124,12 +122,11 @@ def fit_kernel_centers(
         place = functools.partial(
             place_centers, inputs, order, centers, centring, c, budget, device, dtype, kernel=kernel
         )
-        all_equal, exclusive = centring.all_equal, of_classes and not targets.several
+        all_equal, has_limit = centring.all_equal, options.max_seconds is not None and rows.matrix is None
         # If all points are equal, one step of EigenPro is the mean of the targets.
         takes_steps = solver == EIGENPRO or (solver == AUTO and bool(steps.given or regularisation == 0 or all_equal))
         placed, seconds = place(takes_steps=takes_steps), None
-        may_change = solver == AUTO and options.max_seconds is not None and rows.matrix is None and not takes_steps
-        if may_change and n >= ROWS_PER_CENTER * placed.n:
+        if solver == AUTO and not takes_steps and has_limit and n >= ROWS_PER_CENTER * placed.n:
             seconds = seconds_of_passes(placed, *of_kernel, c, seed, budget)
             takes_steps = seconds > options.max_seconds
             placed = place(takes_steps=True) if takes_steps else placed
@@ -137,7 +134,7 @@ def fit_kernel_centers(
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
         phases.end("preparation")
 
-        calibrates = calibrates and of_classes and not all_equal
+        calibrates, exclusive = calibrates and of_classes and not all_equal, of_classes and not targets.several
         request = Request(*of_kernel, regularisation, exclusive, all_equal, unit, seed, rows.matrix)
         kernel, choices = choose_for_centers(request, placed, aims, weights, budget, ranks, calibrates=calibrates)
         budget -= kernel.matrix_bytes
@@ -145,20 +142,17 @@ def fit_kernel_centers(
         phases.end("selection")
 
         room = budget - placed.points.nbytes
-        batch_size = largest_batch(placed.rows, n, room)
-        of_plan = placed, kernel, choices, weights, batch_size, seed, ranks
-        plan = plan_steps(steps, *of_plan, all_equal=all_equal) if takes_steps else None
-        batch_size = plan.batch_size if plan else n if all_equal else batch_size
+        of_plan = kernel, choices, weights, seed, largest_batch(placed.rows, n, room), ranks
+        plan, batch_size = plan_training(placed, *of_plan, steps if takes_steps else None, all_equal=all_equal)
         phases.end("eigensystem")
 
         spans = held_out_spans(n, 0, c) if calibrates and choices.path is None and held_out is None else []
         columns, of_columns = add_left_out_columns(aims, weights, spans)
-        of_step = bytes_of_step(plan, placed, batch_size, columns.shape[1], dtype.itemsize)
-        room -= ARRAYS_OF_TARGETS * columns.nbytes + of_step
+        room -= ARRAYS_OF_TARGETS * columns.nbytes + bytes_of_step(plan, placed, batch_size, columns)
         of_problem = kernel, plan, batch_size, columns, of_columns, choices.regularisation, room, ranks
-        problem, stepper, batch_size = make_problem(placed, *of_problem, passes=max_epochs)
-        several = None if ranks is ALONE else ranks
-        function = KernelSum(kernel, centring, problem.centres, aims[:0, :], True, components, ranks=several)
+        problem, stepper, batch_size = make_problem(placed, *of_problem, passes=steps.max_epochs)
+        of_centers, several = (kernel, centring, problem.centres, aims[:0, :]), None if ranks is ALONE else ranks
+        function = KernelSum(*of_centers, True, components, ranks=several)
         matrix = CentersMatrix(kernel, problem.centres, placed.rows, c, problem.budget, ranks)
         phases.end("kernel_matrix")
 
@@ -166,11 +160,11 @@ def fit_kernel_centers(
             run = training.train(
                 stepper,
                 problem,
-                start.batches(announced(training.Batches(n, batch_size, seed), problem.points)),
+                announced(training.Batches(n, batch_size, seed, first_epoch=start.epoch), problem.points),
                 training.Stopping(
-                    max_epochs,
+                    steps.max_epochs,
                     max_seconds=phases.left(options.max_seconds),
-                    tolerance=tol,
+                    tolerance=steps.tol,
                     validate=None if held_out is None else held_out.error,
                     patience=patience,
                 ),
@@ -200,15 +194,7 @@ def fit_kernel_centers(
         **(report_of_steps(plan, run) if plan else {}),
         **({} if seconds is None else {"predicted_seconds": seconds}),
     }
-    warn_if_unconverged(
-        run,
-        max_epochs=max_epochs,
-        tol=tol,
-        step_size=steps.step_size,
-        damping=steps.damping,
-        regularisation=choices.regularisation,
-        nothing_to_learn=all_equal or targets.are_equal,
-    )
+    warn_if_unconverged(run, steps, choices.regularisation, nothing_to_learn=all_equal or targets.are_equal)
     support = rows.rows[order][: placed.n] if placed.sampled else None
     return FittedFunction(model, targets, support, kernel.bandwidth, run, report, phases.seconds, start.end(run))
 
@@ -277,7 +263,7 @@ def choose_for_centers(
         n_units=centers.n,
     )
     all_rows = centers.sampled and centers.n == n and 2 < n <= SMALL and not request.all_equal
-    if all_rows and (calibrates or request.chooses_regularisation):
+    if all_rows and (calibrates or is_automatic(request.regularisation)):
         sample = Sample(centers.of_model, targets, weights)
         choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
     ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
@@ -294,33 +280,36 @@ def largest_batch(rows: TrainingRows, n: int, room: int) -> int:
     return n if rows.held_bytes else min(n, max(16, room // (4 * BATCHES_IN_MEMORY * rows.row_bytes)))
 
 
-def plan_steps(
-    steps: ProjectedEigenPro,
+def plan_training(
     centers: Centers,
     kernel: Kernel,
     choices: Choices,
     weights: Array | None,
-    most_rows: int,
     seed: int,
+    most_rows: int,
     ranks: Alone,
+    steps: ProjectedEigenPro | None,
     *,
     all_equal: bool,
-) -> ProjectedPlan:
-    """The preconditioner, batches and step of EigenPro, the same in all processes; ``most_rows``: of a batch."""
-    n, points, of_fresh = len(centers.rows), centers.of_model, None
-    if weights is not None:
-        of_fresh = weights[centers.fresh_rows]
+) -> tuple[ProjectedPlan | None, int]:
+    """The plan of EigenPro's ``steps``, if given, the same in all processes; and the rows of a batch."""
+    n, points = len(centers.rows), centers.of_model
+    if steps is None:
+        return None, n if all_equal else most_rows
+    of_fresh = None if weights is None else weights[centers.fresh_rows]
     plan = steps.plan(
         *(kernel, points, centers.fresh, centers.weights_from(weights), of_fresh, n, most_rows, seed),
         ridge=choices.regularisation,
         eigensystem=choices.eigensystem(),
         all_equal=all_equal,
     )
-    return agreed_plan(plan, ranks, points)
+    plan = agreed_plan(plan, ranks, points)
+    return plan, plan.batch_size
 
 
-def bytes_of_step(plan: ProjectedPlan | None, centers: Centers, batch_size: int, n_outputs: int, itemsize: int) -> int:
+def bytes_of_step(plan: ProjectedPlan | None, centers: Centers, batch_size: int, targets: Array) -> int:
     """Bytes that a step uses, without kernel values; without a plan, a step of conjugate gradients."""
+    n_outputs, itemsize = targets.shape[1], arrays.itemsize(targets)
     p, rows = centers.n, centers.rows
     of_points = rows.held_bytes or BATCHES_IN_MEMORY * batch_size * rows.row_bytes
     of_solver = 2 * p * p + 12 * p * n_outputs

@@ -17,6 +17,7 @@ from ..models.functions import KernelSum
 from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
 from ..spectrum.certificates import different
+from ..spectrum.kernel_ridge_choice import is_automatic
 from .calibration import learn_calibration
 from .checks import warn_user
 from .choices import (
@@ -85,17 +86,16 @@ def fit_kernel_ridge(
     solver = solver.for_size(n, budget)
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
-    given = None if solver.is_exact else solver.preconditioner
-    of_kernel, components = (kernel, bandwidth, kernel_params), None
-    if given is None:
-        components = choose_components(n_components, *of_kernel, rows, codes, seed, budget)
+    given, of_kernel = None if solver.is_exact else solver.preconditioner, (kernel, bandwidth, kernel_params)
+    # Components are no part of a preconditioner that the user gives.
+    wanted = n_components if given is None else None
+    components = choose_components(wanted, *of_kernel, rows, codes, seed, budget)
     with device.active():
         n_kept, closed = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularisation is not None
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
         order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularisation), spans)
         order = order if given is None else subsample_first(given, order)
-        centring, points = place_points(components, rows.X, order, kernel, device, dtype)
-        sample = place_targets(points, codes, rows.weights, unit, order, device, dtype)
+        centring, points, sample = place_rows(rows, components, codes, unit, order, kernel, device, dtype)
         phases.end("preparation")
 
         all_equal, exclusive = centring.all_equal, of_classes and not targets.several
@@ -117,19 +117,19 @@ def fit_kernel_ridge(
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
         columns, weights = add_left_out_columns(sample.targets, sample.weights, [] if solver.is_exact else spans)
         room -= solver.n_arrays * columns.nbytes + solver.step_bytes(plan, columns.shape[1], dtype.itemsize)
-        of_exact = {"n_left_out": MOST_LEFT_OUT if calibrates else 0}
-        of_exact["start"] = coefficients_before(before, rows.rows[order], device, dtype)
+        first = None if before is None else coefficients_before(before, rows.rows[order], device, dtype)
+        of_exact = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": first}
         problem, stepper = solver.build(plan, points, columns, weights, choices.regularisation, c, room, **of_exact)
         matrix, cache = problem.gram, None if rows.matrix is not None else evaluation_cache(problem.gram)
-        several = None if ranks is ALONE else ranks
-        function = KernelSum(matrix.kernel, centring, matrix.points, columns[:, :c], True, components, cache, several)
+        of_points = matrix.kernel, centring, matrix.points, columns[:, :c], True, components, cache
+        function = KernelSum(*of_points, ranks=None if ranks is ALONE else ranks)
         phases.end("kernel_matrix")
 
         with arrays.own_threads() if solver.own_threads else contextlib.nullcontext():
             run = training.train(
                 stepper,
                 problem,
-                start.batches(training.Batches(n, plan.batch_size, seed, solver.shuffle)),
+                training.Batches(n, plan.batch_size, seed, solver.shuffle, start.epoch),
                 training.Stopping(
                     solver.max_epochs,
                     max_seconds=phases.left(options.max_seconds),
@@ -152,20 +152,31 @@ def fit_kernel_ridge(
             outputs = functools.partial(
                 outputs_at, function, targets, device, options.prediction_budget(device, share=2)
             )
-            learned_on = found, held_out, choices, [] if solver.is_exact else spans, left_out_outputs(run, columns)
+            left_out = left_out_outputs(run, columns) if solver.is_direct else None
+            learned_on = found, held_out, choices, [] if solver.is_exact else spans, left_out
             targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
         model = KernelSum(plan.kernel, centring, points, found[:, :c], components=components).on_host()
         arrays.synchronise(points[:1, :])
-    warn_user_of_loss(run, solver, choices.regularisation, nothing_to_learn=all_equal or targets.are_equal)
-    chosen = None if regularisation is None else choices
+    warn = warn_of_residual if solver.is_exact else warn_if_unconverged
+    warn(run, solver, choices.regularisation, nothing_to_learn=all_equal or targets.are_equal)
     report = {
-        **report_of_model(plan.kernel, targets, chosen, unit, run, matrix, centring, components, held_out),
+        **report_of_model(
+            plan.kernel,
+            targets,
+            None if regularisation is None else choices,
+            unit,
+            run,
+            matrix,
+            centring,
+            components,
+            held_out,
+        ),
         **report_of_machine(budget, dtype, device, seed),
         **solver.report(plan, problem, stepper, run),
     }
-    support, width = rows.rows[order], model.kernel.bandwidth
-    return FittedFunction(model, targets, support, width, run, report, phases.seconds, start.end(run))
+    of_model = model, targets, rows.rows[order], model.kernel.bandwidth
+    return FittedFunction(*of_model, run, report, phases.seconds, start.end(run))
 
 
 def spans_to_leave_out(
@@ -190,14 +201,21 @@ def spans_to_leave_out(
     return [] if in_closed_form else held_out_spans(n, n_kept, n_outputs)
 
 
-def place_points(
-    components: Any, X: Any, order: np.ndarray, kernel: Any, device: arrays.Device, dtype: np.dtype
-) -> tuple[Centring, Any]:
-    """The training points, or their components, in the order of the fit on the device.
+def place_rows(
+    rows: TrainingSet,
+    components: Any,
+    codes: np.ndarray,
+    weight_unit: float,
+    order: np.ndarray,
+    kernel: Any,
+    device: arrays.Device,
+    dtype: np.dtype,
+) -> tuple[Centring, Any, Sample]:
+    """The points or their components, targets and divided weights, in the order of the fit on the device.
 
-    They are centered if that changes no kernel value.
+    Points are centered if that changes no kernel value.
     """
-    X = X if components is None else components(X)
+    X = rows.X if components is None else components(rows.X)
     kind = kernels.kind(kernel)
     kind.check_inputs(X.shape[1])
     centring = Centring.of(
@@ -208,28 +226,15 @@ def place_points(
     )
     points = centring.training_points(X, order, device, dtype)
     check_scale(points, dtype, may_vanish=not kind.shift_invariant)
-    return centring, points
-
-
-def place_targets(
-    points: Any,
-    codes: np.ndarray,
-    weights: np.ndarray | None,
-    unit: float,
-    order: np.ndarray,
-    device: arrays.Device,
-    dtype: np.dtype,
-) -> Sample:
-    """The points with their targets, and weights divided by ``unit``, in the order of the fit on the device."""
-    on_device = None if weights is None else arrays.to_device(weights[order] / unit, device, dtype)
-    return Sample(points, arrays.to_device(codes[order], device, dtype), on_device)
+    weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / weight_unit, device, dtype)
+    return centring, points, Sample(points, arrays.to_device(codes[order], device, dtype), weights)
 
 
 def choose_for_solver(
     solver: KernelSolver, request: Request, choices: Choices, kernel: Any, sample: Sample, *, calibrates: bool
 ) -> Choices:
     """The choices with ridge regression on all rows of a small problem, if the calibration or λ needs it."""
-    n, steps_choose = len(sample.points), request.chooses_regularisation and not solver.is_exact
+    n, steps_choose = len(sample.points), is_automatic(request.regularisation) and not solver.is_exact
     if request.all_equal:
         # One point with many targets: without λ its equations have no solution, and every λ > 0 gives their mean.
         singular = choices.regularisation == 0 and not solver.solves_singular
@@ -242,11 +247,10 @@ def choose_for_solver(
 
 
 def coefficients_before(
-    before: tuple[np.ndarray, np.ndarray] | None, support: np.ndarray, device: arrays.Device, dtype: np.dtype
+    before: tuple[np.ndarray, np.ndarray], support: np.ndarray, device: arrays.Device, dtype: np.dtype
 ) -> Any:
     """The coefficients of the last fit, if they belong to the same rows in the same order."""
-    same = before is not None and np.array_equal(before[0], support)
-    return arrays.to_device(before[1], device, dtype) if same else None
+    return arrays.to_device(before[1], device, dtype) if np.array_equal(before[0], support) else None
 
 
 def evaluation_cache(matrix: Any) -> EvaluationCache | None:
@@ -261,7 +265,7 @@ def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice
 
     Leave-one-out residuals are αᵢ / ((K + λW⁻¹)⁻¹)ᵢᵢ.
     """
-    inverse = getattr(run.state, "inverse_diagonal", None)
+    inverse = run.state.inverse_diagonal
     if inverse is None:
         return None
     rows = slice(targets.shape[0] - len(inverse), targets.shape[0])
@@ -269,12 +273,8 @@ def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice
     return arrays.to_numpy(targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
 
 
-def warn_user_of_loss(run: training.Run, solver: Any, regularisation: float, *, nothing_to_learn: bool) -> None:
-    """Warn if the solver ended far from its aim and a remedy is known."""
-    if not solver.is_exact:
-        steps = {name: getattr(solver, name) for name in ("max_epochs", "tol", "step_size", "damping")}
-        warn_if_unconverged(run, **steps, regularisation=regularisation, nothing_to_learn=nothing_to_learn)
-        return
+def warn_of_residual(run: training.Run, solver: Any, regularisation: float, *, nothing_to_learn: bool) -> None:
+    """Warn if the iterations of an exact solver ended above the tolerance, whatever there was to learn."""
     residual = math.sqrt(max(run.losses[-1], 0.0))
     if not solver.is_direct and residual > solver.tol:
         warn_user(

@@ -11,7 +11,7 @@ from .. import arrays, streams
 from ..models.functions import TransformedFunction
 from ..solvers.least_squares.normal_equations import minimise_in_box
 from .calibration import Calibration, calibrate_judged
-from .choices import number_held_out
+from .choices import held_out_spans
 from .feature_rows import FittedOnFeatures, blocks_of_rows, check_room_of_system
 from .labels import class_labels, with_every_class
 from .machine import Options, Phases
@@ -104,9 +104,10 @@ def learn_calibration(
 ) -> Calibration | None:
     """Learn it on rows that a second solution leaves out of the sums over all rows."""
     n, weights, transformer = len(rows.rows), rows.weights, model.transformer
-    m = number_held_out(n, 0)
-    if not m:
+    spans = held_out_spans(n, 0, 1)
+    if not spans:
         return None
+    m = n - spans[0].start
 
     def features(some: np.ndarray) -> np.ndarray:
         return transformer.transform(rows.X[some]).astype(np.float64)

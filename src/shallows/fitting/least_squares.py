@@ -140,7 +140,8 @@ def report_of_model(
     return {
         **({} if kernel is None else {"kernel": kernel.name, "bandwidth": kernel.bandwidth}),
         **({"kernel_params": kernel.parameters} if kernel is not None and kernel.parameters else {}),
-        **({} if choices is None else choices.report(weight_unit)),
+        **({} if choices is None else {"regularisation": choices.regularisation * weight_unit}),
+        **({} if choices is None or choices.found is None else {"selection": choices.found.summary()}),
         **({} if calibration is None else calibration.report()),
         "n_epochs": run.epoch,
         "stopped_by": run.stopped_by,
@@ -153,14 +154,7 @@ def report_of_model(
 
 
 def warn_if_unconverged(
-    run: training.Run,
-    *,
-    max_epochs: int,
-    tol: float,
-    step_size: float | None,
-    damping: float = 1.0,
-    regularisation: float = 0.0,
-    nothing_to_learn: bool = False,
+    run: training.Run, solver: Any, regularisation: float = 0.0, *, nothing_to_learn: bool = False
 ) -> None:
     """Warn if a training ended at ``max_epochs`` far from the training targets and a remedy is known.
 
@@ -168,26 +162,21 @@ def warn_if_unconverged(
     regularization, which keeps the loss of noisy targets large, unless a small damping explains the loss. None if the
     loss is constant at a step that the library chose: the rest is noise or too fine for the kernel.
 
-    Parameters
-    ----------
-    max_epochs, tol, step_size, damping
-        As the parameters of the estimator.
-    regularisation : float
-        λ that was given or chosen.
+    ``solver``: settings with ``max_epochs, tol, step_size`` and ``damping``. ``regularisation``: λ.
     """
-    losses = run.losses
+    losses, tol, damping = run.losses, solver.tol, solver.damping
     if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
         return
-    ended = f"After max_epochs={max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero function"
+    ended = f"After max_epochs={solver.max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero"
     if damping < SMALL_DAMPING and not run.validation_errors:
         warn_user(
-            f"{ended}. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more slowly "
-            "than the others; take damping=1."
+            f"{ended} function. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more "
+            "slowly than the others; take damping=1."
         )
     elif regularisation == 0:
-        advice = _advice(step_size, losses, run.validation_errors)
+        advice = _advice(solver.step_size, losses, run.validation_errors)
         if advice:
-            warn_user(f"{ended}, above tol={tol:g}. {advice}")
+            warn_user(f"{ended} function, above tol={tol:g}. {advice}")
 
 
 def fall_per_epoch(losses: list[float]) -> float:

@@ -108,7 +108,7 @@ def fit_regularised_risk(
         run = training.train(
             stepper,
             problem,
-            start.batches(source(n, size, seed)),
+            source(n, size, seed, first_epoch=start.epoch),
             training.Stopping(
                 solver.max_epochs,
                 max_seconds=options.max_seconds,

@@ -235,72 +235,30 @@ class EvaluationCache:
 
 @dataclass(frozen=True)
 class Ended:
-    """Where a fit ended.
+    """Where a fit ended."""
 
-    Attributes
-    ----------
-    digest : str
-        Of its data, parameters and seed.
-    seed : int
-        Which a fit that may go on takes again where ``random_state`` is no int.
-    n_epochs : int
-        Epochs of it and of those that it went on from.
-    held, numbers : dict
-        What the state of the solver keeps, on the host.
-    """
-
-    digest: str
-    seed: int
-    n_epochs: int
-    held: dict[str, np.ndarray]
-    numbers: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class LaterEpochs:
-    """The batches of a source from an epoch on.
-
-    Attributes
-    ----------
-    batches : Batches
-    first : int
-    """
-
-    batches: training.Batches
-    first: int
-    names_rows: ClassVar[bool] = True
-
-    def __len__(self) -> int:
-        return len(self.batches)
-
-    def of_epoch(self, epoch: int) -> list[slice]:
-        """The batches of an epoch, in their order."""
-        return self.batches.of_epoch(self.first + epoch)
+    digest: str  # Of its data, parameters and seed
+    seed: int  # A fit that continues uses it again if ``random_state`` is no int
+    n_epochs: int  # Epochs of this fit and of those that it continued
+    held: dict[str, np.ndarray]  # The arrays of the solver's state, on the host
+    numbers: dict[str, Any]  # The numbers of the solver's state
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a fit begins: at zero, or where the one before it ended.
+    """Where a fit starts: at zero, or where the fit before it ended."""
 
-    Attributes
-    ----------
-    digest : str or None
-        Of the data, the parameters and the seed, if the next fit may go on from this one.
-    ended : Ended or None
-        Where the fit before ended, if this one goes on from it.
-    seed : int
-    """
-
-    digest: str | None
-    ended: Ended | None
+    digest: str | None  # Of the data, the parameters and the seed, if the next fit may continue this one
+    ended: Ended | None  # Where the fit before ended, if this fit continues it
     seed: int
 
-    def batches(self, batches: training.Batches) -> Any:
-        """The batches of the epochs that follow."""
-        return batches if self.ended is None else LaterEpochs(batches, self.ended.n_epochs)
+    @property
+    def epoch(self) -> int:
+        """Epochs of the fits before."""
+        return 0 if self.ended is None else self.ended.n_epochs
 
     def state(self, solver: Any, problem: Any) -> Any:
-        """The state of the solver to start from, or None for its own first one."""
+        """The state of the solver to start from; None for its own first state."""
         if self.ended is None:
             return None
         state = solver.init(problem)
@@ -309,28 +267,19 @@ class Start:
         return state
 
     def end(self, run: training.Run) -> Ended | None:
-        """Where a run ended, if the next fit may go on from it."""
+        """Where a run ended, if the next fit may continue it."""
         if self.digest is None:
             return None
         held, numbers = states.keep(run.state)
         held = {name: np.array(arrays.to_numpy(array)) for name, array in held.items()}
-        before = 0 if self.ended is None else self.ended.n_epochs
-        return Ended(self.digest, self.seed, before + run.epoch, held, numbers)
+        return Ended(self.digest, self.seed, self.epoch + run.epoch, held, numbers)
 
 
 def begin(parameters: Mapping[str, Any] | None, ended: Ended | None, rows: TrainingSet, seed: int) -> Start:
-    """Where a fit begins.
+    """Where a fit starts. It continues the fit before if data, weights, seed and parameters except stopping are equal.
 
-    It goes on where the fit before ended if data, sample weights, seed and parameters are the same, but for
-    `WHEN_TO_STOP`. What a solver keeps beside its coefficients, as dual variables or residuals, belongs to one problem;
-    with another it would lead to a wrong solution.
-
-    Parameters
-    ----------
-    parameters : mapping or None
-        Of the estimator; None for a fit that neither goes on from another nor is gone on from.
-    ended : Ended or None
-        Where the fit before ended.
+    The state of a solver, such as dual variables, belongs to one problem. With another it would lead to a wrong
+    solution. ``parameters`` of the estimator are None for a fit that neither continues a fit nor is continued.
     """
     if parameters is None:
         return Start(None, None, seed)

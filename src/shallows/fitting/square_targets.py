@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -174,7 +174,18 @@ def learn_square_targets(
         ``class_weight`` names an unknown class, or the mean or range of values overflows.
     """
     if of_classes:
-        return _class_targets(y, weights, class_weight, fit_intercept=fit_intercept)
+        check_classification_targets(y)
+        several = type_of_target(y) == "multilabel-indicator"
+        y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
+        if y.ndim == 2 and not several:
+            raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
+        binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
+        check_two_classes(binarizer.classes_)
+        check_class_weight(class_weight, binarizer.classes_)
+        targets = SquareClassTargets(binarizer, binarizer.classes_, several)
+        if not fit_intercept:
+            return targets
+        return replace(targets, intercept=np.average(targets.aims(y), axis=0, weights=weights))
     one_column, y = y.ndim == 1, y.astype(np.float64).reshape(len(y), -1)
     if not in_unit:
         unit = unit_of_targets(y)
@@ -188,19 +199,3 @@ def learn_square_targets(
     if not np.isfinite(spread).all():
         raise ShallowsError("The targets are too large: their mean or their range overflows. Divide y by a number.")
     return SquareValueTargets(one_column, intercept, np.where(spread > 0, spread, 1.0))
-
-
-def _class_targets(
-    y: np.ndarray, weights: np.ndarray | None, class_weight: Any, *, fit_intercept: bool
-) -> SquareClassTargets:
-    check_classification_targets(y)
-    several = type_of_target(y) == "multilabel-indicator"
-    y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
-    if y.ndim == 2 and not several:
-        raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
-    binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
-    check_two_classes(binarizer.classes_)
-    check_class_weight(class_weight, binarizer.classes_)
-    targets = SquareClassTargets(binarizer, binarizer.classes_, several)
-    intercept = np.average(targets.aims(y), axis=0, weights=weights) if fit_intercept else None
-    return SquareClassTargets(binarizer, binarizer.classes_, several, intercept)

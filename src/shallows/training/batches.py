@@ -33,13 +33,14 @@ class Batches:
 
     Every row is seen once an epoch. The order is a function of the seed and the epoch, so that a run can continue from
     any place. With ``shuffle`` the rows of each batch are drawn again in every epoch, as row numbers in ascending
-    order, and only the last batch of an epoch may be smaller.
+    order, and only the last batch of an epoch may be smaller. ``first_epoch``: epochs of the fits before this one.
     """
 
     n: int
     size: int
     seed: int
     shuffle: bool = False
+    first_epoch: int = 0
     names_rows: ClassVar[bool] = True
 
     def __len__(self) -> int:
@@ -47,7 +48,7 @@ class Batches:
 
     def of_epoch(self, epoch: int) -> list[Any]:
         """The batches of an epoch, in their order."""
-        slices = list(arrays.blocks(self.n, self.size))
+        slices, epoch = list(arrays.blocks(self.n, self.size)), self.first_epoch + epoch
         if self.shuffle:
             order = streams.permutation(self.seed, "rows", epoch, self.n)
             return [np.sort(order[rows]) for rows in slices]
@@ -63,7 +64,8 @@ class InOrderThenShuffled(Batches):
 
     def of_epoch(self, epoch: int) -> list[Any]:
         """The batches of an epoch, in their order."""
-        return list(arrays.blocks(self.n, self.size)) if epoch == 0 else super().of_epoch(epoch)
+        first = self.first_epoch + epoch == 0
+        return list(arrays.blocks(self.n, self.size)) if first else super().of_epoch(epoch)
 
 
 class InOrderThenDrawn(InOrderThenShuffled):
@@ -71,7 +73,7 @@ class InOrderThenDrawn(InOrderThenShuffled):
 
     def of_epoch(self, epoch: int) -> list[Any]:
         """The batches of an epoch, in their order."""
-        slices = list(arrays.blocks(self.n, self.size))
+        slices, epoch = list(arrays.blocks(self.n, self.size)), self.first_epoch + epoch
         if epoch == 0:
             return slices
         return [slices[int(i % len(slices))] for i in streams.integers(self.seed, "drawn batches", epoch, len(slices))]

@@ -143,8 +143,6 @@ class EigenProCentresMethod(LeastSquaresEstimator):
             calibrates=self.calibration is not None,
             solver=self.solver,
             steps=self._steps(),
-            max_epochs=self.max_epochs,
-            tol=self.tol,
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,

@@ -86,6 +86,10 @@ class ProjectedEigenPro(Settings):
         η, for a sum over the batch. None takes the certified step.
     damping : float
         τ in (0, 1]: flattened eigenvalues come down to τ times the next one.
+    max_epochs : int
+        The most passes over the rows.
+    tol : float
+        Stop when the loss of an epoch is at most this share of the zero function's loss.
     """
 
     rank: int | None = setting(count(0))
@@ -93,6 +97,8 @@ class ProjectedEigenPro(Settings):
     batch_size: int | None = setting(count())
     step_size: float | None = setting(positive())
     damping: float = setting(share(1.0))
+    max_epochs: int = 20
+    tol: float = 5e-3
 
     @property
     def given(self) -> list[str]:

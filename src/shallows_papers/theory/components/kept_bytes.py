@@ -51,9 +51,7 @@ def kept_bytes(
             D: int = D, d: int = d, kernel: Any = kernel, points: np.ndarray = points, start: Any = start
         ) -> Callable[[], None]:
             features = FourierFeatures(kernel, d, block_size, random_state, cache_bytes=cache_bytes)
-            problem = ComponentProblem(
-                features, n_components, start.coefficients, np.diag(start.values[:n_components])
-            )
+            problem = ComponentProblem(features, n_components, start.coefficients, np.diag(start.values[:n_components]))
             solver = OjaStepper(0.5, max_blocks=D // block_size)
             state = solver.init(problem)
 
