@@ -122,13 +122,6 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
         Number of columns. Landmarks are at most n. An odd number of paired Fourier features becomes the next even one.
     seed : int
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such map.
-    ShallowsError
-        If the number of features does not fit the map.
-
     Notes
     -----
     - Fourier features: ``"fourier"`` (cosines and sines), ``"fourier_cosine"``, ``"orthogonal"`` (orthogonal
@@ -136,8 +129,7 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
     - Landmarks: ``"nystrom"`` and ``"rbf"`` (radial basis functions) at sampled points, ``"nystrom_kmeans"`` and
       ``"rbf_kmeans"``, ``"nystrom_leverage"`` (drawn by ridge leverage scores), ``"nystrom_pivoted"`` and
       ``"nystrom_randomly_pivoted"`` (pivots of a partial Cholesky factor).
-    - For one kernel: ``"binning"`` (cells of random grids, laplace_product), ``"polynomial"`` and ``"tensor_sketch"``
-      (polynomial).
+    - For one kernel: ``"binning"`` (cells of random grids, laplace_product), ``"polynomial"`` and ``"tensor_sketch"``.
     - Without a kernel: ``"sigmoid_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a
       constant).
     """

@@ -82,14 +82,7 @@ class Fastfood(FourierFeatures):
     distribution, so the features are unbiased. Frequencies of one matrix are dependent, so the variance is slightly
     larger than for independent ones.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A function of ‖x − z‖₂ with frequencies.
-    n_inputs, block_size, seed, form, n_blocks, cache_bytes
-        See `FourierFeatures`.
-    orthogonal : bool
-        Must be False.
+    The kernel must be a function of ‖x − z‖₂. The parameters are those of `FourierFeatures`, without ``orthogonal``.
 
     References
     ----------

@@ -50,21 +50,11 @@ def inputs_and_constant(kernel, x, n_features, seed=0, budget=None) -> Linear:
 class Monomials(FeatureMap):
     """The monomials x^α with |α| ≤ p, each times √(p!/(α! (p − |α|)!) s^|α| c^(p − |α|)).
 
-    z(x)ᵀz(y) = (s xᵀy + c)^p up to rounding. For p = 2 and s = 1 these are xᵢ², √2 xᵢxⱼ, √(2c) xᵢ and c.
-
-    Parameters
-    ----------
-    kernel : Polynomial
-        With ``degree`` p, ``offset`` c and ``scale`` s.
-    n_inputs : int
-
-    Raises
-    ------
-    ShallowsError
-        If the indices of the monomials take more than 4 GiB.
+    z(x)ᵀz(y) = (s xᵀy + c)^p up to rounding. For p = 2 and s = 1 these are xᵢ², √2 xᵢxⱼ, √(2c) xᵢ and c. A
+    `ShallowsError` refuses monomials whose indices take more than 4 GiB.
     """
 
-    kernel: Any
+    kernel: Any  # A `Polynomial` with ``degree`` p, ``offset`` c and ``scale`` s
     n_inputs: int
 
     def __post_init__(self) -> None:

@@ -46,21 +46,13 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     cover the distribution more evenly than independent draws, so the error is smaller if d is small compared with the
     number of frequencies. Block i uses the next points of the same sequence.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        "gaussian", "laplace", "cauchy", "matern", "laplace_product" or "cauchy_product".
-    n_inputs : int
-        At most 21,200, the largest dimension of the sequence in SciPy.
-    block_size, seed, form, n_blocks, cache_bytes
-        See `FourierFeatures`. The shift is drawn with the seed.
-    orthogonal : bool
-        Must be False.
+    The kernel must be a key of `QUANTILES`, with at most 21,200 inputs, the largest dimension of the sequence in SciPy.
+    The parameters are those of `FourierFeatures`, without ``orthogonal``. The shift is drawn with the seed.
 
     References
     ----------
-    J. Yang, V. Sindhwani, H. Avron and M. Mahoney (2014), "Quasi-Monte Carlo feature maps for shift-invariant
-    kernels", ICML 31.
+    J. Yang, V. Sindhwani, H. Avron and M. Mahoney (2014), "Quasi-Monte Carlo feature maps for shift-invariant kernels",
+    ICML 31.
     """
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ with g ~ N(0, I) and g₀ ~ N(0, 1). "laplace" and "cauchy" are the Euclidean (i
 the product forms, which have the same names elsewhere, agree with them for one feature only. A function of the user is
 a kernel too, see `FunctionKernel`. Kernels without frequencies may have other random features, see
 `Kernel.random_features`. scikit-learn's "rbf", "poly" and "laplacian", with gamma, degree and coef0, are accepted, see
-`parameters`.
+`bandwidth`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from typing import Any
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from ..utils.lazy_tables import LazyTable
+from .bandwidth import OTHER_NAMES, median_bandwidth, translated
 from .base import Kernel, add_to_diagonal, augmented, matrix, set_diagonal, values
 from .function import FunctionKernel
-from .parameters import OTHER_NAMES, median_bandwidth, translated
 from .precomputed import Precomputed
 
 __all__ = [

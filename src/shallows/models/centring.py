@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,11 +62,12 @@ class Centring:
         ``without_constants=False``. ``may_stay_sparse``: whether the caller computes with `arrays.SparsePoints`.
         """
         n, d = x.shape
-        if may_stay_sparse and stay_sparse(x):
-            return cls._of_sparse(x, centred=centred, without_constants=without_constants)
-        refuse_wide(x)
+        if scipy.sparse.issparse(x):
+            if may_stay_sparse and stay_sparse(x):
+                return cls._of_sparse(x, centred=centred, without_constants=without_constants)
+            refuse_wide(x)
         total, lowest, highest = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
-        for rows in _row_blocks(x, n):
+        for rows in arrays.blocks(n, max(1, _BLOCK_BYTES // max(1, 8 * d))):
             block = _dense(x[rows])
             # The checks of the points report a sum that overflows.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -89,7 +89,7 @@ class Centring:
             nearer(bound, 0.0, out=bound, where=filled < n)
         varies = highest > lowest
         mean = np.where(varies, np.bincount(x.indices, weights=x.data, minlength=d) / n, lowest)
-        # In float32, a column far from zero loses digits unless it is centered. Mostly empty columns are near zero.
+        # In float32, a column with a large mean loses digits unless it is centered. Mostly empty columns are near zero.
         mean = np.where(2 * filled >= n, mean, 0.0) if centred else np.zeros(d)
         return cls(mean, varies if without_constants else np.ones(d, dtype=bool), not varies.any(), sparse=True)
 
@@ -111,8 +111,11 @@ class Centring:
         if mean.any():
             row = scipy.sparse.csr_array(mean.astype(x.dtype)[None])
             x = scipy.sparse.csr_array(x - scipy.sparse.csr_array(np.ones((x.shape[0], 1), dtype=x.dtype)) @ row)
-        with _overflow_as_error(x.data, dtype):
-            rows = x.astype(dtype)
+        try:
+            with np.errstate(over="raise", invalid="ignore"):
+                rows = x.astype(dtype)
+        except FloatingPointError as error:
+            raise too_large(float(np.abs(x.data).max()), dtype) from error
         if rows is x:
             rows = x.copy()
         rows.sort_indices()
@@ -138,12 +141,15 @@ class Centring:
         points = np.empty((len(order), kept + 2), dtype=dtype)
         points[:, kept + 1] = 1.0
         everything, mean = bool(self.varies.all()), self.mean[self.varies]
-        for rows in _row_blocks(x, len(order)):
-            block = _dense(x[order[rows]])
-            block, out = block if everything else block[:, self.varies], points[rows, :kept]
-            # The difference is taken in the wider of the two precisions and rounded once.
-            with _overflow_as_error(block, points.dtype):
-                np.subtract(block, mean.astype(block.dtype), out=out, casting="same_kind")
+        for rows in arrays.blocks(len(order), max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1]))):
+            block, out = _dense(x[order[rows]]), points[rows, :kept]
+            block = block if everything else block[:, self.varies]
+            try:
+                # The difference is taken in the wider of the two precisions and rounded once.
+                with np.errstate(over="raise", invalid="ignore"):
+                    np.subtract(block, mean.astype(block.dtype), out=out, casting="same_kind")
+            except FloatingPointError as error:
+                raise too_large(float(np.abs(block).max()), dtype) from error
             np.einsum("ij,ij->i", out, out, out=points[rows, kept])
         return points if device.kind == "cpu" else arrays.to_device(points, device, dtype)
 
@@ -161,15 +167,15 @@ class Centring:
             points[:, kept + 1] = 1.0
             columns = None if self.varies.all() else arrays.to_device(np.flatnonzero(self.varies), device)
             mean = self.mean[self.varies]
-            for rows in _row_blocks(x, len(order)):
+            blocks = list(arrays.blocks(len(order), max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1]))))
+            for rows in blocks:
                 host = _dense(x[rows])
                 block, here = arrays.to_device(host, device), arrays.to_device(places[rows], device)
                 block = block if columns is None else xp.take(block, columns, axis=1)
                 points[here, :kept] = arrays.astype(block - arrays.to_device(mean, device, host.dtype), points.dtype)
             coordinates = points[:, :kept]
             if not bool(xp.all(xp.isfinite(coordinates))):
-                largest = max(float(np.abs(_dense(x[rows])).max()) for rows in _row_blocks(x, len(order)))
-                raise too_large(largest, dtype)
+                raise too_large(max(float(abs(x[rows]).max()) for rows in blocks), dtype)
             points[:, kept] = arrays.row_norms_squared(coordinates)
         return points
 
@@ -187,18 +193,21 @@ class Centring:
                 yield rows, self._sparse_points(block, dtype, self.varies), extra
                 part.advance(rows.stop - rows.start)
             return
-        for rows in _row_blocks(x, x.shape[0]):
+        for rows in arrays.blocks(x.shape[0], max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1]))):
             block, extra = _dense(x[rows]), None
-            with _overflow_as_error(block, dtype):
-                block = block - mean.astype(block.dtype)
-                if not everything:
-                    outside = block[:, ~self.varies]
-                    # An infinite distance gives the same kernel value as a finite one that is too large.
-                    with np.errstate(over="ignore"):
-                        extra = arrays.to_device(np.einsum("ij,ij->i", outside, outside), device, dtype)
-                    block = block[:, self.varies]
-                # Rounded on the host, where an overflow is noticed at no cost.
-                block = np.ascontiguousarray(block, dtype=dtype)
+            try:
+                with np.errstate(over="raise", invalid="ignore"):
+                    block = block - mean.astype(block.dtype)
+                    if not everything:
+                        outside = block[:, ~self.varies]
+                        # An infinite distance gives the same kernel value as a finite one that is too large.
+                        with np.errstate(over="ignore"):
+                            extra = arrays.to_device(np.einsum("ij,ij->i", outside, outside), device, dtype)
+                        block = block[:, self.varies]
+                    # Rounded on the host, where an overflow is noticed at no cost.
+                    block = np.ascontiguousarray(block, dtype=dtype)
+            except FloatingPointError as error:
+                raise too_large(float(abs(x[rows]).max()), dtype) from error
             yield rows, arrays.to_device(block, device, dtype), extra
             part.advance(rows.stop - rows.start)
 
@@ -252,20 +261,6 @@ class RowsAsArray:
     def __getitem__(self, key: tuple[slice | np.ndarray, slice]) -> Array:
         """The points of a slice of the rows, or of their numbers, shape (m, d), by ``points[batch, :]``."""
         return self._rows(key[0])[:, :-2]
-
-
-@contextlib.contextmanager
-def _overflow_as_error(block: np.ndarray, dtype: Any) -> Iterator[None]:
-    """Turn an overflow in a precision inside the context into an error that names the largest number."""
-    try:
-        with np.errstate(over="raise", invalid="ignore"):
-            yield
-    except FloatingPointError as error:
-        raise too_large(float(np.abs(block).max()), dtype) from error
-
-
-def _row_blocks(x: Any, n: int) -> Iterable[slice]:
-    return arrays.blocks(n, max(1, _BLOCK_BYTES // max(1, 8 * x.shape[1])))
 
 
 def _dense(block: Any) -> np.ndarray:

@@ -16,23 +16,13 @@ from .kernel_preconditioner import Preconditioner
 class EigenProKernel(Kernel):
     """k_EP(x, z) = k(x, z) − Σᵢ (1 − τ (λ_{q+1}/λᵢ)^a) ψᵢ(x) ψᵢ(z), with the ψᵢ of `shallows.spectrum`.
 
-    Any estimator whose functions are combinations of a kernel accepts it. Random features need frequencies, which it
-    does not have. Its largest eigenvalue is about λ_{q+1} instead of λ₁. Ma and Belkin (2017, section 3) define it by
-    all eigenpairs.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        k.
-    points : array, shape (M, d)
-        The subsample.
-    factor : array, shape (M, q)
-        B with k_EP(x, z) = k(x, z) − k(x, points) B Bᵀ k(points, z).
+    Any estimator whose functions are combinations of a kernel accepts it; it has no frequencies for random features.
+    Its largest eigenvalue is about λ_{q+1} instead of λ₁. Ma and Belkin (2017, section 3) define it by all eigenpairs.
     """
 
-    kernel: Kernel
-    points: Array = field(repr=False)
-    factor: Array = field(repr=False)
+    kernel: Kernel  # k
+    points: Array = field(repr=False)  # The subsample, shape (M, d)
+    factor: Array = field(repr=False)  # B, shape (M, q): k_EP(x, z) = k(x, z) − k(x, points) B Bᵀ k(points, z)
     name = "eigenpro"
 
     @classmethod

@@ -34,7 +34,7 @@ class FeaturePreconditioner(SpectralPreconditioner):
 
     @property
     def n_places(self) -> float:
-        """D: the model is a combination of as many functions."""
+        """D, which is also the number of functions of the model."""
         return self.vectors.shape[0]
 
     def correction(self, gradient: Array) -> Array:

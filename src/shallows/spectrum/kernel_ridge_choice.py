@@ -84,10 +84,10 @@ def choose_kernel_ridge(
 ) -> RidgeChoice | None:
     """The bandwidth and λ of kernel ridge regression with the smallest leave-one-out error on some training rows.
 
-    Kernel machines with other losses, or that stop early, use the same values: compared with
-    Σ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖², the C of a sum of losses ½ (f − y)² with ½ ‖f‖² is 1/λ, and the λ of their mean with
-    λ/2 ‖f‖² is λ/n. The result is None if there is nothing to choose, if there are fewer than three distinct points, or
-    if all targets are equal. Its bandwidth is None if the bandwidth was given.
+    Kernel machines with other losses, or that stop early, use the same values: compared with Σ wᵢ (f(xᵢ) − yᵢ)² + λ
+    ‖f‖², the C of a sum of losses ½ (f − y)² with ½ ‖f‖² is 1/λ, and the λ of their mean with λ/2 ‖f‖² is λ/n. The
+    result is None without anything to choose, for fewer than three distinct points, or if all targets are equal. Its
+    bandwidth is None if the bandwidth was given.
 
     Parameters
     ----------
@@ -95,19 +95,16 @@ def choose_kernel_ridge(
         As the user gave them. The bandwidth of a named kernel is chosen if it is "auto".
     points_of : callable
         Returns the augmented points (`kernels.augmented`) of an array of row numbers.
-    targets : ndarray, shape (n, c)
-        They are centered here.
-    weights : ndarray, shape (n,), optional
-    seed : int
-        Seed of the rows and of the median rule.
+    targets, weights : ndarrays, shapes (n, c) and (n,)
+        Targets are centered here.
     regularises : bool
         Whether λ is needed if the bandwidth is given.
     widest : float
         The largest bandwidth, as a multiple of the median distance. Methods that visit each row a few times do not
         reach the solution for wide kernels, whose eigenvalues decay fast.
     regularisation : float, optional
-        λ at which bandwidths are compared, for a machine with a given C. The bandwidth with the best error over all λ
-        may be far too wide for it.
+        λ at which bandwidths are compared, for a machine with a given C. The bandwidth with the best error over all
+        λ may be far too wide for it.
     """
     name, given, parameters = kernels.translated(
         kernel, None if isinstance(bandwidth, str) else bandwidth, kernel_params

@@ -61,9 +61,9 @@ def choose(
 ) -> MarginalChoice:
     """The bandwidth and ρ of the largest likelihood.
 
-    ``matrix_of`` returns the kernel matrix, shape (m, m), float64, of a bandwidth; of None if there is none to choose,
-    and no ``median`` distance. ``targets`` (m, c) are centered. ``signal`` and ``noise`` are s and ρs if they are
-    given. The noise variance of a row is divided by its weight.
+    ``matrix_of`` returns the kernel matrix, shape (m, m), float64, of a bandwidth, or of None for a kernel without
+    one, which has no ``median`` distance. ``targets`` (m, c) are centered. ``signal`` and ``noise`` are s and ρs if
+    they are given. The noise variance of a row is divided by its weight.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Parameters of kernels: the median rule for the bandwidth, and scikit-learn's names.
+"""The median rule for the bandwidth, and scikit-learn's names of kernels and parameters.
 
 ============  ===============  ===========================================================================
 scikit-learn  here             parameters
