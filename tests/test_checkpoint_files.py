@@ -35,7 +35,7 @@ def test_a_truncated_checkpoint_is_refused_and_says_what_to_do(interrupted, shar
     path = interrupted / "checkpoint.npz"
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(CheckpointError, match=r"cannot be read .* Delete it to start this run anew"):
+    with pytest.raises(CheckpointError, match=r"cannot be read .* Delete it to start this run again"):
         solve(Checkpoint(interrupted, "k"))
 
 

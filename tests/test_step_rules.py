@@ -82,7 +82,7 @@ def test_a_rule_with_parameters_is_a_name_with_them():
     with pytest.raises(UnknownNameError, match=r"step_rule 'certifed'. Did you mean 'certified'"):
         step_rules.make({"certifed": {"noise": 0.3}})
     for malformed in ({}, {"certified": 0.3}, {"certified": {}, "paper": {}}):
-        with pytest.raises(ShallowsError, match="one name with them"):
+        with pytest.raises(ShallowsError, match="a mapping of one name"):
             step_rules.make(malformed)
     for impossible in (
         {"noise": 0.0},

@@ -1,6 +1,6 @@
-"""Solvers: one module an algorithm, each a frozen dataclass with ``init`` and ``step``.
+"""Solvers: a module for each algorithm, with its settings and its stepper, which has ``init`` and ``step``.
 
-They come in families: `least_squares`, `regularised`, `linear_svm`, `support_vectors`, `budgeted`, `expansions` and
+The families are `least_squares`, `regularised`, `linear_svm`, `support_vectors`, `budgeted`, `expansions` and
 `components`.
 """
 

@@ -14,13 +14,13 @@ class ArrayState:
     """Checkpoints of a dataclass with ``coefficients``; fields with a leading underscore are not kept."""
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays on the host, and the rest, that `recall` takes up again, to the bit."""
+        """Copies of the arrays on the host, and the other values, for `recall`."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if not field.name.startswith("_")}
         held = {name: arrays.to_numpy(value).copy() for name, value in values.items() if getattr(value, "ndim", 0)}
         return held, {name: value for name, value in values.items() if name not in held}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave, in the library and on the device of this state."""
+        """Go back to the result of `remember`, with the array library and device of this state."""
         xp = arrays.namespace(self.coefficients)
         for name, value in held.items():
             setattr(self, name, value.copy() if arrays.is_sparse(value) else xp.asarray(value.copy()))

@@ -1,4 +1,4 @@
-"""Batches of examples: rows of a set, or handed in as they are; with one view of each example or with two."""
+"""Batches of examples: rows of a set, or arrays; with one or two views of each example."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from ..arrays import Array
 
 @dataclass(frozen=True)
 class Examples:
-    """A batch that is handed in as it is."""
+    """A batch of arrays."""
 
     points: Array  # (m, d)
     targets: Array | None = None  # (m, c)
     weights: Array | None = None  # (m, 1)
-    # (m, d'): The same examples as another instrument sees them, for methods that relate two views, such as canonical
-    # correlation analysis
+    # (m, d'): A second view of the same examples, for methods such as canonical correlation analysis
     second_view: Array | None = None
 
 
 class ExampleSet:
-    """Base of problems whose batches are slices of a set of n examples, or `Examples`.
+    """Base of problems whose batches are slices of n examples, or `Examples`.
 
-    Those who inherit have what there is of ``points`` (n, d), ``targets`` (n, c), ``weights`` (n, 1) and
-    ``second_view`` (n, d'); none of them for a stream.
+    Subclasses set ``points`` (n, d), ``targets`` (n, c), ``weights`` (n, 1) and ``second_view`` (n, d') if needed.
     """
 
     points = targets = weights = second_view = None

@@ -9,9 +9,9 @@ MOST_STEPS = 50
 
 
 def minimum_along(derivatives: Callable[[float], tuple[float, float]], rounding: float) -> float:
-    """The a > 0 at which a function is least, by Newton's method in one variable within a bracket.
+    """The a > 0 with the smallest value of a function, by Newton's method within a bracket.
 
-    ``derivatives(a)`` gives its first and second derivative; a first one of at most ``rounding`` counts as zero.
+    ``derivatives(a)`` returns its first and second derivative; a first derivative up to ``rounding`` counts as zero.
     """
     low, high, a = 0.0, math.inf, 1.0
     for _ in range(MOST_STEPS):

@@ -1,4 +1,4 @@
-"""Long compiled loops in pieces: between two of them Python hears signals, such as that of Ctrl-C."""
+"""Long compiled loops in pieces: between two pieces Python handles signals such as Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ OPERATIONS = 1e8  # multiplications and additions of a piece: some tenths of a s
 
 
 def steps_of_a_piece(operations: float) -> int:
-    """How many steps of so many operations each make a piece."""
+    """The steps of a piece, if each step has this number of operations."""
     return max(1, int(OPERATIONS / max(1.0, operations)))
 
 
 def pieces(n: int, operations: float) -> Iterator[slice]:
-    """Consecutive slices of n steps of so many operations each."""
+    """Consecutive slices of n steps with this number of operations each."""
     return arrays.blocks(n, steps_of_a_piece(operations))

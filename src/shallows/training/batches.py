@@ -145,7 +145,7 @@ class Passage:
         self._last: Any = None
 
     def at(self, position: int) -> Any:
-        """The batch of a position, which is at least that of the last call, or None after the end."""
+        """The batch of a position, or None after the end. Positions may not decrease."""
         if position < self._next - 1:
             raise ShallowsError("A stream cannot be read backwards.")
         while self._next <= position:

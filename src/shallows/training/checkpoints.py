@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a run on disk, so that one that was killed goes on where it was."""
+"""Checkpoints: the state of a run on disk, so that a killed run can continue."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from ..errors import CheckpointError
 from ..utils import atomic
 
 LOCK_SECONDS = 10.0
-"""How long a run waits for the folder of its checkpoints before it says that another one works in it."""
+"""Seconds that a run waits for the lock of its folder before it reports that another process uses it."""
 
 FORMAT = 2
-"""Of the files that are written; those of later formats are refused."""
+"""The format of the files. Files of later formats are refused."""
 
 MOST_TIME = 0.02
-"""Share of a run's time that writing checkpoints may take: where one takes long, the next one comes later."""
+"""The largest share of a run's time for writing checkpoints: after a slow one the next comes later."""
 
 
 class Checkpoint:
-    """Keeps a run's state on disk, so that one that was killed goes on where it was.
+    """Keeps a run's state on disk, so that a killed run can continue.
 
-    The last two checkpoints are kept, each under its name only when it is whole. One that cannot be read, or that
-    belongs to another run, is named in a warning, and the one before it is taken.
+    The last two checkpoints are kept. If the last one cannot be read or belongs to another run, a warning names it and
+    the one before it is used.
 
     Parameters
     ----------
     folder : path
-        Where; one run a folder. Held under a lock while the run lasts.
+        The folder, which belongs to one run and is locked during the run.
     key : str
-        What the run is: a hash of what was asked, the data and the code. A checkpoint with another key is refused.
+        Identifies the run: a hash of the request, the data and the code. A checkpoint with another key is refused.
     every_seconds : float
-        How often, or less often where the writing would take more than `MOST_TIME`; 0 writes after every batch.
+        Seconds between checkpoints; more if writing would take too long. 0 writes after every batch.
 
     Attributes
     ----------
     n_resumes : int
-        How often the run went on from a checkpoint so far.
+        How often the run has continued from a checkpoint.
     """
 
     def __init__(self, folder: str | Path, key: str, every_seconds: float = 60.0):
@@ -64,13 +64,13 @@ class Checkpoint:
 
     @property
     def path_before(self) -> Path:
-        """The file of the one before it."""
+        """The file of the checkpoint before it."""
         return self.folder / "checkpoint-before.npz"
 
     def request_stop(self, *_: Any) -> None:
-        """Ask the loop to write a checkpoint after the batch it is at and to raise `TrainingInterrupted`.
+        """Ask the loop to write a checkpoint after the current batch and to raise `TrainingInterrupted`.
 
-        It can be handed to ``signal.signal`` as it is.
+        It can be a handler of ``signal.signal``.
         """
         self._stop = True
 
@@ -80,7 +80,7 @@ class Checkpoint:
         return self._stop
 
     def acquire(self) -> None:
-        """Lock the folder, or say that another process works in it."""
+        """Lock the folder, or raise an error if another process uses it."""
         import filelock
 
         try:
@@ -88,10 +88,10 @@ class Checkpoint:
             self._lock = filelock.FileLock(self.folder / "lock")
             self._lock.acquire(timeout=LOCK_SECONDS)
             for path in self.folder.glob(f".checkpoint*{atomic.PARTIAL_SUFFIX}"):
-                path.unlink(missing_ok=True)  # of a process that was killed while it wrote
+                path.unlink(missing_ok=True)  # from a process that was killed while it wrote
         except filelock.Timeout:
             raise CheckpointError(
-                f"Another process is training the run whose checkpoints lie in {self.folder}."
+                f"Another process is training the run whose checkpoints are in {self.folder}."
             ) from None
         except OSError as error:
             raise CheckpointError(f"Checkpoints cannot be kept in {self.folder}: {error.strerror or error}.") from error
@@ -103,12 +103,12 @@ class Checkpoint:
             self._lock.release()
 
     def restore(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """Arrays and notes of the last checkpoint that is good, or None if there is none at all.
+        """Arrays and notes of the last good checkpoint, or None if the folder has no checkpoint.
 
         Raises
         ------
         CheckpointError
-            If there are only such that belong to another run or cannot be read.
+            If all checkpoints belong to another run or cannot be read.
         """
         refused: list[CheckpointError] = []
         for path in (self.path, self.path_before):
@@ -128,7 +128,7 @@ class Checkpoint:
 
     def _read(self, path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
         try:
-            # Opened once, so that a file that is replaced meanwhile is read as one of the two.
+            # Opened once, so that a file that is replaced in the meantime is read completely, old or new.
             with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 notes = json.loads(str(file["notes"]))
                 held = {name: file[name] for name in file.files if name != "notes"}
@@ -136,11 +136,11 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except Exception as error:
-            raise CheckpointError(f"{path} cannot be read ({error}). Delete it to start this run anew.") from error
+            raise CheckpointError(f"{path} cannot be read ({error}). Delete it to start this run again.") from error
         if notes.get("format", 1) > FORMAT:
             raise CheckpointError(
                 f"{path} was written by a later version of this program (format {notes['format']}; this one reads up "
-                f"to {FORMAT}). Use that version, or delete it to start this run anew."
+                f"to {FORMAT}). Use that version, or delete it to start this run again."
             )
         if key != self.key:
             raise CheckpointError(
@@ -148,7 +148,7 @@ class Checkpoint:
                 "folder."
             )
         if checksum != _checksum(held, notes):
-            raise CheckpointError(f"{path} was altered: its checksum does not match. Delete it to start this run anew.")
+            raise CheckpointError(f"{path} was altered: its checksum is wrong. Delete it to start this run again.")
         self.n_resumes = n_resumes + 1
         return held, notes
 
@@ -158,9 +158,9 @@ class Checkpoint:
         return self._stop or time.monotonic() - self._last >= wait
 
     def save(self, held: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
-        """Write beside the place, then move into it; what was there becomes the checkpoint before."""
+        """Write a checkpoint. The last one becomes the checkpoint before it."""
         began = time.monotonic()
-        # Once there and back, since what is summed up on reading is what JSON made of it.
+        # Through JSON and back, since the checksum on reading is computed from the notes in JSON.
         notes = json.loads(json.dumps({**notes, "format": FORMAT, "key": self.key, "n_resumes": self.n_resumes}))
         notes["checksum"] = _checksum(held, notes)
         try:
@@ -176,7 +176,7 @@ class Checkpoint:
         self._seconds_to_write, self._last_is_good = self._last - began, True
 
     def _keep_last(self) -> None:
-        """Give the last checkpoint a second name, so that it is there whatever becomes of the next one."""
+        """Give the last checkpoint a second name, so that it remains if writing the next one fails."""
         with contextlib.suppress(FileNotFoundError), atomic.replacing(self.path_before) as partial:
             try:
                 os.link(self.path, partial)

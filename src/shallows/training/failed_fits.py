@@ -1,4 +1,4 @@
-"""What surrounds a fit: the model from before where it fails, and lines on its progress."""
+"""What surrounds a fit: the earlier model after a failure, and lines on its progress."""
 
 from __future__ import annotations
 
@@ -15,29 +15,26 @@ _SILENT = contextlib.nullcontext()
 
 
 def keeps_model_on_failure(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a method that fits: if it raises, the estimator is as it was before the call.
+    """Decorate a method that fits: if it raises, the estimator has the same attributes as before the call.
 
-    A model that was fitted before goes on predicting, and an estimator without one stays unfitted, whatever ended the
-    fit: a refused input, divergence, or Ctrl-C. For methods that write new values into the attributes and leave the
-    objects that the old values are as they are.
-
-    Where ``verbose`` is set, long parts of the fit print a line now and then.
+    So an earlier model still predicts after a refused input, divergence, or Ctrl-C. The method may replace attributes,
+    but must not change the old objects in place. With ``verbose``, long parts of the fit print a line now and then.
     """
 
     @functools.wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
-        told = progress.listening(progress.Lines(type(self).__name__)) if getattr(self, "verbose", 0) else _SILENT
+        lines = progress.listening(progress.Lines(type(self).__name__)) if getattr(self, "verbose", 0) else _SILENT
         try:
-            with told:
+            with lines:
                 return fit(self, *args, **kwargs)
         except BaseException as error:
             restore_attributes(self, before)
             if arrays.is_out_of_device_memory(error):
                 raise DeviceMemoryError(
-                    f"The GPU has no room for this fit: {' '.join(str(error).split())[:200]} Free it of what other "
-                    "processes hold ('nvidia-smi' lists them), fit on fewer rows or in batches that are smaller "
-                    "(batch_size), take dtype='float32', or device='cpu'."
+                    f"The GPU has no room for this fit: {' '.join(str(error).split())[:200]} End other processes on "
+                    "the GPU ('nvidia-smi' lists them), fit on fewer rows or in smaller batches (batch_size), take "
+                    "dtype='float32', or device='cpu'."
                 ) from error
             raise
 

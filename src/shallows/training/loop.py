@@ -43,7 +43,7 @@ class Run:
         Seconds of training, without evaluation, over all resumes.
     losses : list of float
         The loss of each epoch, as a share of the loss of the zero function or of another reference of the state, see
-        `states.MonitoredState`. NaN if there is none.
+        `states.MonitoredState`. NaN if the state has no loss.
     n_rollbacks, n_resumes : int
     stopped_by : str
         The rule that ended the training.
@@ -277,7 +277,7 @@ class _Training:
     # ---------------------------------------------------------------------------------------- steps and epochs
 
     def go_through_epoch(self) -> None:
-        """Batches up to the end of the epoch, or until a rule ends the run."""
+        """Take the batches of an epoch, until a rule ends the run."""
         run = self.run
         order = self.batches.of_epoch(run.epoch)
         while (batch := batch_at(order, run.position)) is not None:

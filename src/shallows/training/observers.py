@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Called by the loop at each stage of a training. Subclasses override what they need."""
+    """Called by the loop at each stage of a training. Subclasses override the methods that they need."""
 
     def on_start(self, run: Run) -> None:
         """Before the first batch, or the first after a resume."""
@@ -29,14 +29,14 @@ class Observer:
         """After every epoch."""
 
     def on_end(self, run: Run) -> None:
-        """After the last one, also when training failed."""
+        """At the end, also after a failure."""
 
     def remember(self) -> Any:
-        """What a checkpoint should keep of this observer, as JSON holds it."""
+        """What a checkpoint keeps of this observer, storable as JSON."""
         return None
 
     def recall(self, memory: Any) -> None:
-        """Take up what `remember` gave."""
+        """Continue from the result of `remember`."""
 
 
 UNITS = ("epoch", "iteration", "seconds")
@@ -49,17 +49,16 @@ class Curve(Observer):
     Parameters
     ----------
     points : sequence of int or float
-        After which epochs, iterations or seconds to evaluate.
+        The epochs, iterations or seconds after which to evaluate.
     evaluate : callable
-        Given the snapshot of the model, which predicts or transforms, returns the metrics by name.
+        Takes the snapshot of the model, which predicts or transforms, and returns the metrics by name.
     unit : {"epoch", "iteration", "seconds"}
-        What the points count. For a point in seconds of training the model is evaluated after the first batch that
-        reaches it.
+        The unit of the points. Seconds are seconds of training, and the first batch that reaches a point counts.
 
     Attributes
     ----------
     rows : list of dict
-        ``epoch, iteration, seconds`` (of training alone) and the metrics, one for each point that was reached.
+        ``epoch, iteration, seconds`` and the metrics, for each point that was reached.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class Curve(Observer):
     def on_batch(self, run: Run) -> None:  # noqa: D102
         if self.unit == "epoch":
             return
-        # What was measured before a step was taken back is measured anew.
+        # Rows of steps that the loop has taken back are measured again.
         self.rows = [row for row in self.rows if row["iteration"] < run.iteration]
         before = self.rows[-1][self.unit] if self.rows else 0
         here = getattr(run, self.unit)
@@ -102,9 +101,10 @@ class Curve(Observer):
 
 @takes_numpy_integers
 class Progress(Observer):
-    """A bar with the time left, or a plain line now and then where there is no terminal.
+    """Shows a bar with the time left. Without a terminal or tqdm it prints a line now and then.
 
-    Runs that are done within ``delay`` seconds show nothing. The bar needs tqdm; without it the lines come here too.
+    The bar appears after ``delay`` seconds, and lines are ``every_seconds`` apart. ``n_epochs`` is the number of epochs
+    if the run ends earlier than it knows.
     """
 
     def __init__(self, label: str, n_epochs: int | None = None, delay: float = 2.0, every_seconds: float = 15.0):
@@ -145,9 +145,9 @@ class Progress(Observer):
 
 
 def place_of(run: Run, n_epochs: int | None = None) -> tuple[str, float | None, float | None]:
-    """Where a training is, in words; its share, and the seconds that are left: None where its end is not known.
+    """The place of a training as text, its share, and the seconds that are left; None if the end is unknown.
 
-    ``n_epochs``: after which it will be ended, if that is fewer than the run knows of.
+    ``n_epochs`` is the number of epochs if the run ends earlier than it knows.
     """
     total = _total(run, n_epochs)
     if run.n_batches:
@@ -161,7 +161,7 @@ def place_of(run: Run, n_epochs: int | None = None) -> tuple[str, float | None, 
 
 
 def _total(run: Run, n_epochs: int | None) -> int:
-    """Batches in all, 0 where that is not known."""
+    """The number of batches in all, 0 if unknown."""
     total = run.n_batches * min(n_epochs or run.max_epochs, run.max_epochs)
     asked = run.max_iterations or 0
     return min(total, asked) if total and asked else total or asked

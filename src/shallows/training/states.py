@@ -153,7 +153,7 @@ class Monitor:
         else:
             offered = state.monitored() if self._is_monitored else None
             value, reference = offered or (math.nan, math.nan)
-            # Earlier calls on a stream had monitors of their own.
+            # Earlier calls on a stream had their own monitors.
             earlier = getattr(state, "mean_zero_loss", 0.0)
             if offered is None:
                 diverged = not is_finite(state)
@@ -181,7 +181,7 @@ class Monitor:
         )
 
     def epoch_loss(self) -> float:
-        """The number of the epoch as a share of its reference; NaN if there is none."""
+        """The number of the epoch as a share of its reference; NaN without one."""
         return self._sum / max(abs(self._total or self._sum_of_references), 1e-300)
 
     def remember(self) -> list[float]:

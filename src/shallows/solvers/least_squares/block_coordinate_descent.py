@@ -1,4 +1,4 @@
-"""Kernel regularised least squares by block coordinate descent: the equations of one block of points at a time."""
+"""Kernel ridge regression by block coordinate descent: the equations of one block of points at a time."""
 
 from __future__ import annotations
 
@@ -15,44 +15,32 @@ from ..settings import count, setting
 from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver
 
 BLOCK = 2000
-"""Points of a block: its factorisation takes a second at most, and 32 MB."""
+"""Points of a block, whose factorization takes at most a second and 32 MB."""
 
 LARGEST_JITTER = 1e-2
-"""A block that is not positive definite with this share of its diagonal added to it is none of a kernel matrix."""
+"""If a block is not positive definite with this share of its diagonal added, it is not from a kernel matrix."""
 
 
 @dataclass(frozen=True)
 class BlockDescentStepper:
     """α_S ← α_S + (K_SS + λ W_S⁻¹)⁻¹ (y_S − K_S α − λ W_S⁻¹ α_S) for a block S of the points.
 
-    This is the method of Gauss and Seidel for (K + λ W⁻¹) α = y by blocks: each step minimises
-    Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖², in the norm of that matrix, over the coefficients of the block, so that no step of any
-    block goes away from the solution. One pass costs n² kernel values and n/b factorisations of b × b.
-
-    Parameters
-    ----------
-    regularisation : float
-        λ, for the sum of the losses over all points.
-    start : array, shape (n, c), optional
-        Coefficients to begin with, such as those of a neighbouring λ; none means zero.
-
-    References
-    ----------
-    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
-    descent", arXiv:1602.05310 (the full kernel).
+    This is the method of Gauss and Seidel for (K + λ W⁻¹) α = y: each step minimizes Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² over
+    the coefficients of the block. One pass costs n² kernel values and n/b factorizations of b × b. Source: Tu, Roelofs,
+    Venkataraman and Recht (2016), "Large scale kernel learning using block coordinate descent", arXiv:1602.05310.
     """
 
-    regularisation: float
-    start: Array | None = None
+    regularisation: float  # λ, for the sum of the losses over all points
+    start: Array | None = None  # (n, c): The first coefficients, such as the solution for another λ. None is zero
 
     def init(self, problem: KernelProblem) -> KernelState:
-        """Coefficients of zero, or those to begin with."""
+        """The first coefficients."""
         xp = arrays.namespace(problem.targets)
         given = self.start is not None and self.start.shape == problem.targets.shape
         return KernelState(xp.asarray(self.start, copy=True) if given else xp.zeros_like(problem.targets), 1.0)
 
     def step(self, problem: KernelProblem, state: KernelState, batch: slice) -> KernelState:
-        """One block. The loss of the state is that of the zero function while the coefficients are zero."""
+        """One block."""
         gram, targets, a = problem.gram, problem.targets[batch, :], state.coefficients
         xp = arrays.namespace(targets)
         values, _ = gram.rows_dot(batch, a)
@@ -65,7 +53,7 @@ class BlockDescentStepper:
         return state
 
     def _solution(self, matrix: Array, ridge: Array | float, residual: Array) -> Array:
-        """(K_SS + λ W_S⁻¹)⁻¹ r in double precision; what rounding asks for beside it slows steps and moves no end."""
+        """(K_SS + λ W_S⁻¹)⁻¹ r in double precision. A jitter against rounding shortens steps, with the same limit."""
         xp, n = arrays.namespace(matrix), matrix.shape[0]
         rounding = float(xp.finfo(matrix.dtype).eps)
         matrix = arrays.astype(matrix, xp.float64)

@@ -1,4 +1,4 @@
-"""Kernel regularised least squares in one step: the whole matrix, factored."""
+"""Kernel ridge regression in one step, by a factorization of the whole matrix."""
 
 from __future__ import annotations
 
@@ -15,53 +15,44 @@ from .conjugate_gradients import ConjugateGradients
 from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver, ridge_product, squared_residual
 
 LARGEST_JITTER = 1e-2
-"""A matrix that is not positive definite with this share of its diagonal added to it is no kernel matrix."""
+"""If a matrix is not positive definite with this share of its diagonal added, it is not a kernel matrix."""
 
 DIRECT_BYTES = 8 * 1.2
-"""For every entry of the matrix: a double, factored in place, and room for the products of the check."""
+"""Bytes for every entry of the matrix: a double, factored in place, and room for the products of the check."""
 
 MOST_DIRECT = 20_000
 """With more points the factorization's n³/3 takes longer than hundreds of passes over the kept matrix."""
 
 ACCURATE = 1e-10
-"""What the squared residual, as a share of ‖y‖², has to be: five digits, where double precision has sixteen."""
+"""The largest squared residual of a solution, as a share of ‖y‖²."""
 
 
 @dataclass
 class RidgeState(KernelState):
-    """Where an exact solver stands."""
+    """The state of an exact solver."""
 
-    jitter: float = 0.0  # What was added to the diagonal beyond the regularisation
-    # (m,): the last entries of the diagonal of (K + λW⁻¹)⁻¹, if they were asked for
+    jitter: float = 0.0  # Added to the diagonal in addition to λ
+    # (m,): the last entries of the diagonal of (K + λW⁻¹)⁻¹, for outputs at rows left out
     inverse_diagonal: Array | None = None
 
 
 @dataclass(frozen=True)
 class CholeskyStepper:
-    """α = (K + λ W⁻¹)⁻¹ y by a Cholesky factorisation: the minimiser of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖².
+    """α = (K + λ W⁻¹)⁻¹ y by a Cholesky factorization: the minimizer of Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖².
 
-    Without regularisation a kernel matrix may be singular to rounding (points that coincide, a wide and smooth kernel).
-    Then the least power of ten times the rounding of the factorisation is added to the diagonal that lets it succeed
-    with a small residual; the state tells how much that was.
-
-    Parameters
-    ----------
-    regularisation : float
-        λ, for the sum of the losses over all points; 0 interpolates.
-    n_left_out : int
-        How many of the last points the diagonal of the inverse is wanted for, from which leave-one-out errors follow:
-        the last block of the factor gives it.
+    Without λ a kernel matrix may be singular to rounding, for instance if points coincide. Then a jitter is added to
+    the diagonal, which starts at the rounding of the factorization and grows tenfold until the residual is small.
     """
 
-    regularisation: float
-    n_left_out: int = 0
+    regularisation: float  # λ, for the sum of the losses over all points; 0 interpolates
+    n_left_out: int = 0  # The number of last points for which the diagonal of the inverse is computed
 
     def init(self, problem: KernelProblem) -> RidgeState:
         """Coefficients of zero."""
         return RidgeState(arrays.namespace(problem.targets).zeros_like(problem.targets), 1.0)
 
     def step(self, problem: KernelProblem, state: RidgeState, batch: slice) -> RidgeState:
-        """The solution. The batch, which is all there is, plays no part."""
+        """The solution; the batch has all rows."""
         targets = problem.targets
         xp = arrays.namespace(targets)
         scale = float(xp.sum(targets * targets)) or 1.0

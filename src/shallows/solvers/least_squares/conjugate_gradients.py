@@ -1,4 +1,4 @@
-"""Kernel regularised least squares by preconditioned conjugate gradients: nothing but products with the matrix."""
+"""Kernel ridge regression by preconditioned conjugate gradients, which need only products with the matrix."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from .kernel_problem import (
 NYSTROM, RANDOMLY_PIVOTED = "nystrom", "randomly_pivoted"
 
 REPLACE_EVERY = 50
-"""Steps after which residuals are computed anew: in float32 those of the recursion drift from the true ones."""
+"""Steps after which residuals are recomputed: in float32 the recursion drifts from the true residuals."""
 
 
 @dataclass(frozen=True)
 class LowRank:
     """The inverse R (I − V diag(s) Vᵀ) R of a preconditioner, up to a factor, which changes no iterate.
 
-    With V = U of orthonormal columns and sᵢ = 1 − ρ/μᵢ it is ρ times that of U diag(μ₁, …, μ_q) Uᵀ + ρ (I − U Uᵀ).
+    If V has orthonormal columns, sᵢ = 1 − ρ/μᵢ inverts V diag(μ₁, …, μ_q) Vᵀ + ρ (I − V Vᵀ), times ρ.
     """
 
     vectors: Array  # (n, q): V
     shares: Array  # (q,): s
-    root: Array | None = None  # (n, 1): the diagonal of R; none means I
+    root: Array | None = None  # (n, 1): the diagonal of R. None is I
 
     def solve(self, a: Array) -> Array:
-        """Times the inverse; ``a`` of shape (n, c)."""
+        """The inverse times ``a``, shape (n, c)."""
         a = a if self.root is None else self.root * a
         solved = a - self.vectors @ (self.shares[:, None] * (self.vectors.T @ a))
         return solved if self.root is None else self.root * solved
@@ -50,11 +50,9 @@ class LowRank:
 def low_rank(gram: Gram, regularisation: float, *, rank: int, n_subsample: int, seed: int = 0) -> LowRank | None:
     """The Nyström preconditioner: eigenpairs of the matrix of the first M points, extended to all n.
 
-    For eigenpairs (σᵢ, vᵢ) of K_MM the columns K_nM vᵢ / √σᵢ are a factor of the Nyström approximation of K; with its
-    eigenpairs (μᵢ, uᵢ), and λ on both sides, the q directions are brought to the level ρ = μ_q + λ of the last one
-    (Frangella, Tropp and Udell 2023).
-
-    The first points of ``gram`` are a random subsample. ``rank, n_subsample``: q and M.
+    For eigenpairs (σᵢ, vᵢ) of K_MM the columns K_nM vᵢ / √σᵢ are a factor of the Nyström approximation of K, which has
+    eigenpairs (μᵢ, uᵢ). The q directions are brought to the level ρ = μ_q + λ of the last one (Frangella, Tropp and
+    Udell 2023). ``rank, n_subsample``: q and M.
     """
     points, xp = gram.points, arrays.namespace(gram.points)
     m = min(n_subsample, gram.n)
@@ -69,7 +67,7 @@ def low_rank(gram: Gram, regularisation: float, *, rank: int, n_subsample: int, 
         factor[rows, :] = kernels.values(gram.kernel, points[rows, :], sample) @ vectors
     small = factor.T @ factor
     values, rotation = xp.linalg.eigh((small + small.T) / 2)
-    # Small eigenvalues of the factor's own Gram matrix are rounding, and their vectors are not orthogonal.
+    # Small eigenvalues of the factor's Gram matrix are rounding, and their vectors are not orthogonal.
     values, rotation = xp.flip(values), xp.flip(rotation, axis=1)
     kept = int(xp.sum(arrays.astype(values > float(values[0]) * 1e3 * float(xp.finfo(points.dtype).eps), xp.int64)))
     if kept < 2:
@@ -85,23 +83,21 @@ def low_rank_of_pivots(
 ) -> LowRank | None:
     """The inverse of F Fᵀ + D with the partial Cholesky factor F of W^½ K W^½, between two W^½.
 
-    With D = λI that is K + λ W⁻¹ but for what F leaves of the matrix (Díaz and others 2023), and for small λ all of
-    that lies above D. What F leaves has the diagonal d, which is known, with the mean m: D = λI + ½ (diag(d) + mI) has
-    its trace. On 3,000 digits at λ = 10⁻⁶ n, with rank 200, conjugate gradients took 30 steps to a residual of 10⁻³,
-    32 with D = (λ + m) I, 38 with λI + diag(d) and 89 with λI; on 28 generated inputs 43, 51, 55 and 96.
-
-    With G = D^−½ F and L Lᵀ = I + GᵀG the inverse is D^−½ (I − T Tᵀ) D^−½ for T = G L^−ᵀ.
+    With D = λI this is K + λ W⁻¹ without the remainder of the factorization (Díaz and others 2023). The remainder has
+    the known diagonal d with the mean m, and D = λI + ½ (diag(d) + mI) has its trace. On 3,000 digits (λ = 10⁻⁶ n, rank
+    200) conjugate gradients took 30 steps to a residual of 10⁻³, and 89 with D = λI. With G = D^−½ F and
+    L Lᵀ = I + GᵀG the inverse is D^−½ (I − T Tᵀ) D^−½ for T = G L^−ᵀ.
     """
     gram, weights = problem.gram, problem.weights
-    made = pivoted_cholesky(gram.kernel, gram.points, rank, random=random, weights=weights, seed=seed)
-    F, xp = made.factor, arrays.namespace(gram.points)
+    factored = pivoted_cholesky(gram.kernel, gram.points, rank, random=random, weights=weights, seed=seed)
+    F, xp = factored.factor, arrays.namespace(gram.points)
     (n, r), eps = F.shape, float(xp.finfo(F.dtype).eps)
     if r == 0:
         return None
-    # Below the norm of the matrix's rounding, D is no better for being smaller, and GᵀG must leave I above its own.
+    # A D below the rounding of the matrix is not better, and I must stay above the rounding of GᵀG.
     rounding = 4.0 * eps * n**0.5 + 16.0 * float(xp.finfo(xp.float64).eps) * n
     least = max(regularisation, rounding * float(xp.max(xp.abs(F))) ** 2)
-    root = (least + 0.5 * (made.remainder + made.remainder.mean())) ** -0.5
+    root = (least + 0.5 * (factored.remainder + factored.remainder.mean())) ** -0.5
     root = arrays.like(root, F, xp.float64)[:, None]
     blocks = list(arrays.blocks(n, max(gram.tile, 1)))
 
@@ -124,67 +120,49 @@ def low_rank_of_pivots(
 
 @dataclass
 class ConjugateGradientState(KernelState):
-    """Where conjugate gradients stand.
+    """The state of conjugate gradients.
 
-    ``coefficients`` are the smoothed iterates, whose residual never grows. The rest is None before the first step and
-    after a resume, and is then made from the coefficients: the iteration begins anew from where they are.
+    ``coefficients`` are the smoothed iterates, whose residual never grows. The other arrays are None before the first
+    step and after a resume; the iteration then starts from the coefficients.
     """
 
     iterate: Array | None = None
     residual: Array | None = None
     direction: Array | None = None
-    smoothed_residual: Array | None = None  # (n, c): that of ``coefficients``
+    smoothed_residual: Array | None = None  # (n, c): the residual of ``coefficients``
     product: Array | None = None  # (1, c): ⟨r, P⁻¹ r⟩ of each output
     preconditioner: LowRank | None = None
-    n_steps: int = 0  # Since the beginning, or since the residuals were computed anew
-    jitter: float = 0.0  # What is added to the diagonal beyond the regularisation
-    exhausted: bool = False  # Whether no output has a direction left to go along
+    n_steps: int = 0  # Since the residuals were computed last
+    jitter: float = 0.0  # Added to the diagonal in addition to λ
+    exhausted: bool = False  # Whether no output has a direction left
 
 
 @dataclass(frozen=True)
 class ConjugateGradientsStepper:
-    """Solves (K + λ W⁻¹ + j I) α = y, the outputs side by side, so that they share the pass over the matrix.
+    """Solves (K + λ W⁻¹ + j I) α = y for all outputs, which share the pass over the matrix.
 
-    The plain residuals of conjugate gradients go up and down; those of the smoothed iterates (Schönauer; Zhou and
-    Walker 1994) never grow. The loss of a state is the weighted sum of their squares, so that its share of the loss of
-    the zero function is the square of the relative residual.
-
-    Parameters
-    ----------
-    regularisation : float
-        λ, for the sum of the losses over all points.
-    jitter : float
-        j: a part of the diagonal that keeps the matrix positive definite under rounding.
-    rounding : float
-        Directions whose curvature is smaller, as a share of their square, are not gone along.
-    rank, n_subsample : int
-        q and M of the preconditioner, see `low_rank.low_rank`; with q = 0 there is none.
-    seed : int
-        Of its eigensystem, or of the draw of its pivots.
-    start : array, shape (n, c), optional
-        Coefficients to begin with, such as those of a neighbouring λ; none means zero.
-    preconditioner : {"nystrom", "randomly_pivoted", "pivoted"}
-        Of the spectrum of a subsample, or of a partial Cholesky factor with random or greedy pivots, see `low_rank`.
+    The residuals of conjugate gradients go up and down; the residuals of the smoothed iterates (Schönauer; Zhou and
+    Walker 1994) never grow. The loss of a state is the weighted sum of their squares.
     """
 
-    regularisation: float
-    jitter: float = 0.0
-    rounding: float = 0.0
-    rank: int = 0
-    n_subsample: int = 0
-    seed: int = 0
-    start: Array | None = None
+    regularisation: float  # λ, for the sum of the losses over all points
+    jitter: float = 0.0  # j, which keeps the matrix positive definite under rounding
+    rounding: float = 0.0  # Directions with a smaller curvature, as a share of their square, are skipped
+    rank: int = 0  # q of the preconditioner; 0 for no preconditioner
+    n_subsample: int = 0  # M
+    seed: int = 0  # Of the eigensystem or the pivots
+    start: Array | None = None  # (n, c): The first coefficients, such as the solution for another λ. None is zero
     preconditioner: str = NYSTROM
 
     def init(self, problem: KernelProblem) -> ConjugateGradientState:
-        """Coefficients of zero, or those to begin with."""
+        """The first coefficients."""
         xp = arrays.namespace(problem.targets)
         given = self.start is not None and self.start.shape == problem.targets.shape
         first = xp.asarray(self.start, copy=True) if given else xp.zeros_like(problem.targets)
         return ConjugateGradientState(first, 1.0, jitter=self.jitter)
 
     def step(self, problem: KernelProblem, state: ConjugateGradientState, batch: slice) -> ConjugateGradientState:
-        """One product with the matrix. The batch, which is all there is, plays no part."""
+        """One product with the matrix; the batch has all rows."""
         if state.direction is None:
             self._begin(problem, state)
         elif state.n_steps >= REPLACE_EVERY:
@@ -192,8 +170,8 @@ class ConjugateGradientsStepper:
         s, xp = state, arrays.namespace(state.coefficients)
         image = self._times(problem, s.direction)
         curvature = dots(s.direction, image)
-        # A direction that the matrix sends to nothing but rounding cannot be solved for: contradictory targets of
-        # points that coincide lie there. Such an output is left where it is.
+        # A direction whose image is only rounding has no solution, for instance different targets of points that
+        # coincide. Such an output stays as it is.
         curvature = xp.where(curvature > self.rounding * dots(s.direction, s.direction), curvature, 0.0 * curvature)
         length = ratio(s.product, curvature)
         s.iterate = s.iterate + length * s.direction
@@ -231,7 +209,7 @@ class ConjugateGradientsStepper:
         state.product, state.n_steps = dots(state.residual, state.direction), 0
 
     def _replace(self, problem: KernelProblem, state: ConjugateGradientState) -> None:
-        """True residuals for those of the recursion; the direction stays."""
+        """Recompute the residuals; the direction stays."""
         xp = arrays.namespace(problem.targets)
         c = problem.targets.shape[1]
         both = self._times(problem, xp.concat([state.iterate, state.coefficients], axis=1))
@@ -269,7 +247,7 @@ class ConjugateGradients(RidgeSolver):
         # The preconditioner's vectors, n q numbers twice while they are made, should take a small share of the budget.
         affordable, of_sample = int(budget // (16 * itemsize * n)), self.preconditioner == NYSTROM
         n_subsample = min(n, max(min(max(100, round(12 * math.sqrt(n))), 6000), 3 * (self.rank or 0)))
-        # As many columns of the matrix either way: a sample's are reduced to a third of as many directions.
+        # Both need the same number of columns of the matrix. A sample gives a third of that number of directions.
         rank = max(0, min(self.rank or (n_subsample // 3 if of_sample else n_subsample), n, affordable))
         return n, rank, n_subsample if of_sample else 0
 

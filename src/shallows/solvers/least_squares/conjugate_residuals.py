@@ -1,4 +1,4 @@
-"""EigenPro in large batches: with the residual of all points at hand, each step is the best along many directions."""
+"""EigenPro in large batches: the residual of all points is known, so each step is the best along many directions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...gpu.fused_expressions import FusedExpression
 from .kernel_problem import DeviceState, KernelProblem, dots, ratio
 
 CHECK_EVERY = 25
-"""Epochs after which the residual is computed anew: in float32 that of the recursion drifts from the true one."""
+"""Epochs after which the residual is recomputed: in float32 the recursion drifts from the true residual."""
 
 
 def _plain_beyond(direction, image, known_direction, known_image, new_direction, new_image):
@@ -27,7 +27,7 @@ BEYOND = FusedExpression(
     _plain_beyond,
     ((5, 3), (5, 3), (5, 3), (5, 3)),
 )
-"""What a direction and its image have beyond those of the steps before."""
+"""A direction and its image without their components along earlier steps."""
 
 
 def _plain_verdicts(going, energy, square, noise, left, own, eps, moves, good, norm):
@@ -45,11 +45,10 @@ VERDICTS = FusedExpression(
     _plain_verdicts,
     ((1, 3), (1, 3), (1, 3), (), (1, 3), (1, 3), ()),
 )
-"""Of each output whether it moves, whether more than rounding is left of its direction, and what its image measures.
+"""For each output: whether it moves, whether its new direction is more than rounding, and the norm of its image.
 
-Where hardly anything of the residual is left but what the matrix sends to rounding, as contradictory targets of points
-that coincide, an output stays as it is. What rounding alone has left of a direction is none: such an output goes along
-its own.
+An output stays if the image of its residual is only rounding, for instance with different targets of points that
+coincide. If its new direction is only rounding, it moves along the old one.
 """
 
 
@@ -67,7 +66,7 @@ CHOSEN = FusedExpression(
     _plain_chosen,
     ((5, 3), (5, 3), (1, 3)),
 )
-"""The new direction and image, or the old ones of outputs of whose direction only rounding is left."""
+"""The new direction and image, or the old ones if the new direction is only rounding."""
 
 
 def _plain_moved(before, residual, direction, image, moves, fitting, norm, after, left, kept_direction, kept_image):
@@ -91,10 +90,10 @@ MOVED = FusedExpression(
 
 @dataclass
 class ConjugateResidualState(DeviceState):
-    """Where conjugate residuals stand; what is None is made by the first step, or by the first one after a resume.
+    """The state of conjugate residuals; the first step, or the first after a resume, fills what is None.
 
-    ``directions, images`` (c, k, n): d, along which the last k steps went, and K d. ``checked, checked_residual`` (n,
-    c): the coefficients with which the residual was last computed anew, and that residual.
+    ``directions, images`` (c, k, n): the directions d of the last k steps, and K d. ``checked, checked_residual`` (n,
+    c): coefficients and residual when the residual was last recomputed.
     """
 
     kept: ClassVar[tuple[str, ...]] = (
@@ -109,68 +108,46 @@ class ConjugateResidualState(DeviceState):
     )
 
     coefficients: Array  # (n, c): α
-    step_size: float  # Of the rule; reported, not used
+    step_size: float  # Reported, not used
     loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it
     residual: Array | None = None  # (n, c): y − K α
     directions: Array | None = None
     images: Array | None = None
-    norms: Array | None = None  # (c, k): ⟨K d, W K d⟩, and 0 for those that are still to come
+    norms: Array | None = None  # (c, k): ⟨K d, W K d⟩, and 0 for directions to come
     checked: Array | None = None
     checked_residual: Array | None = None
-    going: Array | None = None  # (1, c): 1, or 0 for an output that gains no more
+    going: Array | None = None  # (1, c): 1, or 0 for an output that no longer improves
     projection: Array | None = None  # (n, q): Ψ, see `ConjugateResiduals`
-    ridge: Array | float | None = None  # (n, 1) or (n, c): λ/w, 0 where w is
+    ridge: Array | float | None = None  # (n, 1) or (n, c): λ/w, and 0 for w = 0
     n_steps: int = 0
 
 
 @dataclass(frozen=True)
 class ConjugateResiduals:
-    """The preconditioned iteration of `EigenPro` for few and large batches, with steps that make the residual smallest.
+    """The iteration of `EigenPro` for few and large batches, with steps of the best length.
 
-    A step of EigenPro on a batch S goes along d, whose coefficients are g = W r on S and −V diag(s) Ψ_Sᵀ g on the
-    subsample M, with the residual r = y − K α, the weights W, Ψ = K(·, M) V and s of `shallows.spectrum`. The product
-    K d = K(·, S) g − Ψ diag(s) Ψ_Sᵀ g reads as much of the matrix as K_S α does, so r can be kept for all points at the
-    price of a step. With it, every step makes the weighted sum of squared residuals of each output as small as it gets
-    along its own direction and those of the steps before it, back to the same place of the epoch before.
+    A step on a batch S goes along d, with the coefficients g = W r on S and −V diag(s) Ψ_Sᵀ g on the subsample M, where
+    r = y − K α, Ψ = K(·, M) V and s is from `shallows.spectrum`. With a ridge, K + λW⁻¹ replaces K. The product
+    K d = K(·, S) g − Ψ diag(s) Ψ_Sᵀ g reads as much of the matrix as K_S α, so r is kept for all points at the cost of
+    a step. Every step minimizes the weighted sum of squared residuals of each output along its own direction and the
+    directions of the steps back to the same place of the previous epoch.
 
-    Where every batch holds all points, K − Ψ diag(s) Ψᵀ is symmetric and this is the method of conjugate residuals: one
-    direction to remember does for all, and no steps of EigenPro, of whatever lengths, lead to a smaller sum. In smaller
-    batches it is the method of generalised conjugate residuals, truncated, with a preconditioner that changes from
-    step to step.
-
-    With a regularisation λ, K + λW⁻¹ takes the place of K.
-
-    It cannot diverge: no step makes the sum larger, and an output that rounding keeps from coming nearer goes back to
-    where it was. For a batch of m points the directions cost 4 c (n_batches − 1)/m of the traffic that reading the
-    matrix is, and 2 c n (n_batches − 1) numbers.
-
-    Parameters
-    ----------
-    step_size : float
-        Reported, not used.
-    n_batches : int
-        In an epoch.
-
-    References
-    ----------
-    E. Stiefel (1955), "Relaxationsmethoden bester Strategie zur Lösung linearer Gleichungssysteme", Commentarii
-    Mathematici Helvetici 29; S. C. Eisenstat, H. C. Elman and M. H. Schultz (1983), "Variational iterative methods for
-    nonsymmetric systems of linear equations", SIAM Journal on Numerical Analysis 20 (the truncated method).
+    If every batch has all points, this is the method of conjugate residuals (Stiefel 1955). In smaller batches it is
+    the truncated method of generalized conjugate residuals (Eisenstat, Elman and Schultz 1983, SIAM J. Numer. Anal.
+    20). It cannot diverge: no step makes the sum larger. For a batch of m points the directions cost
+    4 c (n_batches − 1)/m of the traffic of reading the matrix, and 2 c n (n_batches − 1) numbers.
     """
 
-    step_size: float
-    n_batches: int = 1
+    step_size: float  # Reported, not used
+    n_batches: int = 1  # In an epoch
 
     @property
     def n_remembered(self) -> int:
-        """How many directions are remembered."""
+        """The number of directions that are kept."""
         return max(1, self.n_batches - 1)
 
     def held_numbers(self, n: int, n_outputs: int, rank: int) -> int:
-        """How many numbers a run holds beside its coefficients and the matrix.
-
-        Ψ, and four times a state: as it is, at the start of the epoch, at its best, and in a copy that is being made.
-        """
+        """The numbers that a run holds next to its coefficients and the matrix: Ψ, and four copies of a state."""
         return n * (rank + 4 * n_outputs * (3 + 2 * self.n_remembered))
 
     def init(self, problem: KernelProblem) -> ConjugateResidualState:
@@ -214,7 +191,7 @@ class ConjugateResiduals:
         return s
 
     def _make_room(self, s: ConjugateResidualState) -> None:
-        """Make room for the directions of the steps to come, if there is none."""
+        """Allocate the directions before the first step."""
         if s.norms is None:
             xp, dtype = arrays.namespace(s.residual), s.residual.dtype
             (n, c), k = s.residual.shape, self.n_remembered
@@ -240,7 +217,7 @@ def _applied(problem: KernelProblem, s: ConjugateResidualState, g: Array, batch:
 
 
 def _check(problem: KernelProblem, s: ConjugateResidualState) -> None:
-    """Compute the residual anew; outputs that are no nearer than at the last check go back to it, to stay there."""
+    """Recompute the residual; outputs that have not improved since the last check go back and stay there."""
     xp = arrays.namespace(s.coefficients)
     if s.checked is None:
         s.residual = problem.targets

@@ -90,7 +90,7 @@ class EigenPro(KernelSolver):
     preconditioner: Preconditioner | str | os.PathLike | None = None
     precision: str = "full"
 
-    n_arrays: ClassVar[int] = 10  # The iterate is kept with an average, so that there are twice as many arrays.
+    n_arrays: ClassVar[int] = 10  # The average of the iterates doubles the arrays of a state.
     own_threads: ClassVar[bool] = True
 
     def check(self) -> None:  # noqa: D102
@@ -108,7 +108,7 @@ class EigenPro(KernelSolver):
             )
         if self.preconditioner is not None:
             raise ShallowsError(
-                "A preconditioner that is handed in has its own eigensystem; leave it or eigensystem='rsvd' out."
+                "preconditioner has its own eigensystem, so eigensystem='rsvd' cannot be used with it. Leave one out."
             )
 
     def for_size(self, n: int, budget: int) -> EigenPro:  # noqa: D102
@@ -177,7 +177,8 @@ class EigenPro(KernelSolver):
         if isinstance(stepper, ConjugateResiduals):
             budget -= stepper.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
         elif not on_cpu:
-            of_steps = lifted_bytes(points, targets, p, plan.batch_size)
+            numbers = lifted_numbers(targets.shape[0], p.n_subsample, plan.batch_size, p.rank, targets.shape[1])
+            of_steps = numbers * arrays.itemsize(points)
         kernel = split_kernel(plan.kernel, points) if self.precision == "split" else plan.kernel
         if not on_cpu and whole_bytes(points, budget) + of_steps <= budget:
             matrix = WholeGram(kernel, points, budget=budget - of_steps)
@@ -185,7 +186,9 @@ class EigenPro(KernelSolver):
             # With a ridge the rounding of kept values, 8e-6 at most, does not matter; without it that is the floor.
             matrix = Gram(kernel, points, budget=budget, rounds=ridge > 0)
         problem = KernelProblem(matrix, targets, weights, p, ridge)
-        if on_cpu or isinstance(stepper, ConjugateResiduals) or not pays(matrix, targets, p, plan.batch_size, budget):
+        if on_cpu or isinstance(stepper, ConjugateResiduals):
+            return problem, stepper
+        if not suits_lifted_steps(matrix, targets, of_steps, budget):
             return problem, stepper
         n_batches = -(-matrix.n // plan.batch_size)
         return lifted(problem, plan.batch_size), LiftedEigenPro(step_size, cycle, n_batches)
@@ -217,7 +220,7 @@ class EigenPro(KernelSolver):
         if self.preconditioner is not None:
             if weights is not None:
                 raise ShallowsError(
-                    "A preconditioner that is handed in knows no sample weights; leave one of the two out."
+                    "preconditioner was made without sample weights. Leave preconditioner or sample_weight out."
                 )
             return self.preconditioner.to(arrays.device_of(points), points.dtype)
         n_subsample, rank = subsample_size(self, n, arrays.itemsize(points), budget), self.rank
@@ -226,12 +229,12 @@ class EigenPro(KernelSolver):
         rank = min(rank, n_subsample - 1)
         if self.eigensystem == "rsvd":
             if weights is not None:
-                raise ShallowsError("eigensystem='rsvd' knows no sample weights; take eigensystem='subsample'.")
+                raise ShallowsError("eigensystem='rsvd' has no sample weights. Use eigensystem='subsample'.")
             return spectrum.make_rsvd_preconditioner(
                 kernel, points, rank=rank, n_rows=n_subsample, seed=seed, damping=self.damping, power=power
             )
-        # Once λ_{q+1} is 1/n a single batch of all n points loses no progress: to flatten more gains nothing. Nor
-        # does it below λ/n, since regularisation has the rest at that level.
+        # If λ_{q+1} is 1/n, a single batch of all n points makes full progress, so more flattening is useless. With a
+        # ridge λ the same is true below λ/n.
         smallest = (ridge or float(n > SMALL and self.rank is None)) / n
         return spectrum.make_preconditioner(
             kernel,
@@ -258,29 +261,16 @@ class EigenProStepper:
         α_S ← α_S − η g
         α_M ← α_M + η V diag((1 − τ λ_{q+1}/λᵢ)/σᵢ) Vᵀ K_{MS} g
 
-    which is the step −η P Σ gᵢ k(xᵢ, ·) in the kernel's space, with P of `shallows.spectrum`. (The paper extends the
-    eigenvectors to all n points; in the subsample's own span the operator is exact and costs M/n of that.)
+    This is the step −η P Σ gᵢ k(xᵢ, ·) in the kernel's space, with P of `shallows.spectrum`. (The paper extends the
+    eigenvectors to all n points; in the span of the subsample the operator is exact and costs M/n of that.)
 
-    Where a cycle averages, η is for each output at most ⟨g, r⟩ / gᵀ K_P(S, S) g, with r the residual and K_P the
-    kernel times P: of all steps along g the one that comes nearest to every function that fits the batch, in the norm
-    that P belongs to. A longer step than twice that leads away from them all. The bound is of use where points lie
-    close together: a batch with several in one place has a larger eigenvalue than batches have in the mean, and comes
-    again in every epoch.
-
-    With a regularisation λ the residual is that of the equations (K + λW⁻¹) α = y of kernel ridge regression, as for a
-    kernel with λ/wᵢ more on its diagonal: g = w (K_S α − y_S) + λ α_S. The loss is then that of the equations, and goes
-    to zero.
-
-    Parameters
-    ----------
-    step_size : float
-        η, for a sum over the batch.
-    cycle : Cycle, optional
-        Factors of η from step to step, and how the iterates are averaged. None keeps η and the last iterate.
+    If a cycle averages, `bounded_step` limits η for each output and batch: a batch with several points in one place has
+    a larger eigenvalue than others, and comes again in every epoch. With a ridge λ, g = w (K_S α − y_S) + λ α_S is the
+    residual of the equations (K + λW⁻¹) α = y, and so is the loss, which goes to zero.
     """
 
-    step_size: float
-    cycle: Cycle | None = None
+    step_size: float  # η, for a sum over the batch
+    cycle: Cycle | None = None  # Factors of η and the average of the iterates. None keeps η and the last iterate
 
     def init(self, problem: KernelProblem) -> AveragedState:
         """Coefficients of zero."""
@@ -318,10 +308,7 @@ class EigenProStepper:
 def solver_for(
     step_size: float, cycle: Cycle | None, batch_size: int, n_outputs: int
 ) -> EigenProStepper | ConjugateResiduals:
-    """The stepper for the steps of a rule, see `step_rules.planned`.
-
-    For few batches it is `ConjugateResiduals`, if its directions are no more numbers than the rows of a batch.
-    """
+    """The stepper for the steps of a rule: `ConjugateResiduals` for few batches with few enough outputs."""
     few = 0 if cycle is None else cycle.few
     if few == 1 or (few and 2 * (few - 1) * n_outputs <= batch_size):
         return ConjugateResiduals(step_size, few)
@@ -329,31 +316,24 @@ def solver_for(
 
 
 def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: int, budget: int) -> int:
-    """The batch size on a GPU, where that of a CPU would leave it waiting for launches.
+    """The batch size on a GPU, which would wait for launches with smaller batches.
 
-    It is an eighth of the points, unless that of a CPU is larger, the directions take more memory than the fit may take
-    beside its points, or there are too many outputs for conjugate residuals.
+    It is an eighth of the points, unless ``batch_size`` is larger, the directions of conjugate residuals do not fit
+    into memory, or there are too many outputs for them.
     """
     larger = -(-n // BATCHES)
-    # Outputs for a calibration may be as many again.
+    # A calibration may double the outputs.
     held = ConjugateResiduals(1.0, BATCHES).held_numbers(n, 2 * n_outputs, rank) * itemsize
     suits = 2 * (BATCHES - 1) * n_outputs <= larger and held <= SHARE_OF_DIRECTIONS * budget
     return max(batch_size, larger) if suits else batch_size
 
 
-def lifted_bytes(points: Array, targets: Array, preconditioner: object, batch_size: int) -> int:
-    """Bytes that the lifted form of the steps takes beside the plain one."""
-    p, (n, c) = preconditioner, targets.shape
-    return lifted_numbers(n, p.n_subsample, batch_size, p.rank, c) * arrays.itemsize(points)
+def suits_lifted_steps(gram: Gram, targets: Array, lifted_bytes: int, budget: int) -> bool:
+    """Whether `LiftedEigenPro` is faster on a GPU: with the whole matrix, or with none of it and few features.
 
-
-def pays(gram: Gram, targets: Array, preconditioner: object, batch_size: int, budget: int) -> bool:
-    """Whether the lifted form is to be taken: on a GPU with the whole matrix, or with none of it and few features.
-
-    Without a matrix the plain form makes the columns of the subsample in every step, which the fused product leaves
-    out; with tiles of many features the products that make them are what a step costs in both.
+    Without a matrix the plain steps compute the columns of the subsample every time. With tiles of many features both
+    forms cost the same.
     """
     if isinstance(gram, WholeGram):
         return True
-    taken = lifted_bytes(gram.points, targets, preconditioner, batch_size)
-    return fused.applies(gram.kernel, gram.points, targets) and taken <= SHARE_OF_FUNCTIONS * budget
+    return fused.applies(gram.kernel, gram.points, targets) and lifted_bytes <= SHARE_OF_FUNCTIONS * budget

@@ -14,21 +14,21 @@ from ..array_state import ArrayState
 from ..settings import Settings, count, setting
 
 BLOCK_SIZE = 2048
-"""Features of a block where the user names no number."""
+"""Default number of features of a block."""
 
 
 class Columns(Protocol):
-    """The matrix Z of features by blocks of columns, each of which is handed out in strips of rows."""
+    """The matrix Z of features in blocks of columns, each of which comes in strips of rows."""
 
     spans: list[slice]
 
     def strips(self, k: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """Rows, and these rows of block k, until all rows were handed out."""
+        """All rows strip by strip, with their values in block k."""
 
 
 @dataclass(frozen=True)
 class FeatureBlockProblem:
-    """Minimise Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖²."""
+    """Minimize Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖²."""
 
     columns: Columns  # Z, of shape (n, D) in all
     targets: np.ndarray  # (n, c)
@@ -39,43 +39,28 @@ class FeatureBlockProblem:
 
 @dataclass
 class FeatureBlockState(ArrayState):
-    """Where block coordinate descent stands.
-
-    ``of_pass, of_zero``: Σ ‖Z_bᵀ(y − Zw) − λw_b‖² over the blocks of the pass under way, each before its step; and that
-    of w = 0.
-    """
+    """The state of block coordinate descent on features."""
 
     coefficients: np.ndarray  # (D, c): w
     residual: np.ndarray  # (n, c): y − Zw
     n_steps: int = 0  # Blocks so far
-    of_pass: float = 0.0
-    of_zero: float = 0.0
-    gap: float = np.inf  # The root of the ratio of these, of the last whole pass
-    exhausted: bool = False  # Whether that was within the tolerance
+    of_pass: float = 0.0  # Σ ‖Z_bᵀ(y − Zw) − λw_b‖² over the blocks of this pass, each before its step
+    of_zero: float = 0.0  # The same sum for w = 0
+    gap: float = np.inf  # The root of the ratio of these sums in the last whole pass
+    exhausted: bool = False  # Whether the gap was within the tolerance
 
 
 @dataclass(frozen=True)
 class FeatureBlockDescentStepper:
-    """w_b ← (Z_bᵀZ_b + λI)⁻¹ Z_bᵀ(y − Σ_{c ≠ b} Z_c w_c) for a block b of the columns after the other.
+    """w_b ← (Z_bᵀZ_b + λI)⁻¹ Z_bᵀ(y − Σ_{c ≠ b} Z_c w_c) for one block b of columns after the other.
 
-    That is the minimum over w_b with all others held. A pass takes every block once, in another order each time.
-
-    Parameters
-    ----------
-    tolerance : float
-        It ends after a pass in which the gradients of the blocks, each before its step, were this share of those at
-        w = 0.
-    seed : int
-        Decides the orders.
-
-    References
-    ----------
-    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
-    descent", arXiv:1602.05310 (random features).
+    This is the minimum over w_b. A pass takes every block once, in a new order. Source: Tu, Roelofs, Venkataraman and
+    Recht (2016), "Large scale kernel learning using block coordinate descent", arXiv:1602.05310.
     """
 
+    # It ends after a pass in which the gradients of the blocks, each before its step, were this share of those at w = 0
     tolerance: float = 1e-4
-    seed: int = 0
+    seed: int = 0  # Decides the orders
 
     def init(self, problem: FeatureBlockProblem) -> FeatureBlockState:
         """Coefficients of zero."""
@@ -93,7 +78,7 @@ class FeatureBlockDescentStepper:
             state.n_steps += 1
             if state.n_steps % n_blocks == 0:
                 state.gap = float(np.sqrt(state.of_pass / max(state.of_zero, 1e-300)))
-                # Features that tell nothing of the targets have no other gradient than rounding from the beginning.
+                # If the features do not depend on the targets, the gradient is only rounding from the start.
                 rounding = float(np.finfo(float).eps * np.linalg.norm(problem.targets)) * len(problem.targets)
                 state.exhausted = state.gap <= self.tolerance or state.of_pass <= rounding**2
                 state.of_pass = 0.0
@@ -125,7 +110,7 @@ class FeatureBlockDescentStepper:
 
 
 def _factor(products: np.ndarray, regularisation: float) -> Any:
-    """The Cholesky factor of Z_bᵀZ_b + λI, with more than λ where rounding leaves no positive-definite matrix."""
+    """The Cholesky factor of Z_bᵀZ_b + λI, with more than λ if rounding needs it."""
     own, extra = products.diagonal().copy(), regularisation
     rounding = float(np.finfo(float).eps) * len(products) * float(own.max(initial=0.0))
     while True:
@@ -135,21 +120,20 @@ def _factor(products: np.ndarray, regularisation: float) -> Any:
         except scipy.linalg.LinAlgError:
             if not np.isfinite(products).all():
                 raise
-            # What is added beside λ shortens the steps and does not move their end.
+            # A larger λ here shortens the steps, with the same limit.
             extra = max(10.0 * extra, rounding)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureBlockDescent(Settings):
-    """Ridge regression on features, block after block: D features need systems of b unknowns in place of one of D.
+    """Ridge regression on features by block coordinate descent: systems of b unknowns instead of one with D.
 
     Parameters
     ----------
     block_size : int, optional
-        b, the features of a block; None takes 2,048. Where features are made anew, a block is at least one that the
-        map makes at a time.
+        b, the features of a block, at least what the map makes at a time. None takes 2,048.
     tol : float
-        It ends after a pass in which the gradients of the blocks were this share of those of zero.
+        Stop after a pass in which the gradients of the blocks were at most this share of the first ones.
     max_iterations : int
         The most passes over all blocks.
     """
@@ -159,7 +143,7 @@ class FeatureBlockDescent(Settings):
     max_iterations: int = 100
 
     sparse: ClassVar[bool] = False
-    """Whether it takes features whose rows are sparse."""
+    """Whether it accepts sparse features."""
 
     def build(self, seed: int) -> FeatureBlockDescentStepper:
         """The stepper; the seed decides the orders of the blocks."""

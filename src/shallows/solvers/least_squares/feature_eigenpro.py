@@ -17,32 +17,29 @@ from .kernel_problem import AveragedState, residual
 from .step_rules import SMALL_FLOOR, Cycle, StepPlan, StepRule, plan_steps, subsample_size
 
 LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
-"""With a regularisation, directions with eigenvalues below the first over n, or in a small problem the second times its
-usual floor, are not flattened: the steps of the epochs fit them anyway."""
+"""With a ridge, eigendirections below the first number over n are not flattened, and in a small problem those below the
+second number times `SMALL_FLOOR`: the steps fit them anyway."""
 
 
 @dataclass(frozen=True)
 class FeatureProblem:
-    """Weighted least squares on explicit features: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² over A."""
+    """Weighted least squares on explicit features: minimize Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² over A."""
 
     design: Design  # The features of the n training points
     targets: Array  # (n, c)
-    # (n, 1) or (n, c): Sample weights, for all outputs alike or for each; none means one each
+    # (n, 1) or (n, c): Sample weights, for all outputs or for each. None: all are one
     weights: Array | None = None
     preconditioner: FeaturePreconditioner | None = None  # None is plain gradient descent
-    regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖²
+    regularisation: float = 0.0  # λ: minimize Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖²
 
     @property
     def gram(self) -> Design:
-        """What turns coefficients into outputs at the training points."""
+        """The map from coefficients to outputs at the training points."""
         return self.design
 
 
 def workers_of(x: Array, spans: list[slice]) -> int:
-    """How many threads of our own share the ranges of columns of a step.
-
-    All, if there is a range for each; else one, so that the map and BLAS have the others.
-    """
+    """The threads that share the ranges of columns of a step: all, or one if there are fewer ranges."""
     n = arrays.workers_for(x)
     return n if n <= len(spans) else 1
 
@@ -58,7 +55,7 @@ class FeatureEigenPro(Settings):
     n_subsample : int, optional
         M, the rows that give the eigendirections. None chooses by the number of rows and memory.
     eigensystem : str
-        How they are computed, see `shallows.spectrum.EIGENSYSTEMS`.
+        The method for the eigendirections, see `shallows.spectrum.EIGENSYSTEMS`.
     damping : float
         τ in (0, 1]: flattened eigenvalues come down to τ times the next one.
     power : {"full", "sqrt"} or float
@@ -123,7 +120,7 @@ class FeatureEigenPro(Settings):
             damping=self.damping,
             power=power_of(self.power),
             weights=weights,
-            # Once λ_{q+1} is 1/n of κ a single batch of all points loses no progress: to flatten more gains nothing.
+            # If λ_{q+1} is 1/n of κ, a single batch of all points makes full progress, so more flattening is useless.
             smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),
             smallest=(ridge if self.rank is not None else level) / n,
         )
@@ -133,13 +130,13 @@ class FeatureEigenPro(Settings):
         return plan_steps(self, kernel, p, batch_size, n, ridge * batch_size / n, all_equal=all_equal)
 
     def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
-        """M and q: those of the user within n and the features, or sizes chosen from the data and the budget."""
+        """M and q: the user's sizes, limited by n and the features, or sizes chosen from the data and the budget."""
         if self.rank == 0:
             return min(n, self.n_subsample or 1), 0
         n_subsample, rank = subsample_size(self, n, itemsize, budget), self.rank
         if rank is None:
             rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
-            # The eigenvectors, n_features q numbers, twice while they are made.
+            # The eigenvectors, n_features q numbers, twice during their computation.
             rank = min(rank, max(1, budget // (8 * itemsize * n_features)))
         return n_subsample, max(0, min(rank, n_subsample - 1, n_features - 1))
 
@@ -152,19 +149,12 @@ class FeatureEigenProStepper:
 
         A ← A − η (I − E diag(1 − τ (λ_{q+1}/λᵢ)^a) Eᵀ) (Φ_Sᵀ g + λ A |S|/n)
 
-    It is `EigenPro` with the kernel φ(x)ᵀφ(z): the same steps make the same predictions. The features are gone through
-    in ranges of columns, so that not even one row of them need be whole in memory.
-
-    Parameters
-    ----------
-    step_size : float
-        η, for a sum over the batch.
-    cycle : Cycle, optional
-        Factors of η from step to step, and how the iterates are averaged. None keeps η and the last iterate.
+    It is `EigenPro` with the kernel φ(x)ᵀφ(z): the same steps make the same predictions. A step reads the features in
+    ranges of columns, so that not even a whole row has to fit into memory.
     """
 
-    step_size: float
-    cycle: Cycle | None = None
+    step_size: float  # η, for a sum over the batch
+    cycle: Cycle | None = None  # Factors of η and the average of the iterates. None keeps η and the last iterate
 
     def init(self, problem: FeatureProblem) -> AveragedState:
         """Coefficients of zero, shape (n_features, c)."""
@@ -176,8 +166,7 @@ class FeatureEigenProStepper:
         """One batch."""
         design, p = problem.design, problem.preconditioner
         A, spans = state.iterate, design.spans
-        # Each range of columns is read twice: before the residual is known and after. Where the batch's rows fit they
-        # are kept in between.
+        # Each range of columns is read before the residual is known and after. It is kept in between if the rows fit.
         held, n_workers = design.holds(batch.stop - batch.start), workers_of(A, spans)
         blocks: list[Any] = [None] * len(spans)
         parts: list[Any] = [None] * len(spans)

@@ -183,7 +183,7 @@ class KernelProblem:
 
 
 _SMALLEST_SCALE = 2.0**-20
-"""Smallest scale of an `AveragedState`: quotients stay far from the largest number of float32."""
+"""Smallest scale of an `AveragedState`: quotients stay far below the largest number of float32."""
 
 
 class DeviceState:

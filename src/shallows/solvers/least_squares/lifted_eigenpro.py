@@ -1,4 +1,4 @@
-"""EigenPro in few launches: coefficients of the flattened directions beside those of the points, losses read rarely."""
+"""EigenPro with separate coefficients of the flattened directions, so that a step needs few launches or passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .kernel_problem import AveragedState, KernelProblem, bounded_step, residual
 from .step_rules import Cycle
 
 READ_EVERY = 32
-"""Steps between two readings of the losses on a GPU: to wait for a number costs the host a tenth of a millisecond."""
+"""Steps between two readings of the losses on a GPU. Waiting for a number costs a tenth of a millisecond."""
 
 
 def _plain_residual(values, lifted, target, coefficient, ridge, weight, difference, gradient, ridged):
@@ -32,7 +32,7 @@ RESIDUAL = FusedExpression(
     _plain_residual,
     ((5, 3), (5, 3), (5, 3), (5, 3), (5, 1), (5, 1)),
 )
-"""The residual of a batch with the regularisation's part, the weighted one, and that times the regularisation."""
+"""The residual of a batch with λ α, the weighted residual, and the weighted residual times λ/w."""
 
 
 def _plain_bounded_move(direction, fitting, energy, of_ridge, removed, step, sign, over_scale, iterate, lag):
@@ -52,8 +52,7 @@ BOUNDED_MOVE = FusedExpression(
     _plain_bounded_move,
     ((5, 3), (3,), (3,), (3,), (3,), (), (), ()),
 )
-"""A step along a direction, of a length that `bounded_step` bounds, for the iterate and for what its average is kept
-by."""
+"""A step along a direction, with the length of `bounded_step`, for the iterate and for its average."""
 
 
 def _plain_move(direction, step, iterate):
@@ -68,24 +67,24 @@ MOVE = FusedExpression(
 
 @dataclass(frozen=True)
 class LiftedProblem(KernelProblem):
-    """A `KernelProblem` with what the steps of `LiftedEigenPro` use again and again; made by `lifted`."""
+    """A `KernelProblem` with the arrays of every step of `LiftedEigenPro`, see `lifted`."""
 
     directions: Array = None  # (M, q): V diag(s)^½ with the eigenvectors V and the scale s of the preconditioner
     functions: Array = None  # (n, q): K_nM V diag(s)^½: values of the flattened directions at the points
-    ridge: Array | None = None  # (n, 1): λ/w of every row, 0 where w is
-    # (at least M, q): the first rows of Φ + ridge [V diag(s)^½; 0]: K + λW⁻¹ in place of K
+    ridge: Array | None = None  # (n, 1): λ/w of every row, and 0 for w = 0
+    # (at least M, q): the first rows of Φ + ridge [V diag(s)^½; 0]: K + λW⁻¹ instead of K
     with_ridge: Array | None = None
-    # (n + 1,): losses of the zero function summed from the first row on
+    # (n + 1,): cumulative losses of the zero function
     zero_losses: np.ndarray = field(default=None, repr=False)
 
     def functions_of(self, batch: slice) -> Array:
-        """What multiplies b in the residual of a batch, shape (m, q)."""
+        """The factor of b in the residual of a batch, shape (m, q)."""
         first = self.with_ridge is not None and batch.start < self.directions.shape[0]
         return (self.with_ridge if first else self.functions)[batch, :]
 
 
 def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
-    """The problem with the flattened directions' values at all points: n q numbers and one product of the matrix."""
+    """The problem with the values of the flattened directions at all points, from one product with the matrix."""
     p, xp = problem.preconditioner, arrays.namespace(problem.targets)
     directions = p.vectors * xp.sqrt(xp.clip(p.scale, 0.0, None))[None, :]
     functions = problem.gram.columns_dot(0, p.n_subsample, directions)
@@ -94,9 +93,9 @@ def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
         inverse = problem.inverse_weights(slice(0, problem.gram.n))
         ridge = problem.regularisation * (inverse + xp.zeros_like(problem.targets[:, :1]))
         with_ridge = arrays.contiguous_copy(functions[: p.n_subsample + batch_size, :])
-        # Outputs differ in their weights outside the subsample only.
+        # The weights of outputs differ only outside the subsample.
         with_ridge[: p.n_subsample, :] += ridge[: p.n_subsample, :1] * directions
-    # As the loop has it for `EigenPro`, so that both stop after the same epoch.
+    # The same losses as in the loop for `EigenPro`, so that both stop after the same epoch.
     squares = problem.targets**2 if problem.weights is None else problem.weights[:, :1] * problem.targets**2
     rows = arrays.to_numpy(xp.sum(squares, axis=1)).astype(np.float64)
     return LiftedProblem(
@@ -110,31 +109,30 @@ def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
 
 
 def lifted_numbers(n: int, n_subsample: int, batch_size: int, rank: int, n_outputs: int) -> int:
-    """Numbers that `lifted` and the state of `LiftedEigenPro` hold beyond those of `EigenPro`."""
+    """Numbers that `lifted` and the state of `LiftedEigenPro` hold in addition to those of `EigenPro`."""
     return (n + 2 * n_subsample + batch_size) * rank + 8 * rank * n_outputs + n + READ_EVERY * n_outputs**2
 
 
 @dataclass
 class LiftedState(AveragedState):
-    """Where `LiftedEigenPro` stands.
+    """The state of `LiftedEigenPro`.
 
-    The iterate has n + q rows: coefficients of the points, then those of the flattened directions. `remember` writes
-    the latter into the former and gives what an `AveragedState` gives, so that a checkpoint serves both.
+    The iterate has n + q rows: coefficients of the points, then of the flattened directions. `remember` adds the second
+    to the first, so that a checkpoint has the form of an `AveragedState`.
     """
 
     directions: Array | None = None  # (M, q): as in `LiftedProblem`
-    # (k, c, c): on their diagonals, the losses of the outputs in the batches that were not read yet
-    losses: Array | None = None
-    n_unread: int = 0  # How many batches these are
-    unread_zero_loss: float = 0.0  # The loss of the zero function on them
-    # Loss, and loss of the zero function, that were read before their turn, for a checkpoint
+    losses: Array | None = None  # (k, c, c): diagonals have the losses of the outputs in the unread batches
+    n_unread: int = 0
+    unread_zero_loss: float = 0.0  # The loss of the zero function on the unread batches
+    # Loss, and loss of the zero function, that a checkpoint has read early
     carried: tuple[float, float] = (0.0, 0.0)
-    # What the last step read: both losses over the batches since the reading before, or zeros
+    # The same losses over the batches that the last step read, or zeros
     read: tuple[float, float] = (0.0, 0.0)
 
     @property
     def coefficients(self) -> Array:
-        """Of the model at the points, shape (n, c), made anew at every call."""
+        """The coefficients of the points, shape (n, c), computed at every call."""
         n = self.iterate.shape[0] - self.directions.shape[1]
         stacked = AveragedState.coefficients.fget(self)
         points = arrays.contiguous_copy(stacked[:n, :])
@@ -142,11 +140,11 @@ class LiftedState(AveragedState):
         return points
 
     def monitored(self) -> tuple[float, float]:
-        """The losses of the batches that the last step read, and those of the zero function on them."""
+        """The loss of the batches that the last step read, and the loss of the zero function on them."""
         return self.read
 
     def note(self, zero_loss: float, read_now: bool) -> None:
-        """Count the batch whose loss was written last; read all losses if the host is to wait for them now."""
+        """Count the batch whose loss was written last, and read all losses if it is time."""
         self.n_unread += 1
         self.unread_zero_loss += zero_loss
         self.read = (0.0, 0.0)
@@ -164,7 +162,7 @@ class LiftedState(AveragedState):
         self.n_unread, self.unread_zero_loss = 0, 0.0
 
     def _write_out(self) -> None:
-        """Put the flattened directions' coefficients into those of the subsample, where they are the same function."""
+        """Move the coefficients of the flattened directions to the subsample; the function stays the same."""
         m, q = self.directions.shape
         n = self.iterate.shape[0] - q
         for stacked in (self.iterate, self.lag):
@@ -173,7 +171,7 @@ class LiftedState(AveragedState):
                 stacked[n:, :] = 0.0
 
     def remember(self) -> tuple[dict[str, Array], dict[str, float]]:
-        """What a checkpoint keeps: that of an `AveragedState`, and losses that were not taken into the epoch yet."""
+        """As for an `AveragedState`, with the losses that the epoch does not have yet."""
         self._write_out()
         self._collect()
         n = self.iterate.shape[0] - self.directions.shape[1]
@@ -182,14 +180,14 @@ class LiftedState(AveragedState):
         return held, {**numbers, "carried": list(self.carried)}
 
     def recall(self, held: dict[str, Array], numbers: dict[str, float]) -> None:
-        """Go back to what `remember` gave."""
+        """Go back to the result of `remember`."""
         xp, (q, c) = arrays.namespace(self.iterate), (self.directions.shape[1], self.iterate.shape[1])
         averages, none = self.lag is not None, xp.zeros((q, c), dtype=self.iterate.dtype)
         super().recall(
             {name: xp.concat([arrays.like(array, self.iterate), none], axis=0) for name, array in held.items()}, numbers
         )
         if averages and self.lag is None:
-            # An `AveragedState` has none before its first step.
+            # An `AveragedState` has no lag before its first step.
             self.lag = xp.zeros_like(self.iterate)
         self.n_unread, self.unread_zero_loss = 0, 0.0
         self.carried, self.read = tuple(numbers.get("carried", (0.0, 0.0))), (0.0, 0.0)
@@ -203,20 +201,19 @@ class LiftedEigenPro:
 
         f = Σᵢ αᵢ k(xᵢ, ·) + Σⱼ bⱼ φⱼ,        φ = diag(s)^½ Vᵀ k(x_M, ·),
 
-    with the values Φ of the flattened directions φ at all points made once, so that a step is
+    with the values Φ of the flattened directions φ at all points computed once, so that a step is
 
         g = w (K_S α + Φ_S b − y_S) + λ α_S,        α_S ← α_S − η g,        b ← b + η Φ_Sᵀ g.
 
-    The iterates are those of `EigenPro` to rounding. b is written into the coefficients of M where somebody asks for
-    them. What is elementwise is one launch for the residual and one for each of α and b; inner products of columns are
-    the diagonals of products; the losses stay on the device and are read every ``read_every`` steps and at the end of
-    an epoch. With a `gram.WholeGram` a step has twelve launches at most.
+    The iterates are those of `EigenPro` to rounding. b is added to the coefficients of M when they are needed. Inner
+    products of columns are diagonals of products, and the losses stay on the device until they are read. With a
+    `gram.WholeGram` a step has at most twelve launches.
     """
 
     step_size: float  # η, for a sum over the batch
     cycle: Cycle | None = None  # As for `EigenPro`
-    n_batches: int = 1  # In an epoch, after which losses are read
-    read_every: int = READ_EVERY  # Steps after which they are read as well; 1 reads each
+    n_batches: int = 1  # In an epoch. At its end the losses are read
+    read_every: int = READ_EVERY  # Steps after which the losses are also read
 
     def init(self, problem: LiftedProblem) -> LiftedState:
         """Coefficients of zero."""
@@ -266,17 +263,14 @@ class LiftedEigenPro:
 
 @dataclass(frozen=True)
 class FullLengthProblem(KernelProblem):
-    """A `KernelProblem` whose preconditioner has eigenvectors of length n, with their values at all points.
-
-    Made by `with_functions`. It takes no regularisation.
-    """
+    """A `KernelProblem` whose preconditioner has eigenvectors of length n, without regularization."""
 
     directions: Array = None  # (n, q): V diag(s)^½ with the eigenvectors V and the scale s of the preconditioner
     functions: Array = None  # (n, q): K V diag(s)^½
 
 
 def with_functions(problem: KernelProblem) -> FullLengthProblem:
-    """The problem with the flattened directions' values at all points: 2 n q numbers and a product of the matrix."""
+    """The problem with the values of the flattened directions at all points, from one product with the matrix."""
     p = problem.preconditioner
     directions = p.vectors * arrays.namespace(p.vectors).sqrt(p.scale)[None, :]
     return FullLengthProblem(**vars(problem), directions=directions, functions=problem.gram.dot(directions))
@@ -284,7 +278,7 @@ def with_functions(problem: KernelProblem) -> FullLengthProblem:
 
 @dataclass
 class FullLengthState:
-    """Where `FullLengthEigenPro` stands: the model is Σᵢ αᵢ k(xᵢ, ·) with α = points + directions · flattened."""
+    """The state of `FullLengthEigenPro`; the model has the coefficients points + directions · flattened."""
 
     points: Array  # (n, c)
     flattened: Array  # (q, c): b
@@ -294,7 +288,7 @@ class FullLengthState:
 
     @property
     def coefficients(self) -> Array:
-        """α, shape (n, c), into which b is written first."""
+        """The coefficients of the model, shape (n, c), into which b is added first."""
         self.points += self.directions @ self.flattened
         self.flattened[...] = 0.0
         return self.points
@@ -306,14 +300,14 @@ class FullLengthState:
 
 @dataclass(frozen=True)
 class FullLengthEigenPro:
-    """The steps of `EigenPro` for eigenvectors V of length n, as the authors' release has them.
+    """The steps of `EigenPro` for eigenvectors V of length n, as in the authors' release.
 
-    `EigenPro` adds η V diag(s) Vᵀ K_nS g to the coefficients in every step, which reads V twice and the rows of the
-    batch once more. Here, with the values Φ = K V diag(s)^½ made once, a step for a batch S is
+    `EigenPro` adds η V diag(s) Vᵀ K_nS g to the coefficients in every step, which reads V twice. Here Φ = K V diag(s)^½
+    is computed once, and a step for a batch S is
 
-        g = w (K_S α + Φ_S b − y_S),        α_S ← α_S − η g,        b ← b + η Φ_Sᵀ g,
+        g = w (K_S α + Φ_S b − y_S),        α_S ← α_S − η g,        b ← b + η Φ_Sᵀ g.
 
-    and V diag(s)^½ b is added to α where somebody asks for the model. The iterates are those of `EigenPro` to rounding.
+    V diag(s)^½ b is added to α when the model is needed. The iterates are those of `EigenPro` to rounding.
     """
 
     step_size: float  # η, for a sum over the batch

@@ -1,8 +1,8 @@
-"""Ridge regression in closed form: through the covariance of the features, or through the products of the rows.
+"""Least squares on features from HᵀH and HᵀT: ridge regression, an ℓ₁ penalty, and bounded coefficients.
 
-The minimiser of ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀhᵢ‖² is β = (HᵀH + I/C)⁻¹ HᵀT and also β = Hᵀ(HHᵀ + I/C)⁻¹ T, with the
-rows of H and T multiplied by √wᵢ. The first solves a system of as many equations as there are features, the second one
-of as many as there are rows. Sparse features, which may be very many, go through conjugate gradients.
+The minimizer of ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀhᵢ‖² is β = (HᵀH + I/C)⁻¹ HᵀT and also β = Hᵀ(HHᵀ + I/C)⁻¹ T, with the
+rows of H and T multiplied by √wᵢ. The first form has an equation for each feature, the second one for each row. With
+many sparse features conjugate gradients solve the first.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ... import arrays
 from ..settings import Settings, choice, setting
 
 DIRECT_ROWS = 6000
-"""Rows up to which sparse features lead to the dense system of the rows."""
+"""The most rows for which the dense system of the rows is solved for sparse features."""
 
 ROUNDINGS, LEAST_ROWS = 4.0, 512
-"""λ in units of the rounding of a block's products from which on these are made in float32. Blocks have at most as many
-rows as that allows; where these are fewer than the second number, products are made in float64."""
+"""Products of a block are computed in float32 if their rounding is at most λ over the first number. That limits the
+rows of a block; with fewer than the second number of rows the products are computed in float64."""
 
 L1_TOLERANCE, MOST_L1_STEPS = 1e-4, 1000
 
 FORMS = ("auto", "features", "rows")
-"""Which of the two systems is solved; "auto" takes the smaller one."""
+"""The system to solve; "auto" takes the smaller one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Direct(Settings):
     Parameters
     ----------
     form : {"auto", "features", "rows"}
-        Which of the systems is solved for dense features; "auto" takes the smaller one.
+        The system to solve for dense features; "auto" takes the smaller one.
     tol : float
         Conjugate gradients stop when the residual is this share of the right side.
     max_iterations : int
@@ -53,10 +53,10 @@ class Direct(Settings):
     max_iterations: int = 1000
 
     sparse: ClassVar[bool] = True
-    """Whether it takes features whose rows are sparse."""
+    """Whether it accepts sparse features."""
 
     def form_for(self, n: int, width: int) -> str:
-        """The system that is solved for n rows of so many dense features."""
+        """The system for n rows and this number of dense features."""
         if self.form != "auto":
             return self.form
         return "rows" if n < width else "features"
@@ -65,10 +65,10 @@ class Direct(Settings):
 def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: float) -> np.ndarray:
     """(HᵀH + λI)⁻¹ HᵀT from blocks of rows ``(H, T)``, shape (n_features, n_outputs); float64.
 
-    Blocks of float32 are multiplied in float32 where λ is far above its rounding, and added up in float64.
+    Blocks of float32 are multiplied in float32 if λ is far above its rounding, and added in float64.
     """
     gram, moments = sums_of_features(blocks, ridge)
-    return _solved(gram, ridge, moments)
+    return _solve(gram, ridge, moments)
 
 
 def sums_of_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: float) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +88,7 @@ def sums_of_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: flo
             (syrk,) = scipy.linalg.get_blas_funcs(("syrk",), (part,))
         H = np.ascontiguousarray(H, dtype=dtype)
         for rows in arrays.blocks(len(H), height):
-            # Of the upper triangle alone, which is half of the work, into memory that has been used before.
+            # Only the upper triangle, which is half of the work, into memory that is used again.
             part = syrk(1.0, H[rows].T, beta=0.0, c=part, overwrite_c=1)
             gram += part
         moments = moments + H.T @ T.astype(dtype)
@@ -99,10 +99,10 @@ def sums_of_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: flo
 def solve_by_rows(H: np.ndarray, T: np.ndarray, ridge: float) -> np.ndarray:
     """Hᵀ(HHᵀ + λI)⁻¹ T, shape (n_features, n_outputs); float64."""
     H = np.asarray(H, dtype=np.float64)
-    return H.T @ _solved(H @ H.T, ridge, T)
+    return H.T @ _solve(H @ H.T, ridge, T)
 
 
-def _solved(matrix: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
+def _solve(matrix: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
     matrix = (matrix + matrix.T) / 2
     n = len(matrix)
     matrix[np.diag_indices(n)] += ridge
@@ -116,9 +116,8 @@ def _solved(matrix: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
 def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations: int) -> tuple[np.ndarray, int]:
     """(HᵀH + λI)⁻¹ HᵀT for sparse H, and the iterations of the slowest output.
 
-    Columns without a value have the coefficient zero and are left out. Up to `DIRECT_ROWS` rows the system of the rows
-    is solved, which counts as one iteration; beyond, that of the features by conjugate gradients, until the residual is
-    ``tol`` times the right side or ``max_iterations`` are over.
+    Up to `DIRECT_ROWS` rows the system of the rows is solved, which counts as one iteration. With more rows conjugate
+    gradients solve the system of the features, until the residual is ``tol`` times the right side.
     """
     H = H.tocsr().astype(np.float64)
     used, places = np.unique(H.indices, return_inverse=True)
@@ -129,7 +128,7 @@ def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations
         products = np.empty((n, n))
         for start in range(0, n, 500):
             products[start : start + 500] = (H[start : start + 500] @ across).toarray()
-        out[used] = across @ _solved(products, ridge, T)
+        out[used] = across @ _solve(products, ridge, T)
         return out, 1
     diagonal, most = np.asarray(H.multiply(H).sum(axis=0)).ravel() + ridge, 0
     operator = scipy.sparse.linalg.LinearOperator(
@@ -153,17 +152,12 @@ def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations
 def solve_with_l1(
     gram: np.ndarray, moments: np.ndarray, penalty: float, tol: float = L1_TOLERANCE, most_steps: int = MOST_L1_STEPS
 ) -> np.ndarray:
-    """The B with the least ½ tr BᵀGB − tr MᵀB + λ Σ |bⱼₖ|, shape of M; float64.
+    """The B that minimizes ½ tr BᵀGB − tr MᵀB + λ Σ |bⱼₖ|, shape of M; float64.
 
-    A step from V goes along the gradient, by 1/‖G‖, and shrinks each entry by λ/‖G‖ towards zero. The next V lies
-    beyond the new B, the farther the more steps there were; when that leads uphill, the count begins anew (O'Donoghue
-    and Candès 2015). The end is a step of less than ``tol`` times the largest |M|, in units of 1/‖G‖, or
-    ``most_steps``.
-
-    References
-    ----------
-    A. Beck and M. Teboulle (2009), "A fast iterative shrinkage-thresholding algorithm for linear inverse problems",
-    SIAM Journal on Imaging Sciences 2.
+    This is FISTA (Beck and Teboulle 2009, SIAM Journal on Imaging Sciences 2): a step from V of 1/‖G‖ along the
+    gradient shrinks each entry by λ/‖G‖ towards zero, and the next V extrapolates. The extrapolation restarts if it
+    leads uphill (O'Donoghue and Candès 2015). It ends after a step below ``tol`` times the largest |M|, in units of
+    1/‖G‖.
     """
     B = V = np.zeros_like(moments)
     # A Gram matrix of zeros has moments of zero, and so the solution zero.
@@ -185,10 +179,7 @@ def solve_with_l1(
 def minimise_in_box(
     gram: np.ndarray, moments: np.ndarray, bound: float, tol: float, max_iterations: int
 ) -> tuple[np.ndarray, int]:
-    """The α that minimises αᵀGα − 2αᵀm under |αₖ| ≤ bound, shape (K,), and the iterations.
-
-    By L-BFGS-B, which keeps to the bounds exactly. The problem is convex, so that it has one least value.
-    """
+    """The α that minimizes αᵀGα − 2αᵀm under |αₖ| ≤ bound, shape (K,), by L-BFGS-B, and the iterations."""
 
     def risk(alpha: np.ndarray) -> tuple[float, np.ndarray]:
         product = gram @ alpha

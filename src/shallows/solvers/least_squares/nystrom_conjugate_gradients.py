@@ -1,4 +1,4 @@
-"""Regularised least squares over the span of centres by conjugate gradients, preconditioned as in Falkon."""
+"""Kernel ridge regression over the span of centers by conjugate gradients, preconditioned as in Falkon."""
 
 from __future__ import annotations
 
@@ -17,35 +17,34 @@ from ...ranks import ALONE, Alone
 from .kernel_problem import DeviceState, ratio
 
 SETTLED = 1e-3
-"""An iteration that lowers the objective by a smaller share of it is the last."""
+"""The iteration stops when it lowers the objective by less than this share."""
 
 ROWS = 256
-"""Rows of the centres' matrix that a thread makes at a time on a CPU."""
+"""Rows of the centers' matrix that a thread computes at a time on a CPU."""
 
 LEAST_SHIFT = 0.05
-"""The preconditioner's λ is at least so many times n/p, for a kernel whose diagonal is 1. The centres' own spectrum
-underestimates how much small directions weigh at all points, and a preconditioner that divides by it there costs
-iterations: with 1,000 centres of 20,000 points and λ = 0.01 the loss came within 2 % of its minimum after 10 passes,
-and was three times that with the λ of the problem."""
+"""The preconditioner's λ is at least this times n/p, for a kernel with diagonal 1. The spectrum of the centers
+underestimates the weight of small directions at all points: with 1,000 centers of 20,000 points and λ = 0.01 the loss
+was within 2 % of its minimum after 10 passes, and three times the minimum with the problem's λ."""
 
 MOST_PASSES_AT_FIRST = 20
-"""Passes over the first rows, at most, for the solution that the iteration over all rows begins at."""
+"""The most passes over the first rows, for the start of the iteration over all rows."""
 
 _RETRIES = 5
 
 
 @dataclass(frozen=True)
 class NystromPreconditioner:
-    """Triangular factors of the centres' matrix, and of the equations that the centres alone would give.
+    """Triangular factors of the matrix of the centers, and of the equations with the centers as rows.
 
     With L Lᵀ = K_ZZ + μ I and v = Lᵀ α the objective Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² has the matrix
-    L⁻¹ K_ZX W K_XZ L⁻ᵀ + λ I. Where the p centres are a sample of the n points, this is nearly
-    (n/p) Lᵀ W_Z L + λ I = A Aᵀ, with `LEAST_SHIFT` n/p for a smaller λ.
+    L⁻¹ K_ZX W K_XZ L⁻ᵀ + λ I. If the p centers are a sample of the n points, this is approximately
+    (n/p) Lᵀ W_Z L + λ I = A Aᵀ, with λ at least `LEAST_SHIFT` n/p.
     """
 
     factor: Array  # (p, p): L
     inner: Array  # (p, p): A
-    jitter: float  # μ, which keeps the factor real under rounding
+    jitter: float  # μ, for a real factor in spite of rounding
 
     def solve(self, residual: Array) -> Array:
         """``(A Aᵀ)⁻¹ residual`` for an array of shape (p, c) in float64."""
@@ -54,11 +53,11 @@ class NystromPreconditioner:
         return arrays.astype(solved, residual.dtype)
 
     def whitened(self, a: Array) -> Array:
-        """``L⁻¹ a``, solved in float64: in float32 the small directions are lost."""
+        """``L⁻¹ a``, solved in float64, because float32 loses the small directions."""
         return arrays.solve_triangular_in_double(self.factor, a)
 
     def coefficients(self, v: Array) -> Array:
-        """``L⁻ᵀ v``, of coordinates v, in the precision of the factor."""
+        """``L⁻ᵀ v``, the coefficients of coordinates v, in the precision of the factor."""
         return arrays.astype(arrays.solve_triangular_in_double(self.factor, v, trans="T"), self.factor.dtype)
 
 
@@ -71,44 +70,26 @@ def make_preconditioner(
     *,
     of_all_points: bool = False,
 ) -> NystromPreconditioner:
-    """Factor the kernel matrix of the centres, and the equations that these would give.
+    """Factor the kernel matrix of the augmented centers (p, d + 2), and the equations with the centers as rows.
 
-    Beside the two factors, of p² numbers each, none is held.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    centres : array, shape (p, d + 2)
-        Augmented.
-    n : int
-        How many points there are.
-    regularisation : float
-        λ.
-    weights : array, shape (p,), optional
-        Of the centres.
-    of_all_points : bool
-        Whether the centres are all the points. The equations that they give are then the problem's own; in float64
-        they are left as they are, and in float32, which does not resolve a small λ, shifted as elsewhere.
-
-    Raises
-    ------
-    ShallowsError
-        If the matrix of the centres is singular to rounding.
+    ``n`` is the number of points, and ``weights`` (p,) belong to the centers. ``of_all_points``: whether the centers
+    are all points. The equations are then exact, and in float64 they need no shift. Raises a `ShallowsError` if the
+    matrix of the centers is singular to rounding.
     """
     xp, p = arrays.namespace(centres), centres.shape[0]
-    # The largest eigenvalue is below the trace, and above a hundredth of it for the bandwidths that generalise.
+    # The largest eigenvalue is between a hundredth of the trace and the trace, for bandwidths that generalize.
     diagonal, eps = kernel.diagonal(centres[:, :-2]), float(xp.finfo(centres.dtype).eps)
-    factor, jitter = _factored(lambda: _lower_triangle(kernel, centres), 0.25 * eps * float(xp.sum(diagonal)))
+    factor, jitter = _factor(lambda: _lower_triangle(kernel, centres), 0.25 * eps * float(xp.sum(diagonal)))
     trace = n / p * float(xp.sum(diagonal if weights is None else weights * diagonal))
     root = xp.sqrt(n / p * (xp.ones_like(centres[:, -1]) if weights is None else weights))[:, None]
     exact = of_all_points and centres.dtype == xp.float64
     shift = max(regularisation, trace * max(0.0 if exact else LEAST_SHIFT / p, 0.25 * eps))
-    inner, _ = _factored(lambda: arrays.triangular_gram(root * factor), shift)
+    inner, _ = _factor(lambda: arrays.triangular_gram(root * factor), shift)
     return NystromPreconditioner(factor, inner, jitter)
 
 
-def _factored(make: Callable[[], Array], shift: float) -> tuple[Array, float]:
-    """The Cholesky factor of a matrix with a number on its diagonal, which grows where rounding needs more."""
+def _factor(make: Callable[[], Array], shift: float) -> tuple[Array, float]:
+    """The Cholesky factor of a matrix with a shift of its diagonal, which grows if rounding needs more."""
     for _ in range(_RETRIES):
         matrix = make()
         kernels.add_to_diagonal(matrix, shift)
@@ -123,7 +104,7 @@ def _factored(make: Callable[[], Array], shift: float) -> tuple[Array, float]:
 
 
 def _lower_triangle(kernel: Kernel, centres: Array) -> Array:
-    """The kernel matrix of the centres; of NumPy's array the blocks above the diagonal are zero."""
+    """The kernel matrix of the centers. In a NumPy array the blocks above the diagonal are zero."""
     if not arrays.uses_numpy(centres):
         return kernels.matrix(kernel, centres)
     p = centres.shape[0]
@@ -141,27 +122,25 @@ def _lower_triangle(kernel: Kernel, centres: Array) -> Array:
 
 @dataclass(frozen=True)
 class NystromProblem:
-    """Weighted regularised least squares over the span of centres.
-
-    Minimised is Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖² over f = Σⱼ αⱼ k(zⱼ, ·).
-    """
+    """Minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖² over f = Σⱼ αⱼ k(zⱼ, ·) with p centers zⱼ."""
 
     kernel: Kernel
     centres: Array  # (p, d + 2): augmented
-    points: Callable[[slice], Array]  # Given a slice of the n training points, returns them augmented, shape (m, d + 2)
+    points: Callable[[slice], Array]  # Returns a slice of the n augmented training points, shape (m, d + 2)
     targets: Array  # (n, c)
     preconditioner: NystromPreconditioner
     weights: Array | None = None  # (n, 1) or (n, c)
     regularisation: float = 0.0  # λ
     budget: int = 2**28  # Bytes that strips of the kernel matrix may take
     kept: rectangular.KeptStrips | None = None  # Strips that stay from pass to pass
-    # The iteration begins at the solution of so many first rows, which are read in batches of `batch_size`; 0: at zero
+    # The iteration starts from the solution of these first rows, which are read in batches of `batch_size`; 0: from
+    # zero
     n_first: int = 0
     batch_size: int = 0
-    ranks: Alone = ALONE  # Each computes what its piece of the rows of a batch adds
+    ranks: Alone = ALONE  # Each process computes the part of its piece of a batch
 
     def of_first_rows(self) -> NystromProblem:
-        """The problem that these rows alone pose, with their share of λ."""
+        """The problem of the first rows, with their share of λ."""
         rows, share = slice(0, self.n_first), self.n_first / self.targets.shape[0]
         weights = None if self.weights is None else self.weights[rows, :]
         given = {"targets": self.targets[rows, :], "weights": weights, "regularisation": share * self.regularisation}
@@ -170,17 +149,17 @@ class NystromProblem:
 
 @dataclass
 class NystromState(DeviceState):
-    """Where conjugate gradients stand; arrays of shape (p, c) are in the coordinates v = Lᵀ α, in float64."""
+    """The state of conjugate gradients; arrays of shape (p, c) are in the coordinates v = Lᵀ α, in float64."""
 
     counted: ClassVar[tuple[str, ...]] = ("n_seen", "n_passes", "loss", "exhausted", "knows_first_rows")
 
     coefficients: Array  # (p, c): α of the model
     iterate: Array  # v
-    residual: Array  # That of the equations
+    residual: Array  # y − A v, of the equations
     direction: Array
-    along: Array  # L⁻ᵀ times the direction: its α, in the precision of the coefficients
-    image: Array  # K_ZX W K_XZ times that, as far as the pass has come; in the first pass K_ZX W (K_XZ α − y)
-    start: Array  # Where the iteration began
+    along: Array  # L⁻ᵀ times the direction, in the precision of the coefficients
+    image: Array  # K_ZX W K_XZ times ``along``, over the rows seen; in the first pass K_ZX W (K_XZ α − y)
+    start: Array  # The first iterate
     residual_at_start: Array
     product: Array  # (1, c): ⟨r, P⁻¹ r⟩
     squares: Array  # (1, c): Σ wᵢ yᵢ²
@@ -188,16 +167,16 @@ class NystromState(DeviceState):
     n_seen: int = 0  # Rows of this pass
     n_passes: int = 0
     loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² of the coefficients
-    exhausted: bool = False  # Whether the objectives of all outputs have settled
-    knows_first_rows: bool = False  # Whether the iteration begins at the solution of the first rows
+    exhausted: bool = False  # Whether the objectives of all outputs no longer fall
+    knows_first_rows: bool = False  # Whether the iteration starts from the solution of the first rows
 
     @property
     def has_model(self) -> bool:
-        """Whether the coefficients are more than zero."""
+        """Whether the coefficients are a model yet."""
         return self.n_passes > 0 or self.knows_first_rows
 
     def monitored(self) -> tuple[float, float]:
-        """The loss at the end of a pass, and that of the zero function."""
+        """The loss at the end of a pass, and the loss of the zero function."""
         return (0.0, 0.0) if self.n_seen else (self.loss, float(arrays.namespace(self.squares).sum(self.squares)))
 
 
@@ -207,17 +186,12 @@ _OF_OUTPUTS = "product", "squares", "squares_at_start"
 
 @dataclass(frozen=True)
 class NystromConjugateGradients:
-    """Solves (K_ZX W K_XZ + λ K_ZZ) α = K_ZX W y, the outputs side by side, so that they share the pass over the rows.
+    """Solves (K_ZX W K_XZ + λ K_ZZ) α = K_ZX W y for all outputs, which share the pass over the rows.
 
-    A pass makes the products with all rows, batch by batch; at its end comes an iteration. The first pass makes the
-    residual. Preconditioned with what the centres alone would give, some ten to twenty passes come to the minimum,
-    where the n × p kernel matrix has a condition number of many millions. Where not all of the matrix is kept, passes
-    over the rows that are cost little, and the iteration begins at their solution: about half as many passes over all
-    rows come to the minimum.
-
-    References
-    ----------
-    A. Rudi, L. Carratino and L. Rosasco (2017), "FALKON: an optimal large scale kernel method", NeurIPS.
+    A pass computes the products with all rows, batch by batch, and ends with an iteration. The first pass computes the
+    residual. Ten to twenty passes reach the minimum. If only part of the matrix is kept, the iteration starts from the
+    solution of the kept rows and needs about half the passes over all rows. Source: Rudi, Carratino and Rosasco (2017),
+    "FALKON: an optimal large scale kernel method", NeurIPS.
     """
 
     settled: float = SETTLED
@@ -234,7 +208,7 @@ class NystromConjugateGradients:
         return NystromState(**made)
 
     def step(self, problem: NystromProblem, state: NystromState, batch: slice) -> NystromState:
-        """The products with a batch, and after the last one of a pass an iteration."""
+        """The products with a batch, and an iteration at the end of a pass."""
         p, first = problem.preconditioner, state.n_passes == 0
         if problem.n_first and first and state.n_seen == 0:
             self._learn_first_rows(problem, state)
@@ -250,7 +224,7 @@ class NystromConjugateGradients:
             self._turn(problem, state)
             if not state.knows_first_rows:
                 state.squares_at_start = state.squares
-                # What the centres alone would give is the model until the next pass tells how far to go.
+                # The solution with the centers as rows is the model until the next pass gives the length of the step.
                 state.coefficients = arrays.namespace(image).asarray(state.along, copy=True)
             state.loss = float(arrays.namespace(image).sum(state.squares_at_start))
         else:
@@ -260,7 +234,7 @@ class NystromConjugateGradients:
         return state
 
     def _learn_first_rows(self, problem: NystromProblem, state: NystromState) -> None:
-        """Begin at the solution of the first rows."""
+        """Start from the solution of the first rows."""
         part = problem.of_first_rows()
         found = self.init(part)
         while found.n_passes < MOST_PASSES_AT_FIRST and not found.exhausted:
@@ -271,7 +245,7 @@ class NystromConjugateGradients:
         state.knows_first_rows = True
 
     def _go(self, problem: NystromProblem, state: NystromState, image: Array) -> None:
-        """Go along the direction, whose product with the matrix of the equations is given."""
+        """Go along the direction; ``image`` is its product with the matrix of the equations."""
         xp, ridge = arrays.namespace(image), problem.regularisation
         length = ratio(state.product, _dots(state.direction, image))
         state.iterate = state.iterate + length * state.direction
@@ -289,7 +263,7 @@ class NystromConjugateGradients:
 
     @staticmethod
     def _turn(problem: NystromProblem, state: NystromState, before: Array | None = None) -> None:
-        """The next direction, conjugate to the last; ``before`` is the product that belongs to that."""
+        """The next direction, conjugate to the last one, whose product was ``before``."""
         last, state.direction = state.direction, problem.preconditioner.solve(state.residual)
         state.product = _dots(state.residual, state.direction)
         if before is not None:

@@ -1,4 +1,4 @@
-"""EigenPro for models with fewer centres than data: the preconditioned gradient, projected onto the span."""
+"""EigenPro for models with fewer centers than data: the preconditioned gradient, projected onto the span."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from .projection import Projection, make_projection
 from .step_rules import SMALL_FLOOR, StepPlan, one_step
 
 FORGETTING = 8.0
-"""Exponent of the running average: the last ninth of the iterates weighs about two thirds."""
+"""Exponent of the running average: the last ninth of the iterates has about two thirds of the weight."""
 
 
 @dataclass(frozen=True)
 class CentresProblem:
-    """Weighted least squares over the span of centres: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(zⱼ, ·)."""
+    """Minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖² over f = Σⱼ αⱼ k(zⱼ, ·) with p centers zⱼ."""
 
     kernel: Kernel
-    centres: Array  # (p, d + 2): augmented; those of the preconditioner's subsample come first
-    points: Callable[[slice], Array]  # Given a slice of the n training points, returns them augmented, shape (m, d + 2)
+    centres: Array  # (p, d + 2): augmented; the preconditioner's subsample comes first
+    points: Callable[[slice], Array]  # Returns a slice of the n augmented training points, shape (m, d + 2)
     targets: Array  # (n, c)
-    projection: Projection  # Of the centres
-    preconditioner: Preconditioner  # Whose subsample is the first M centres
+    projection: Projection  # Onto the span of the centers
+    preconditioner: Preconditioner  # Its subsample is the first M centers
     weights: Array | None = None  # (n, 1) or (n, c)
-    regularisation: float = 0.0  # λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖²
+    regularisation: float = 0.0  # λ
     budget: int = 2**28  # Bytes that strips of the kernel matrix may take
     kept: rectangular.KeptStrips | None = None  # Strips that stay from epoch to epoch
-    ranks: Alone = ALONE  # Each computes what its piece of the rows of a batch adds
+    ranks: Alone = ALONE  # Each process computes the part of its piece of a batch
 
     @cached_property
     def functions_at_centres(self) -> Array:
-        """Vᵀ K_MZ, shape (q, p), which the preconditioner takes off a regularisation."""
+        """Vᵀ K_MZ, shape (q, p), for the part of the ridge that the preconditioner flattens."""
         p, xp = self.preconditioner, arrays.namespace(self.centres)
         out = xp.empty((p.rank, self.centres.shape[0]), dtype=self.centres.dtype)
         for rows in arrays.blocks(self.centres.shape[0], 1024):
@@ -174,7 +174,7 @@ class ProjectedEigenProStepper:
         α   ← α − η K_ZZ⁻¹ h,                              h = K_ZS g
         α_M ← α_M + η V diag((1 − τ λ_{q+1}/λᵢ)/σᵢ) Vᵀ h_M
 
-    With a regularisation, h has λ K_ZZ α |S|/n added to it.
+    With a ridge λ, λ K_ZZ α |S|/n is added to h.
 
     If the centers are the data, K_ZZ⁻¹ h is g at the places of S and this is `EigenProStepper`. Each step solves a
     system with p² numbers, which costs little for batches of at least p rows.
@@ -182,22 +182,12 @@ class ProjectedEigenProStepper:
     With fewer centers than data the residuals do not go to zero, and steps of constant size leave the iterate away from
     the minimizer. The average over the last iterates has little of that noise.
 
-    Parameters
-    ----------
-    step_size : float
-        η, for a sum over the batch.
-    average : bool
-        Whether to average. Without noise, where all data are in every batch, the last iterate is better.
-
-    References
-    ----------
-    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML: there the projection is delayed
-    by some steps and solved by iteration. O. Shamir and T. Zhang (2013), "Stochastic gradient descent for non-smooth
-    optimization", ICML: the average with polynomial decay.
+    Sources: Abedsoltan, Belkin and Pandit (2023), "Toward large kernel models", ICML, who delay the projection; Shamir
+    and Zhang (2013), "Stochastic gradient descent for non-smooth optimization", ICML (the average).
     """
 
-    step_size: float
-    average: bool = True
+    step_size: float  # η, for a sum over the batch
+    average: bool = True  # Without noise, if every batch has all rows, the last iterate is better
 
     def init(self, problem: CentresProblem) -> ProjectedState:
         """Coefficients of zero."""
@@ -212,7 +202,7 @@ class ProjectedEigenProStepper:
         p = problem.preconditioner
         direction[: p.n_subsample, :] -= filtered(p.vectors, p.scale, h[: p.n_subsample, :])
         if problem.regularisation:
-            # The batch's share of the gradient λ f, which lies in the span and has the values K_MZ α at the subsample.
+            # The batch's share of the gradient λ f, which is in the span and has the values K_MZ α at the subsample.
             share = problem.regularisation * (batch.stop - batch.start) / problem.targets.shape[0]
             projected = p.scale[:, None] * (problem.functions_at_centres @ state.iterate)
             direction += share * state.iterate
@@ -252,21 +242,18 @@ class ProjectedEigenProStepper:
 
 @dataclass(frozen=True)
 class SpanCertificate:
-    """What batches of the projected, preconditioned operator amount to.
-
-    ``top, half``: the largest eigenvalue of the kernel's matrix on these, and the mean of those on its two halves.
-    """
+    """Measurements of the projected, preconditioned operator, from which the step follows."""
 
     largest_diagonal: float  # β, the largest value of the operator's kernel at a point
-    n: int  # Points that it was measured on
-    top: float
-    half: float
+    n: int  # The number of measured points
+    top: float  # The largest eigenvalue of the kernel's matrix on these points
+    half: float  # The mean of the largest eigenvalues on both halves of the points
 
     def eigenvalue(self, batch_size: int) -> float:
-        """λ of a batch of m: a bound on the largest eigenvalue of the batch's matrix is, in the mean, β + (m − 1) λ.
+        """λ of a batch of m: in the mean the largest eigenvalue of its matrix is at most β + (m − 1) λ.
 
-        The largest eigenvalue grows with the number of points, ever less steeply, towards the operator's own rate. So
-        beyond the points measured it is at most the line through both measurements.
+        The largest eigenvalue is a concave function of the number of points. So with more points than measured it is at
+        most on the line through both measurements.
         """
         if batch_size <= self.n:
             return self.top / self.n
@@ -275,7 +262,7 @@ class SpanCertificate:
 
     @property
     def critical_batch_size(self) -> float:
-        """β/λ: up to about this size a batch costs no progress per epoch."""
+        """β/λ: up to about this size an epoch makes the same progress."""
         size = self.largest_diagonal / max(self.eigenvalue(self.n), 1e-300)
         return self.largest_diagonal / max(self.eigenvalue(max(1, int(size))), 1e-300)
 
@@ -283,8 +270,7 @@ class SpanCertificate:
 def step_size(found: SpanCertificate, batch_size: int) -> float:
     """The step for a sum over a batch of m: 2 / (β + (m − 1) λ), and at most 1/(mλ).
 
-    Large batches would have the flattened directions at the edge of stability otherwise, where they are reflected
-    rather than fitted.
+    Without the second limit the flattened directions of large batches would be reflected instead of fitted.
     """
     eigenvalue = found.eigenvalue(batch_size)
     return min(2.0 / (found.largest_diagonal + (batch_size - 1) * eigenvalue), 1.0 / (batch_size * eigenvalue))
@@ -299,11 +285,10 @@ def certificate(
     weights: Array | None = None,
     seed: int = 0,
 ) -> SpanCertificate:
-    """Measure the operator of `ProjectedEigenProStepper` on points that are no centres.
+    """Measure the operator of `ProjectedEigenProStepper` on fresh points, which are not centers.
 
-    Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is what the preconditioner takes off. What the gradient has
-    outside the span is projected away and moves nothing, so that β and λ are smaller than those of the preconditioned
-    kernel itself.
+    Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is what the preconditioner removes. β and λ are smaller
+    than for the preconditioned kernel, since the gradient outside the span is projected away.
     """
     xp = arrays.namespace(fresh)
     m, n = preconditioner.n_subsample, fresh.shape[0]
@@ -320,13 +305,13 @@ def certificate(
         matrix[rows, :] -= flattened[rows, :] @ flattened.T
     halves = [slice(0, n // 2), slice(n // 2, n)] if n > 1 else [slice(0, n)]
     whole = xp.sum(whitened * whitened, axis=1)
-    # What is left of a difference whose terms are much larger is rounding, and no reason for a large step.
+    # A difference of much larger terms is rounding, and no reason for a large step.
     rounding = 32.0 * float(xp.finfo(fresh.dtype).eps) * float(xp.max(whole))
     largest = max(float(xp.max(whole - xp.sum(flattened * flattened, axis=1))), rounding)
     least = rounding
     if float(xp.max(whole)) < REACHED * preconditioner.bound:
-        # A narrow kernel's centres see no other points, and what is left to be learned is at the centres themselves,
-        # where the diagonal is the kernel's own: a step of one over it fits them.
+        # With a narrow kernel the centers have no influence on other points. A step of one over the kernel's diagonal
+        # fits the centers themselves.
         largest, least = 2.0 * preconditioner.bound, preconditioner.bound
     parts = [matrix, *(arrays.contiguous(matrix[half, half]) for half in halves)]
     tops = [max(_top(part, seed), least) for part in parts]
@@ -334,10 +319,10 @@ def certificate(
 
 
 REACHED = 0.5
-"""Share of the kernel's diagonal that the span must have of at least one of the points of the certificate."""
+"""The smallest share of the kernel's diagonal that the span must have at one of the points of the certificate."""
 
 EXACT_BELOW = 1000
-"""Up to so many points the largest eigenvalue is computed to rounding, beyond to two percent."""
+"""Up to this number of points the largest eigenvalue is exact to rounding, with more points to two percent."""
 
 
 def _top(matrix: Array, seed: int) -> float:

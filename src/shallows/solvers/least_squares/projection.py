@@ -1,7 +1,7 @@
-"""The projection of functions onto the span of centres.
+"""The projection of functions onto the span of centers.
 
-In the space of the kernel, the function of the span that is nearest to Σᵢ gᵢ k(xᵢ, ·) is Σⱼ θⱼ k(zⱼ, ·) with
-K_ZZ θ = K_ZX g. So a projection is a solve with the kernel matrix of the centres, factored once.
+In the space of the kernel, the nearest function to Σᵢ gᵢ k(xᵢ, ·) in the span is Σⱼ θⱼ k(zⱼ, ·) with K_ZZ θ = K_ZX g.
+So a projection is a solve with the kernel matrix of the centers, which is factored once.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from ...errors import ShallowsError
 from ...kernels import Kernel
 
 EDGE = 1024
-"""Rows of a strip. Inverses of larger blocks on the diagonal cost digits: for 6,000 centres of Covertype in float32 the
-residual of a solve is twice that of substitution for blocks of 1,024 rows, and five times for one of all rows."""
+"""Rows of a strip. Inverses of larger blocks on the diagonal lose digits: for 6,000 centers of Covertype in float32 the
+residual of a solve is twice the residual of substitution with blocks of 1,024 rows, and five times with a single
+block."""
 
 TILE = 256
-"""Edge of the tiles that a strip lies in on a CPU, each in one piece: both ways a product of a few columns reads them
-at nearly the speed of memory, where rows of a matrix take half as long again on the way back."""
+"""Edge of the contiguous tiles of a strip on a CPU. Products of a few columns read tiles at nearly the speed of memory
+in both directions; with the rows of a matrix the way back takes 1.5 times as long."""
 
 _RETRIES = 4
 
 
 @dataclass(frozen=True)
 class Projection:
-    """(K_ZZ + μ I)⁻¹ by Cholesky factors, in a form that is applied by products alone.
+    """(K_ZZ + μ I)⁻¹ by Cholesky factors, in a form that needs only products.
 
-    The i-th strip of ``u = L⁻¹ h`` is ``L_ii⁻¹ h_i − L_ii⁻¹ L_i,<i u_<i``. Both factors lie side by side, so that a
-    solve is one product with each strip on the way there and one on the way back.
+    The i-th strip of ``u = L⁻¹ h`` is ``L_ii⁻¹ h_i − L_ii⁻¹ L_i,<i u_<i``. Both factors are next to each other, so that
+    a solve is two products with each strip.
     """
 
-    # ``[−L_ii⁻¹ L_i,<i, L_ii⁻¹]`` for each `EDGE` rows, with L Lᵀ = K_ZZ + μ I: together half of p² numbers. Of NumPy
-    # they are in tiles: ``strip[j, r]`` is row r of the j-th `TILE` columns, and where p is no multiple of that,
-    # zeros follow.
+    # ``[−L_ii⁻¹ L_i,<i, L_ii⁻¹]`` for each `EDGE` rows, with L Lᵀ = K_ZZ + μ I: together p²/2 numbers. NumPy strips are
+    # in tiles, padded with zeros: ``strip[j, r]`` is row r of the j-th `TILE` columns.
     strips: list[Array]
-    # μ. It keeps the factors real where rounding makes K_ZZ indefinite. As part of a preconditioner it does not move
-    # the point that an iteration converges to; directions with eigenvalues below it are approached slowly.
+    # μ, for real factors in spite of rounding. It does not change the limit of an iteration, but directions with
+    # smaller eigenvalues are approached slowly.
     jitter: float
     p: int  # Number of centres
 
     def whiten(self, rows: Array) -> Array:
-        """``rows @ L⁻ᵀ``, shape (c, p): coordinates of functions that are given by their values at the centres."""
+        """``rows @ L⁻ᵀ``, shape (c, p): coordinates of functions from their values at the centers."""
         u = arrays.contiguous_copy(rows)
         for strip, span in zip(self.strips, self._spans(), strict=True):
             if strip.ndim == 3:
@@ -68,10 +68,10 @@ class Projection:
         return u
 
     def _solve_in_tiles(self, h: Array) -> Array:
-        """What reads the strips at the speed of memory: the workers share each, and meet after it.
+        """A solve at the speed of memory: the workers share each strip and wait for each other after it.
 
-        Every tile's products are the same whichever worker makes them, and few calls make many tiles: between calls
-        threads wait for the interpreter's lock.
+        The products of a tile do not depend on the worker. A call computes many tiles, because threads wait for the
+        interpreter's lock between calls.
         """
         n_tiles, c = -(-self.p // TILE), h.shape[1]
         right = np.zeros((n_tiles, TILE, c), dtype=h.dtype)
@@ -114,20 +114,19 @@ class Projection:
 
 
 def _share(start: int, stop: int, worker: int, n_workers: int) -> list[int]:
-    """A worker's numbers of a range, dealt back and forth, so that work that grows along it is shared evenly."""
+    """A worker's share of a range, dealt back and forth, so that growing work is divided evenly."""
     return [j for j in range(start, stop) if (j - start) % (2 * n_workers) in (worker, 2 * n_workers - 1 - worker)]
 
 
 def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | None = None) -> Projection:
-    """Factor the kernel matrix of centres.
+    """Factor the kernel matrix of centers.
 
-    Beside the strips, of p²/2 numbers, about one more is held meanwhile. ``relative_jitter``: μ as a share of the trace
-    of K_ZZ; None takes the rounding of the factorisation, and ten times as much, up to four times, where that does not
-    do.
+    ``relative_jitter`` is μ as a share of the trace of K_ZZ. None starts with the rounding of the factorization and
+    multiplies it by ten, up to four times, until the matrix is positive definite.
     """
     xp = arrays.namespace(centres)
     p = centres.shape[0]
-    # The largest eigenvalue is below the trace, and above a hundredth of it for the bandwidths that generalise.
+    # The largest eigenvalue is between a hundredth of the trace and the trace, for bandwidths that generalize.
     share = 0.25 * float(xp.finfo(centres.dtype).eps) if relative_jitter is None else relative_jitter
     trace = float(xp.sum(kernel.diagonal(centres[:, :-2])))
     for _ in range(_RETRIES if relative_jitter is None else 1):
@@ -137,7 +136,7 @@ def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | 
             share *= 10.0
             continue
         if arrays.uses_numpy(centres):
-            # One by one, so that beside them one strip is held twice.
+            # One by one, so that only one strip is in memory twice.
             for i in range(len(strips)):
                 strips[i] = _in_tiles(strips[i])
         return Projection(strips, share * trace, p)
@@ -148,7 +147,7 @@ def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | 
 
 
 def _strips(kernel: Kernel, centres: Array, jitter: float) -> list[Array]:
-    """Rows of L strip by strip, by substitution, whose rounding the jitter covers; then each with its inverse block."""
+    """Rows of L strip by strip, by substitution, then each with its inverse block."""
     strips: list[Array] = []
     spans = list(arrays.blocks(centres.shape[0], EDGE))
     for span in spans:
@@ -177,7 +176,7 @@ def _strips(kernel: Kernel, centres: Array, jitter: float) -> list[Array]:
 
 
 def _in_tiles(strip: np.ndarray) -> np.ndarray:
-    """A strip of shape (m, k) as `Projection` has it, shape (tiles, m', TILE) with m' a multiple of TILE."""
+    """A strip of shape (m, k) in tiles, shape (tiles, m', TILE), with m' a multiple of TILE."""
     (m, k), whole = strip.shape, strip.shape[1] // TILE * TILE
     tiles = np.zeros((-(-k // TILE), -(-m // TILE) * TILE, TILE), dtype=strip.dtype)
     tiles[: whole // TILE, :m] = strip[:, :whole].reshape(m, -1, TILE).transpose(1, 0, 2)

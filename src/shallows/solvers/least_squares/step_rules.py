@@ -1,15 +1,16 @@
-"""Step sizes by name: functions of a preconditioner's spectrum, the batch size m and the number of points n.
+"""How long steps are: rules by name, the cycle of their factors, and the plan of a fit in steps on batches.
 
-All give η for a sum over the batch, that is, a step along the mean gradient is m η. In that unit, with H the
-preconditioned operator (mean over points), λ its largest eigenvalue and β the largest diagonal of its kernel:
+A rule is a function of a preconditioner's spectrum, the batch size m and the number of points n. It returns η for a sum
+over the batch, so a step along the mean gradient is m η. H is the preconditioned operator (mean over points), λ its
+largest eigenvalue and β the largest diagonal of its kernel:
 
 ================  =========================================================================================
 ``certified``     2 / (β + (m − 1) λ), with λ and β measured on points outside the subsample, and a `Cycle` with it
 ``theorem``       1/m over the bound on ‖H_m‖ of Theorem 3 (features) and Theorem 4 (kernels) of Ma and Belkin
-``paper``         1/m over λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m): "η ~ √(m/λ_{q+1})" with its constants filled in
-``release2017``   η/m · √(λ₁/λ_{q+1}), whatever the batch, with a constant η or η = 1.5/λ₁
-``release2019``   1/β up to the critical batch, then 2/(β + (m − 1)λ), with λ and β seen on the subsample itself
-``exact``         1 / (n λ), where every point is in the subsample and in the batch
+``paper``         1/m over λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m): "η ~ √(m/λ_{q+1})" with constants
+``release2017``   η/m · √(λ₁/λ_{q+1}) for every batch, with a constant η or η = 1.5/λ₁
+``release2019``   1/β up to the critical batch, then 2/(β + (m − 1)λ), with λ and β measured on the subsample
+``exact``         1 / (n λ), if all points are in the subsample and in the batch
 ================  =========================================================================================
 """
 
@@ -40,50 +41,47 @@ not preconditioned. The steps approach them slowly: 20 epochs regularize them li
 It is a share, so that neither the unit of the weights nor repeated rows matter."""
 
 QUIET = 0.05
-"""Batches whose noise is at most this share of their mean are treated as if they had none."""
+"""Batches are treated as noiseless if their noise is at most this share of their mean."""
 
 MIDDLE, LONG = 1.5, 4.0
-"""Steps, in units of 1/λ, that follow and precede a closing one where there is no noise: the product
-(1 − x)(1 − 1.5 x)(1 − 4 x) stays below one in absolute value up to x = 1.2, and its mean step is 2.2, above the 2 at
-which a constant step stops to converge."""
+"""The steps, in units of 1/λ, after and before a closing step without noise. The product (1 − x)(1 − 1.5 x)(1 − 4 x) is
+below one in absolute value up to x = 1.2, with a mean step of 2.2; a constant step converges only below 2."""
 
 FEW = 16
-"""Batches of an epoch up to which the residual of all points, and a direction for each batch, are kept."""
+"""The most batches of an epoch for which the residual of all points and a direction for each batch are kept."""
 
 NOISE = 0.6
-"""Share of the loss of an iterate that the noise of batches may make up."""
+"""The largest share of the loss of an iterate that comes from the noise of batches."""
 
 MEMORY = 0.5
-"""Epochs that the average of the iterates lies behind later on. With more memory, less of the noise of the targets is
-fitted (``benchmarks/averages.py``); with much more, training takes longer (``benchmarks/steps.py``)."""
+"""How many epochs the average of the iterates is behind. More memory fits less of the noise of the targets
+(``benchmarks/averages.py``), but training takes longer with much more (``benchmarks/steps.py``)."""
 
 FORGETTING = 3.0
-"""Power of their number with which the first iterates are averaged."""
+"""The first iterates are averaged with weights of this power of their number."""
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """Factors of a step size, one for each step, which begin again after a round, and an average of the iterates."""
+    """Factors of a step size, which repeat after a round, and the average of the iterates."""
 
     length: int  # Steps of a round
     head: tuple[float, ...]  # The first factors
-    body: tuple[float, ...]  # Those that follow, repeated
-    # How many steps the average that is the model lies behind the iterate once there are many: it takes in every
-    # iterate with the share 1/(1 + memory), and the first ones with larger shares, see `at`. With 0 the model is the
-    # iterate; else no step of `EigenPro` is longer than its own batch allows.
+    body: tuple[float, ...]  # The factors after them, repeated
+    # How many steps the average is behind the iterate: every iterate enters with the share 1/(1 + memory), the first
+    # ones with larger shares, see `at`. With 0 the model is the iterate. Otherwise `EigenPro` bounds each step by its
+    # batch.
     memory: float = 0.0
-    # (unit, w, g): from round to round the share g of noise that is allowed falls as one over their number, and no
-    # factor is above ``unit`` 2g/(w + g)
+    # (unit, w, g): the allowed share g of noise falls as one over the number of the round; no factor is above
+    # ``unit`` 2g/(w + g)
     falling: tuple[float, float, float] | None = None
-    # The number of batches of an epoch, where they are so few that the kernel form can take `ConjugateResiduals` in
-    # place of the factors; else 0
+    # The number of batches of an epoch if they are few enough for `ConjugateResiduals`, otherwise 0
     few: int = 0
 
     def at(self, t: int) -> tuple[float, float]:
-        """The factor of step t, from 0, and what its iterate weighs in the average, 0 where the model is the iterate.
+        """The factor of step t, from 0, and the weight of its iterate in the average; 0 if the model is the iterate.
 
-        (c + 1)/(t + c + 1) weighs the iterates by about the c-th power of their number, so that the first ones are soon
-        forgotten, until that is the share that ``memory`` asks for.
+        (c + 1)/(t + c + 1) gives the iterates weights of about the c-th power of their number, down to 1/(1 + memory).
         """
         share = max((FORGETTING + 1.0) / (t + FORGETTING + 1.0), 1.0 / (1.0 + self.memory)) if self.memory else 0.0
         done, t = divmod(t, self.length)
@@ -101,50 +99,38 @@ def step_of_noise(share: float, w: float) -> float:
 
 @dataclass(frozen=True)
 class Certified:
-    """Steps as long as the spectrum allows, and the average of the iterates where batches are noisy.
+    """Steps as long as the spectrum allows, and the average of the iterates if batches are noisy.
 
-    The step that a rule tells of is 2 / (β + (m − 1) λ), the edge of what is stable. Its factors come from the
-    spectrum: v = (β' − λ)(n − m)/((n − 1) m λ) is the variance that batches drawn without replacement have along the
-    top direction, as a share of its square, where β' is the mean of the largest fiftieth of the diagonal in the kernel
-    form, in which a batch with outliers has a step of its own, and β in the others; w is the same with the mean μ of
-    the diagonal; and ρ ≤ 1 is the ratio of the level that the subsample's eigenvalues were brought down to and λ. In
-    units of 1/(m λ):
+    The rule's step is 2 / (β + (m − 1) λ), the edge of stability. Its factors, in units of 1/(m λ), follow from the
+    spectrum. v = (β' − λ)(n − m)/((n − 1) m λ) is the variance of batches along the top direction, as a share of its
+    square; β' is β without outliers in the kernel form. w has the mean of the diagonal instead of β'. ρ ≤ 1 is the
+    level of the flattened eigenvalues over λ.
 
-    - The kernel form, where an epoch has at most 16 batches, takes `ConjugateResiduals`, which finds its own steps.
-      What follows is for more batches, for those that are small beside the number of outputs, and for the other forms.
-    - With hardly any noise (v ≤ 0.05) steps vary about the edge, as in a Chebyshev iteration, since there the largest
-      eigendirections are reflected rather than solved: two longer ones and a closing one, which makes the largest of
-      (1 − a x)² + a² w x for x from ρ to 1 smallest.
-    - Else the step is 2/(1 + v), up to which the iteration is stable in the mean square, and at most the one at which
-      noise makes up a share g = a w/(2 − a) of the loss; in the kernel form also at most the one that its own batch
-      allows, see `EigenPro`. The model is an average of the iterates that forgets: the first ones by a power of their
-      number, later ones within half an epoch. Most of the noise is averaged out, of the training targets and, where
-      these are noisy themselves, of what the last batches have fitted of that; training goes on from the last iterate.
+    - With at most 16 batches in an epoch the kernel form uses `ConjugateResiduals`, which finds its own steps.
+    - With hardly any noise (v ≤ 0.05) there are two long steps and a closing step, as in a Chebyshev iteration. The
+      closing step minimizes the largest value of (1 − a x)² + a² w x for x from ρ to 1.
+    - Otherwise the step is 2/(1 + v), the limit of stability in the mean square, or less if noise would be more than
+      the share g = a w/(2 − a) of the loss. In the kernel form its own batch limits it too, see `bounded_step`. The
+      model is an average of the iterates of the last half epoch; the steps continue from the last iterate.
 
-    A model of fewer functions than points, or one whose matrix is as good as of low rank, fits no targets exactly, so
-    that the noise of its batches does not vanish. Its steps are those for noisy batches, and the share that is allowed
-    falls from epoch to epoch as one over their number. Nor are v and w taken to be less than (n − m)/((n − 1) m), the
-    variance of the mean of a batch's targets: in small batches that is noise whatever the points are.
+    A model of fewer functions than points cannot fit all targets, so the noise of its batches does not vanish. It uses
+    the steps for noisy batches, with a share g that falls as one over the number of the epoch. v and w are at least
+    (n − m)/((n − 1) m), the variance of the mean of a batch's targets.
 
     References
     ----------
-    S. Lacoste-Julien, M. Schmidt and F. Bach (2012), "A simpler approach to obtaining an O(1/t) convergence rate for
-    the projected stochastic subgradient method", and O. Shamir and T. Zhang (2013), "Stochastic gradient descent for
-    non-smooth optimization", ICML 30 (weights that grow); P. Jain, S. M. Kakade, R. Kidambi, P. Netrapalli and A.
-    Sidford (2018), "Parallelizing stochastic gradient descent for least squares regression", JMLR 18 (the average
-    over a tail with long constant steps).
+    S. Lacoste-Julien, M. Schmidt and F. Bach (2012), arXiv:1212.2002, and O. Shamir and T. Zhang (2013), ICML 30
+    (weights that grow); P. Jain, S. M. Kakade, R. Kidambi, P. Netrapalli and A. Sidford (2018), JMLR 18 (the average of
+    a tail with long constant steps).
     """
 
-    # g, the share of the loss of an iterate that the noise of batches may make up; above 0. The default is for speed:
-    # it comes to a training loss soonest. Where labels are noisy and training ends early, a smaller share takes a few
-    # epochs more and can predict better; choose it on a validation part. It is without effect where batches are hardly
-    # noisy, and in the kernel form where an epoch has at most 16 of them.
+    # g > 0, the largest share of noise in the loss. The default reaches a training loss soonest. With noisy labels and
+    # early stopping a smaller share can predict better.
     noise: float = NOISE
-    # How many epochs the average lies behind the iterate once there are some; with 0 nothing is averaged
-    memory: float = MEMORY
+    memory: float = MEMORY  # How many epochs the average is behind the iterate; 0 averages nothing
 
     def __post_init__(self) -> None:
-        good = all(isinstance(one, numbers.Real) and math.isfinite(one) for one in (self.noise, self.memory))
+        good = all(isinstance(value, numbers.Real) and math.isfinite(value) for value in (self.noise, self.memory))
         if not (good and self.noise > 0 and self.memory >= 0):
             raise ShallowsError(
                 f"The step rule certified needs noise above 0 and memory of at least 0, both finite, not "
@@ -160,7 +146,7 @@ class Certified:
         m, top = batch_size, p.top_eigenvalue
         drawn = (n - m) / max(n - 1, 1) / (m * top)
         v, w = (max(diagonal - top, 0.0) * drawn for diagonal in (p.usual_diagonal, p.mean_diagonal))
-        of_targets = top * drawn  # of the mean of a batch, as a share of that of one target
+        of_targets = top * drawn  # The variance of the mean of a batch, as a share of the variance of one target
         unit = 1.0 / (m * top * p.step_size(m))
         n_steps = -(-n // m)
         few = n_steps if n_steps <= FEW else 0
@@ -183,7 +169,7 @@ class Certified:
 
 @dataclass(frozen=True)
 class Exact:
-    """The reciprocal of the largest eigenvalue, which is known where subsample and batch are all points."""
+    """The reciprocal of the largest eigenvalue, which is known if the subsample and the batch have all points."""
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
@@ -219,11 +205,9 @@ class Theorem:
 
 @dataclass(frozen=True)
 class Paper:
-    """The paper's practice, η ~ √(m/λ_{q+1}), as a rule that can be computed.
+    """The paper's practice, η ~ √(m/λ_{q+1}), with κ and the constants, which the source omits.
 
-    The source leaves out κ and the constant. With λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m) below the line it has the shape
-    of the theorem's bound without its logarithm, is √(m/(κ λ_{q+1})) where the root is the largest term, and 1/λ_{q+1}
-    for large batches.
+    The denominator λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m) has the form of the theorem's bound without its logarithm.
     """
 
     c1: float = 1.0
@@ -237,10 +221,9 @@ class Paper:
 
 @dataclass(frozen=True)
 class Release2017:
-    """η √(λ₁/λ_{q+1}) for the mean gradient, whatever the batch: the authors' releases of 2017.
+    """η √(λ₁/λ_{q+1}) for the mean gradient of every batch: the authors' releases of 2017, with power ½.
 
-    There it goes with the square root in the preconditioner (power ½). The first one (EigenPro-matlab, a406c0e of May
-    2017) has η = 5 for every kernel, later ones (from September 2017) 1.5 over the largest eigenvalue.
+    The first release (EigenPro-matlab, a406c0e of May 2017) has η = 5 for every kernel, later ones 1.5/λ₁.
     """
 
     eta: float | None = None  # η, above 0. None takes 1.5/λ₁.
@@ -260,10 +243,10 @@ class Release2017:
 
 @dataclass(frozen=True)
 class Release2019:
-    """The rule of the authors' second release (Ma and Belkin 2019), which looks at the subsample only.
+    """The rule of the authors' second release (Ma and Belkin 2019), which uses only the subsample.
 
-    With λ = λ₁ (λ_{q+1}/λ₁)^0.95 and β = max over the subsample of κ less a point's leverage: 1/β for m < β/λ + 1, then
-    2/(β + (m − 1) λ), and 0.95 · 2/(n λ) for a full batch.
+    λ = λ₁ (λ_{q+1}/λ₁)^0.95, and β is the largest κ minus leverage in the subsample. The step is 1/β for m < β/λ + 1,
+    then 2/(β + (m − 1) λ), and 0.95 · 2/(n λ) for a full batch.
     """
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
@@ -288,19 +271,9 @@ RULES: dict[str, type] = {
 
 
 def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
-    """The rule of a name, or of a name with parameters; an object that can be called as one is handed through.
+    """The rule for ``"certified"``, ``{"certified": {"noise": 0.3}}`` or ``Certified(noise=0.3)``.
 
-    Parameters
-    ----------
-    rule : str, mapping or callable
-        ``"certified"``, ``{"certified": {"noise": 0.3}}`` or ``Certified(noise=0.3)``.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no rule of that name, or no such parameter of it.
-    ShallowsError
-        If a mapping is not one name with its parameters.
+    Raises an `UnknownNameError` for an unknown rule or parameter, and a `ShallowsError` for another mapping.
     """
     if not isinstance(rule, str | Mapping) and callable(rule):
         return rule
@@ -308,19 +281,19 @@ def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
     if isinstance(rule, Mapping):
         if len(rule) != 1 or not isinstance(next(iter(rule.values())), Mapping):
             raise ShallowsError(
-                "A step_rule with parameters is one name with them, like {'certified': {'noise': 0.3}}, "
+                "A step_rule with parameters is a mapping of one name, like {'certified': {'noise': 0.3}}, "
                 f"not {rule!r}."
             )
         ((name, parameters),) = rule.items()
     UnknownNameError.check("step_rule", name, RULES)
-    known = [one.name for one in fields(RULES[name])]
-    for one in parameters:
-        UnknownNameError.check(f"parameter of the step_rule {name}", one, known)
+    known = [field.name for field in fields(RULES[name])]
+    for parameter in parameters:
+        UnknownNameError.check(f"parameter of the step_rule {name}", parameter, known)
     return RULES[name](**parameters)
 
 
 def planned(rule: str | StepRule, p: Any, batch_size: int, n: int) -> tuple[float, Cycle | None]:
-    """The step of a rule and, where it has one, the cycle of its factors."""
+    """The step of a rule, and the cycle of its factors if it has one."""
     rule = make(rule)
     cycle = rule.cycle(p, batch_size, n) if hasattr(rule, "cycle") else None
     return rule(p, batch_size, n), cycle
