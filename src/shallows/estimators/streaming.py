@@ -11,7 +11,7 @@ import scipy.sparse
 from .. import arrays, training
 from ..errors import ShallowsError
 from ..fitting import labels, stream_training
-from ..fitting.stream_training import Batch, Stream, copy_batch, join_batches, n_rows, next_beginning
+from ..fitting.stream_training import Batch, StreamState, copy_batch, join_batches, n_rows, next_beginning
 from ..utils.plain_numbers import plain_numbers
 from .base import Estimator
 from .input_checks import LEAST_ROWS, to_host
@@ -173,7 +173,7 @@ class GrowingModel(Estimator):
             self._warn_of_units(rows[0])
         return self._stream.model.plan.seed if self.__sklearn_is_fitted__() else self._seed()
 
-    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+    def _store(self, stream: StreamState, run: training.Run | None, seconds: dict[str, float]) -> None:
         """Set the fitted attributes. A call on a stream may have had no training."""
         self._stream = stream
         if run is None:

@@ -40,7 +40,7 @@ class NotCoded:
 
 
 @dataclass(frozen=True)
-class Columns:
+class PlainView:
     """A second view of points with ``n_features`` columns, used as they are."""
 
     n_features: int
@@ -108,7 +108,7 @@ class ComponentPlan:
     """What is chosen before a training of components."""
 
     views: tuple[View, ...]
-    targets: Any  # the coding of the second view: NotCoded, Columns, Values or Labels
+    targets: Any  # the coding of the second view: NotCoded, PlainView, Values or Labels
     stepper: Any
     problem: Any  # without training points after the fit
     batch_size: int

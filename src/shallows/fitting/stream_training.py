@@ -4,8 +4,8 @@ All of the first `FIRST_ROWS` rows are kept. Until then the model is a fit to th
 their number has grown by the factor `GROWTH`. After that, rows are kept until there are enough for a step. Kept rows
 are saved with the model, so that a stream continues from a file in the same way.
 
-Nothing is changed in place: a call returns a new `Stream`, and if it fails, the old one is unchanged. If the rows are
-an iterable of batches, it returns the result of the batches before the failure, with the error.
+Nothing is changed in place: a call returns a new `StreamState`, and if it fails, the old one is unchanged. If the rows
+are an iterable of batches, it returns the result of the batches before the failure, with the error.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _join_parts(parts: Sequence[Any], batches: Sequence[Batch]) -> Any:
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamState:
     """The state of a training on a stream."""
 
     # Fitted to the rows so far. It has ``state``, ``plan`` with stepper and problem, and ``rows_of_step``
@@ -110,14 +110,14 @@ class Stream:
 class Continued:
     """The result of a call on a stream."""
 
-    stream: Stream
+    stream: StreamState
     run: training.Run | None  # the training, if there was one
     preparation: float  # seconds without the training
     failure: BaseException | None  # ended the call; the stream then includes the batches before it
 
 
 def continue_stream(
-    stream: Stream | None,
+    stream: StreamState | None,
     source: Iterator[Batch],
     *,
     is_whole: bool,
@@ -140,7 +140,7 @@ def continue_stream(
         raise ShallowsError(f"n_iter must be a whole number of at least 1 or None, got {n_iter!r}.")
     if not (max_seconds is None or checks.is_positive(max_seconds)):
         raise ShallowsError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")
-    before = Stream(None) if stream is None else stream
+    before = StreamState(None) if stream is None else stream
     reader = Reader(itertools.islice(source, n_iter), before, check, is_whole)
     now, run, failure = before, None, None
     if before.begins:
@@ -168,7 +168,7 @@ def continue_stream(
 class Reader:
     """Reads and checks batches. Unused batches are ``waiting``; ``n_batches`` includes batches of earlier calls."""
 
-    def __init__(self, source: Iterator[Batch], stream: Stream, check: Check, is_whole: bool):
+    def __init__(self, source: Iterator[Batch], stream: StreamState, check: Check, is_whole: bool):
         self._source, self._check, self.is_whole = source, check, is_whole
         self._targets = None if stream.model is None else stream.model.plan.targets
         self.waiting, self.n_batches = stream.waiting, stream.n_batches
@@ -192,8 +192,8 @@ class Reader:
 
 
 def fit_first_rows(
-    stream: Stream, reader: Reader, begin: Begin
-) -> tuple[Stream, training.Run | None, BaseException | None]:
+    stream: StreamState, reader: Reader, begin: Begin
+) -> tuple[StreamState, training.Run | None, BaseException | None]:
     """Keep the first rows, and fit a model to them if there are enough more than at the last fit."""
     n_begun, n_parts, failure = stream.n_begun, 0, None
     try:
@@ -211,19 +211,19 @@ def fit_first_rows(
     model, run = begin(join_batches(reader.waiting[:n_parts]), stream.n_begun)
     if n_begun >= FIRST_ROWS:
         reader.waiting = ()
-    now = Stream(model, reader.waiting, n_begun, reader.n_batches, begins=n_begun < FIRST_ROWS)
+    now = StreamState(model, reader.waiting, n_begun, reader.n_batches, begins=n_begun < FIRST_ROWS)
     return now, run, failure
 
 
 def take_steps(
-    stream: Stream,
+    stream: StreamState,
     reader: Reader,
     max_seconds: float | None,
     options: Options,
     may_shrink: bool,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
-) -> tuple[Stream, training.Run | None, BaseException | None]:
+) -> tuple[StreamState, training.Run | None, BaseException | None]:
     """Train the model by a step whenever enough rows wait."""
     device = arrays.resolve_device(options.device)
     model = stream.model.on(device)

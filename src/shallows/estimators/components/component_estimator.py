@@ -16,7 +16,7 @@ from ...fitting import stream_training
 from ...fitting.checks import check_median_bandwidth, check_positive, check_whole, width
 from ...fitting.components import NotCoded
 from ...fitting.kernel_components import fit_kernel_components
-from ...fitting.stream_training import Batch, Stream
+from ...fitting.stream_training import Batch, StreamState
 from ...models.centring import check_scores
 from ...solvers.components.component_steps import ComponentSettings
 from ...solvers.settings import settings_of
@@ -138,7 +138,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
             self._warn_of_units(views[1], "y")
         observers = [*self._progress_observers(), *observers]
         model, run, seconds = self._train(views, self._seed(), observers=observers, checkpoint=checkpoint)
-        self._store(Stream(model, (), views[0].shape[0], 0, begins=False), run, seconds)
+        self._store(StreamState(model, (), views[0].shape[0], 0, begins=False), run, seconds)
         return self
 
     def partial_fit(
@@ -278,7 +278,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
 
     # -------------------------------------------------------------------------------------- the model
 
-    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+    def _store(self, stream: StreamState, run: training.Run | None, seconds: dict[str, float]) -> None:
         super()._store(stream, run, seconds)
         if run is not None:
             self._describe(stream.model, run.state)

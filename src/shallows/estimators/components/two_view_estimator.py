@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays
 from ...fitting.checks import width
-from ...fitting.components import Columns
+from ...fitting.components import PlainView
 from ...fitting.stream_training import Batch
 from ...models.centring import check_scores
 from ...utils.plain_numbers import numeric_targets
@@ -65,7 +65,7 @@ class TwoViewEstimator(ComponentEstimator):
 
     def _learn_coding(self, Y: np.ndarray) -> Any:
         """The coding of a second view, learned from checked training rows; see `shallows.fitting.components`."""
-        return Columns(Y.shape[1])
+        return PlainView(Y.shape[1])
 
     def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
         """The second view as an array of floats with a row for each example."""

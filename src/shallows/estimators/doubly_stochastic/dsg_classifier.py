@@ -10,7 +10,7 @@ import numpy as np
 from ... import arrays, losses, training
 from ...errors import ShallowsError
 from ...fitting.labels import refuse_balanced, refuse_missing_labels
-from ...fitting.stream_training import Stream
+from ...fitting.stream_training import StreamState
 from ...fitting.targets import StreamedClasses
 from ..constructors import with_parameters
 from ..predictions import LossPredictions
@@ -105,7 +105,7 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
         options = {"fit_intercept": self.fit_intercept, "class_weight": self.class_weight}
         return StreamedClasses.of_stream(y, classes, loss, **options)
 
-    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+    def _store(self, stream: StreamState, run: training.Run | None, seconds: dict[str, float]) -> None:
         super()._store(stream, run, seconds)
         self.classes_ = self._targets.classes
 

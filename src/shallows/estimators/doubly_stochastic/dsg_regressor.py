@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import losses, training
 from ...errors import ShallowsError
-from ...fitting.stream_training import Stream
+from ...fitting.stream_training import StreamState
 from ...fitting.targets import StreamedValues
 from ..predictions import ValuePredictions
 from .random_feature_expansion import RandomFeatureExpansion
@@ -41,7 +41,7 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> StreamedValues:
         return StreamedValues.of(y, weights, self._requested_loss())
 
-    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+    def _store(self, stream: StreamState, run: training.Run | None, seconds: dict[str, float]) -> None:
         super()._store(stream, run, seconds)
         self.intercept_ = self._targets.intercept
 

@@ -21,7 +21,7 @@ from ...fitting.checks import (
 )
 from ...fitting.expansion import TrainedExpansion, fit_expansion
 from ...fitting.rows import TrainingSet
-from ...fitting.stream_training import Batch, Stream
+from ...fitting.stream_training import Batch, StreamState
 from ...fitting.targets import ExpansionTargets, check_same_classes
 from ...kernels import precomputed
 from ...models.centring import check_scores
@@ -226,7 +226,7 @@ class RandomFeatureExpansion(GrowingModel):
         self._check_parameters()
         rows, seed = self._validated_training_set(X, y, sample_weight), ranks.from_first(self._seed())
         model, run, seconds = self._train(rows, seed, None, ranks, observers=observers, checkpoint=checkpoint)
-        self._store(Stream(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
+        self._store(StreamState(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
 
     def partial_fit(
         self,
@@ -341,7 +341,7 @@ class RandomFeatureExpansion(GrowingModel):
 
     # ----------------------------------------------------------------------------------- the model
 
-    def _store(self, stream: Stream, run: training.Run | None, seconds: dict[str, float]) -> None:
+    def _store(self, stream: StreamState, run: training.Run | None, seconds: dict[str, float]) -> None:
         super()._store(stream, run, seconds)
         plan = stream.model.plan
         self._targets = plan.targets
