@@ -72,17 +72,14 @@ class BudgetedState:
         return self.loss, float("nan")
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays, and the numbers."""
         held = {name: getattr(self, name)[: self.n_points, :].copy() for name in ("points", "buffer")}
         return held, {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Restore what `remember` returned."""
         vars(self).update(numbers)
         self.fill(**held)
 
     def is_finite(self) -> bool:
-        """Whether all coefficients are finite."""
         return bool(np.isfinite(self.coefficients).all())
 
 
@@ -268,12 +265,12 @@ def merge(n_points, columns, buffer, gram, gamma, table, precision):
 
 @njit(cache=True)
 def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, table):
-    """Visit rows one by one.
+    """Visit rows one by one; ``problem`` is `SparseRows.arrays`.
 
-    ``problem`` is `SparseRows.arrays`. ``gram`` has the kernel values of the points, for projections, and ``table`` the
-    losses of merging; without them the shape is (0, 0). ``counts`` (points, steps, violations) and ``numbers`` (scale,
-    loss, loss of the zero function, squared norm of what was lost) are changed. ``settings`` are the number of the
-    maintenance, γ, λ, the precision of the search, and the value below which the scale is multiplied into the buffer.
+    ``gram`` has the kernel values of the points, for projections, and ``table`` the losses of merging, or the shape (0,
+    0). ``counts`` (points, steps, violations) and ``numbers`` (scale, loss, loss of the zero function, squared norm of
+    what was lost) are changed. ``settings`` are the maintenance, γ, λ, the precision of the search, and the lower limit
+    of the scale.
     """
     indptr, indices, values, labels, weights = problem
     way, gamma, regularisation, precision, fold_below = settings
@@ -357,16 +354,10 @@ def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, 
 class BudgetedSGDStepper:
     """f ← (1 − 1/t) f + (wᵢ/(λt)) k(xᵢ, ·) (e_y − e_r) if 1 + f_r(xᵢ) − f_y(xᵢ) > 0; then room is made.
 
-    r is the best class other than y. Two classes have one output, ±1, and a violation is y f(xᵢ) < 1. A step is one
-    example. If there are more points than the budget, the point of the smallest coefficients is dropped ("removal"),
-    replaced by its projection onto the others ("projection"), or merged ("merging") with the point for which f changes
-    least, to h z + (1 − h) z' with the h that gives the largest ‖a_z‖.
-
-    References
-    ----------
-    Z. Wang, K. Crammer and S. Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient
-    descent for large-scale SVM training", JMLR 13. T. Glasmachers and S. Qaadan (2018), "Speeding up budgeted
-    stochastic gradient descent SVM training with precomputed golden section search" (the table).
+    r is the best class other than y. Two classes have one output, ±1, and a violation is y f(xᵢ) < 1. If there are more
+    points than the budget, the point of the smallest coefficients is dropped ("removal"), replaced by its projection
+    onto the others ("projection"), or merged with the point for which f changes least ("merging"), to h z + (1 − h) z'.
+    Sources: Z. Wang, K. Crammer and S. Vucetic (2012), JMLR 13; T. Glasmachers and S. Qaadan (2018) (the table).
     """
 
     kernel: Gaussian
@@ -378,7 +369,6 @@ class BudgetedSGDStepper:
     line_search: str = "auto"
 
     def init(self, problem: SparseRows) -> BudgetedState:
-        """The zero function."""
         n_outputs = 1 if problem.n_classes == 2 else problem.n_classes
         if self.line_search == "lookup" and n_outputs > 1:
             raise ShallowsError("The table of losses is for two classes. Use line_search='golden_section'.")
@@ -388,7 +378,6 @@ class BudgetedSGDStepper:
         return BudgetedState(self.kernel, points, np.zeros((capacity, n_outputs)), np.zeros((size, size)))
 
     def step(self, problem: SparseRows, state: BudgetedState, batch: np.ndarray) -> BudgetedState:
-        """Visit the rows of a batch one by one."""
         by_table = self.maintenance == "merging" and self.line_search != "golden_section" and state.buffer.shape[1] == 1
         table = table_of_losses() if by_table else np.zeros((0, 0))
         counts = np.array([state.n_points, state.n_steps, state.n_violations])

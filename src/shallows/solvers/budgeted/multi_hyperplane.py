@@ -94,13 +94,12 @@ def prune(n_weights, columns, classes, names, threshold):
 
 @njit(cache=True)
 def go_through(rows, problem, columns, classes, names, assigned, counts, numbers, settings):
-    """Visit rows one by one.
+    """Visit rows one by one; ``problem`` is `SparseRows.arrays`.
 
-    ``problem`` is `SparseRows.arrays`. ``assigned`` has a name for each row, or length 0 if rows use the best
-    hyperplane at each visit. ``counts`` (hyperplanes, steps, violations, names) and ``numbers`` (scale, loss, loss of
-    the zero function, squared norm of what was pruned) are changed. ``settings`` are λ, the most hyperplanes of a
-    class, steps between prunings, c, the constant, the value below which the scale is multiplied into the columns, and
-    whether other classes have a zero vector in reserve as well.
+    ``assigned`` has a name for each row, or length 0. ``counts`` (hyperplanes, steps, violations, names) and
+    ``numbers`` (scale, loss, loss of the zero function, squared norm of what was pruned) are changed. ``settings`` are
+    λ, the most hyperplanes of a class, steps between prunings, c, the constant, the lower limit of the scale, and
+    ``reserve``.
     """
     indptr, indices, values, labels, weights = problem
     regularisation, most, prune_every, aggressiveness, constant, fold_below, reserve = settings
@@ -190,15 +189,10 @@ class MultiHyperplaneStepper:
 
     g(c, x) = max_j w_{c,j}ᵀx is the score of a class; z is the hyperplane of its class that an example is assigned to.
     Step t shrinks all weights by 1 − 1/t; if the loss is positive, it adds wᵢxᵢ/(λt) to w_{y,z} and subtracts it from
-    the violating hyperplane. Every class begins with one hyperplane of zeros. A new hyperplane receives the addition if
-    the example is assigned to the best of its class, whose score is not positive, and the class has room. Pruning
-    removes the smallest hyperplanes whose squared norms sum up to at most (c/(λt))².
-
-    References
-    ----------
-    Z. Wang, N. Djuric, K. Crammer and S. Vucetic (2011), "Trading representability for scalability: adaptive
-    multi-hyperplane machine for nonlinear classification", KDD. N. Djuric, L. Lan, S. Vucetic and Z. Wang (2013),
-    "BudgetedSVM: a toolbox for scalable SVM approximations", JMLR 14.
+    the violating hyperplane. A new hyperplane receives the addition if the best score of the class is not positive and
+    the class has room. Pruning removes the smallest hyperplanes whose squared norms sum up to at most (c/(λt))².
+    Sources: Z. Wang, N. Djuric, K. Crammer and S. Vucetic (2011), KDD; N. Djuric, L. Lan, S. Vucetic and Z. Wang
+    (2013), JMLR 14.
     """
 
     regularisation: float  # λ
@@ -224,7 +218,6 @@ class MultiHyperplaneStepper:
         )
 
     def step(self, problem: SparseRows, state: HyperplaneState, batch: np.ndarray) -> HyperplaneState:
-        """Visit the rows of a batch one by one."""
         counts = np.array([state.n_weights, state.n_steps, state.n_violations, state.n_names])
         numbers = np.array([state.scale, 0.0, 0.0, state.pruned])
         limits = self.n_hyperplanes, self.prune_every, float(self.aggressiveness), float(self.constant)
@@ -271,7 +264,6 @@ class MultiHyperplane(Settings):
     max_epochs: int = 10
 
     def build(self, regularisation: float) -> MultiHyperplaneStepper:
-        """The stepper."""
         batch, pruning, constant = self.method == "batch", float(self.pruning), float(self.constant)
         return MultiHyperplaneStepper(
             regularisation, self.n_hyperplanes, batch, self.prune_every, pruning, constant, bool(self.reserve)

@@ -22,27 +22,18 @@ LEAST_CORRELATION = 0.25
 class TwoViewCCAStepper:
     r"""Stochastic gradients for the top k pairs of canonical functions u = F(x), v = G(y) of two views.
 
-    With W = E[uvᵀ + vuᵀ], the plain rule (Xie et al. 2015, Algorithm 4, with the mean of a batch for W) adds to one
-    block of F features in each view
+    With W = E[uvᵀ + vuᵀ], the plain rule adds to one block of F features in each view
 
         η Φ(x)ᵀ (v − uW) / (BF)    and    η Φ(y)ᵀ (u − vW) / (BF),
 
-    and with a ridge ρ shrinks all coefficients by I − ηρW. It tends to FᵀCF = GᵀC'G = ½ I, with C and C' the
-    covariances of the views (plus ρ). For a fixed v it is a regression of vW⁻¹ on x, and as slow as plain gradients.
-    ``newton`` therefore takes the step of that regression in a block's features,
+    and with a ridge ρ shrinks all coefficients by I − ηρW. It tends to FᵀCF = GᵀC'G = ½ I, with the covariances C and
+    C' (plus ρ). For a fixed v it is a regression of vW⁻¹ on x. ``newton`` takes the step of that regression in a block,
 
         η (ΦᵀΦ/B + ρ_F I)⁻¹ (Φᵀ (v − u|W|)|W̄|⁻¹ / B − ρ_F A_block),        ρ_F = ρ × frequencies of all blocks,
 
-    with the running mean W̄: a descent by blocks with the fixed points of the plain rule.
-
-    The matrix of the two cross-covariances is indefinite. If W has negative eigenvalues the printed rule grows without
-    bound. In the plain rule they count as zero; with ``newton`` their size counts, and such a pair shrinks until its
-    sign has changed.
-
-    References
-    ----------
-    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
-    28, Algorithm 4.
+    with the running mean W̄. If W has negative eigenvalues the printed rule grows without bound. In the plain rule they
+    count as zero; with ``newton`` their size counts, and such a pair shrinks until its sign has changed. Source: B.
+    Xie, Y. Liang and L. Song (2015), NIPS 28, Algorithm 4.
     """
 
     step_size: float  # η₁ of the steps η₁ / (1 + decrease (t − 1)); with ``newton`` a share of a whole step
@@ -54,11 +45,9 @@ class TwoViewCCAStepper:
     seed: int = 0  # of the order in which old blocks are revisited
 
     def init(self, problem: TwoViewProblem) -> TwoViewState:
-        """The start of the problem, which must not be zero."""
         return TwoViewState.at(problem, self.step_size, expected_size=float(problem.n_components))
 
     def step(self, problem: TwoViewProblem, state: TwoViewState, batch: slice | Examples) -> TwoViewState:
-        """One batch, one block in each view."""
         examples = problem.take(batch)
         x, y = examples.points, examples.second_view
         u, v = state.observe(problem, examples)
@@ -135,20 +124,18 @@ class TwoViewCCA(TwoViewSettings):
     ridge: float = 1e-4
 
     @property
-    def start_ridge(self) -> float:  # noqa: D102
+    def start_ridge(self) -> float:
         # The covariances of few points in one block's features are nearly singular.
         return max(self.ridge, 1e-3)
 
-    def default_block_size(self, n: int, max_features: int | None) -> int:  # noqa: D102
+    def default_block_size(self, n: int, max_features: int | None) -> int:
         # The covariance of a block can be inverted with five examples in a batch for each of its columns.
         return max(8, min(512, max_features or 512, (self.batch_size or n) // 10))
 
-    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:  # noqa: D102
+    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
         return max(10 * block_size, 20 * n_components)
 
-    def build(  # noqa: D102
-        self, values: np.ndarray, n_components: int, max_blocks: int, seed: int
-    ) -> TwoViewCCAStepper:
+    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> TwoViewCCAStepper:
         newton, guarded = self.method == "newton", self.method != "printed"
         step, decrease, ridge = float(self.step_size or FIRST_STEP), float(self.decrease), float(self.ridge)
         return TwoViewCCAStepper(step, decrease, ridge, newton, guarded, max_blocks, seed)

@@ -26,17 +26,10 @@ class TwoViewSVDStepper:
 
         A_block ← A_block + η Φ(x)ᵀ v S / (BF),   B_block ← B_block + η Φ(y)ᵀ u S / (BF),
 
-    and A_j ← A_j (I − η W S), B_j ← B_j (I − η W S) for all earlier blocks. S = I is Algorithm 3 of Xie et al. (2015);
-    ``scaled`` uses S = |W̄|⁻¹ with the running mean W̄, so that a step is a share of a whole one.
-
-    It is Oja's rule for [F; G] and the matrix of A and Aᵀ, whose eigenvalues come in pairs ±σ. It finds the span of the
-    singular functions, with FᵀF = GᵀG = ½ I. The matrix is indefinite. Negative eigenvalues of W, for which the printed
-    decay is growth, count as zero, and steps are cut off so that no direction changes its sign.
-
-    References
-    ----------
-    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
-    28, Algorithm 3.
+    and A_j ← A_j (I − η W S), B_j ← B_j (I − η W S) for all earlier blocks. S = I in the plain rule; ``scaled`` uses
+    |W̄|⁻¹ with the running mean W̄. The fixed points have FᵀF = GᵀG = ½ I. Negative eigenvalues of W, for which the
+    printed decay is growth, count as zero, and steps are cut off so that no direction changes its sign. Source: B. Xie,
+    Y. Liang and L. Song (2015), NIPS 28, Algorithm 3.
     """
 
     step_size: float  # η₁ of the steps η₁ / (1 + ρ (t − 1))
@@ -47,12 +40,10 @@ class TwoViewSVDStepper:
     seed: int = 0  # of the order in which old blocks are revisited
 
     def init(self, problem: TwoViewProblem) -> TwoViewState:
-        """The start of the problem, which must not be zero."""
         # Singular functions have E u² ≤ 1, and F and G half of that.
         return TwoViewState.at(problem, self.step_size, expected_size=1.0)
 
     def step(self, problem: TwoViewProblem, state: TwoViewState, batch: slice | Examples) -> TwoViewState:
-        """One batch, one block in each view."""
         examples = problem.take(batch)
         x, y = examples.points, examples.second_view
         xp, n_examples = arrays.namespace(x), x.shape[0]
@@ -102,12 +93,10 @@ class TwoViewSVD(TwoViewSettings):
 
     scaling: str | None = "singular values"
 
-    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:  # noqa: D102
+    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
         return max(1024, 20 * n_components)
 
-    def build(  # noqa: D102
-        self, values: np.ndarray, n_components: int, max_blocks: int, seed: int
-    ) -> TwoViewSVDStepper:
+    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> TwoViewSVDStepper:
         scaled = self.scaling is not None
         step, decrease = self.steps(values, n_components, scaled=scaled)
         return TwoViewSVDStepper(step, decrease, scaled, max_blocks=max_blocks, seed=seed)

@@ -66,7 +66,6 @@ class ComponentState(GrowingExpansion):
 
     @classmethod
     def at(cls, problem: ComponentProblem, step_size: float) -> ComponentState:
-        """The start of the problem."""
         buffer, n_blocks = buffer_of(problem.start), problem.start.shape[0]
         moment, mean = np.array(problem.start_moment, dtype=np.float64), np.zeros(problem.n_components)
         return cls(buffer, n_blocks=n_blocks, step_size=step_size, moment=moment, mean=mean)
@@ -95,16 +94,13 @@ class ComponentState(GrowingExpansion):
         return self.size, 1.0
 
     def is_finite(self) -> bool:
-        """Whether coefficients and moments are finite."""
         return super().is_finite() and bool(np.isfinite(self.moment).all() and np.isfinite(self.mean).all())
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays on the host, and the numbers."""
         held, numbers = super().remember()
         return held | {"moment": self.moment.copy(), "mean": self.mean.copy()}, numbers
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Restore what `remember` returned."""
         super().recall(held, numbers)
         self.moment, self.mean = (np.array(held[name], dtype=np.float64) for name in ("moment", "mean"))
 
@@ -113,22 +109,14 @@ class ComponentState(GrowingExpansion):
 class OjaStepper:
     r"""Oja's rule for the top k eigenfunctions of a kernel's covariance operator, without orthogonalization.
 
-    A step takes B examples, the values H = g(X) of the k functions (less their means, if the problem is centered), and
-    one block of F random features with the values Φ, and sets, with C = HᵀH/B,
+    A step takes B examples, the values H = g(X) of the k functions, and one block of F random features Φ, and sets
 
-        A_block ← A_block + η Φᵀ H S / (BF),        A_j ← A_j (I − η C S)   for all earlier blocks.
+        A_block ← A_block + η Φᵀ H S / (BF),        A_j ← A_j (I − η C S)   for all earlier blocks,        C = HᵀH/B.
 
-    S is the identity in the plain rule (Xie et al. 2015, Algorithm 1). ``scaled`` uses S = C̄⁻¹ with the running mean
-    C̄ of C: the fixed points are the same, and small eigenvalues converge as fast as large ones. ``individual`` uses
-    only the upper triangle of C, so that each function is decayed by those before it (Sanger's rule). The columns then
-    tend to single eigenfunctions, where the plain rule finds their span; ``scaled`` then inverts the diagonal of C̄.
-    Blocks are added until there are ``max_blocks``; then old ones are revisited in turn.
-
-    References
-    ----------
-    B. Xie, Y. Liang and L. Song (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS
-    28. E. Oja (1982), "A simplified neuron model as a principal component analyzer". T. D. Sanger (1989), "Optimal
-    unsupervised learning in a single-layer linear feedforward neural network".
+    S is the identity in the plain rule, and with ``scaled`` the inverse of the running mean of C: the fixed points are
+    the same, and small eigenvalues converge as fast as large ones. ``individual`` uses only the upper triangle of C
+    (and the diagonal of its mean), so that columns tend to single eigenfunctions instead of their span. Sources: B.
+    Xie, Y. Liang and L. Song (2015), NIPS 28, Algorithm 1; E. Oja (1982); T. D. Sanger (1989) (``individual``).
     """
 
     step_size: float  # η₁ of the steps η₁ / (1 + ρ (t − 1)); in the plain rule in units of one over an eigenvalue
@@ -139,11 +127,9 @@ class OjaStepper:
     seed: int = 0  # of the order in which old blocks are revisited
 
     def init(self, problem: ComponentProblem) -> ComponentState:
-        """The start of the problem, which must not be zero."""
         return ComponentState.at(problem, self.step_size)
 
     def step(self, problem: ComponentProblem, state: ComponentState, batch: slice | Examples) -> ComponentState:
-        """One batch, one block."""
         x, features = problem.take(batch).points, problem.features
         xp, B = arrays.namespace(x), x.shape[0]
         H = state.values(problem, x)

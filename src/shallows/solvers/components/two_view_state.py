@@ -75,7 +75,6 @@ class TwoViewState:
 
     @classmethod
     def at(cls, problem: TwoViewProblem, step_size: float, expected_size: float) -> TwoViewState:
-        """The start of the problem."""
         starts, k = (problem.start, problem.second_start), problem.n_components
         parts = [ViewExpansion(buffer_of(start), n_blocks=start.shape[0]) for start in starts]
         square, line = np.zeros((k, k)), np.zeros(k)
@@ -83,7 +82,6 @@ class TwoViewState:
 
     @property
     def device(self) -> Device:
-        """The device of the coefficients."""
         return arrays.device_of(self.first.buffer)
 
     @property
@@ -123,12 +121,10 @@ class TwoViewState:
         return self.size, self.expected_size
 
     def is_finite(self) -> bool:
-        """Whether coefficients and moments are finite."""
         small = all(np.isfinite(getattr(self, name)).all() for name in MOMENTS)
         return bool(small) and math.isfinite(self.size) and self.first.is_finite() and self.second.is_finite()
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays on the host, and the numbers."""
         held = {name: getattr(self, name).copy() for name in MOMENTS}
         numbers = {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
         for view in VIEWS:
@@ -137,7 +133,6 @@ class TwoViewState:
         return held, numbers
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Restore what `remember` returned, in the library and on the device of this state."""
         for view in VIEWS:
             parts = {name.partition(".")[2]: array for name, array in held.items() if name.startswith(f"{view}.")}
             getattr(self, view).recall(parts, numbers[view])
@@ -147,7 +142,6 @@ class TwoViewState:
             setattr(self, name, numbers[name])
 
     def to(self, device: Device) -> Self:
-        """The same state on a device."""
         return replace(self, first=self.first.to(device), second=self.second.to(device))
 
 

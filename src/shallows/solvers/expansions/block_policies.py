@@ -53,11 +53,8 @@ class CheckedReuse:
     """CDSG: an old block if its variance bound stays below that of a new block, with the longest such step.
 
     With the traces β_k = aᵏ ℓ'_k of the blocks, the mean gradient g of the batch and a noise term c, a step s along
-    block k is allowed if 2‖β_k − s g‖² + 2 s² c ≤ ‖β_k‖² + γ²‖g‖², and taken if it is longer than γ.
-
-    A step of a batch of B examples on one block has the variance M²σ²/B. The bound of a difference of two such steps is
-    4 s² times that. Divided by (κ + φ)², like the other terms, it gives c = 2M²σ²/((κ + φ)²B). Equation 9 of Li and
-    Póczos prints c = M²σ²/B² (errata C8 and C9).
+    block k is allowed if 2‖β_k − s g‖² + 2 s² c ≤ ‖β_k‖² + γ²‖g‖², and taken if it is longer than γ. Here
+    c = 2M²σ²/((κ + φ)²B); equation 9 of Li and Póczos prints c = M²σ²/B² (errata C8 and C9).
     """
 
     feature_variance: float  # σ², see `doubly_stochastic.feature_variance`

@@ -1,27 +1,15 @@
 """Doubly stochastic gradients: DSG, UDSG and CDSG in block and multi-output form, as one solver with a policy.
 
-A step takes a batch of B examples and one block of F random features, new or old:
+A step takes a batch of B examples and one block of F random features, new or old, with values Φ:
 
-    f ← (1 − s ν) f − s · (1/(BF)) block(k, ·) Φₖᵀ ℓ'(f(X), Y),        Φₖ = block(k, X)
+    f ← (1 − s ν) f − s · (1/(BF)) block(k, ·) Φᵀ ℓ'(f(X), Y).
 
-The function is its coefficients; the features are computed from their numbers when they are needed.
+A preconditioned step, with ε = F η, κ = ν/η and the weights W of the examples, is
 
-Preconditioned steps
---------------------
-Let T be the integral operator of the kernel over the examples, with eigenvalues λᵢ. The gradient of E ℓ + ν/2 ‖f‖² is
-T ℓ' + ν f, and a step along (T + η)⁻¹ (T ℓ' + ν f), for any η > 0, vanishes where that gradient does. With
+    f ← (1 − s κ) f − s · block(k, ·) (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B.
 
-    A = T (T + η)⁻¹,        (T + η)⁻¹ = (1 − A) / η,        κ = ν / η,
-
-the direction is A ℓ' + κ (f − A f) = κ f + A (ℓ' − κ f), so that the step is
-
-    f ← (1 − s κ) f − s · A (ℓ' − κ f).
-
-One batch and one block estimate A as block(k, ·) (ΦₖᵀWΦₖ/B + ε I)⁻¹ ΦₖᵀW/B with ε = F η. So a step shrinks the function
-by s κ, and fits the block to the gradient less κ f, which restores the leading directions. If f shrank by s ν, with a
-block that is fitted to ℓ', the solution would be that of A ℓ' + ν f = 0, whose regularization in direction i is
-ν (λᵢ + η) instead of ν. The estimate of A is biased, less for larger F and B. With its expectation Ā the steps lead to
-the regularized solution for the kernel with the integral operator η Ā (1 − Ā)⁻¹.
+docs/methods/doubly_stochastic.rst derives it. The function is its coefficients; the features are computed from their
+numbers when they are needed.
 """
 
 from __future__ import annotations
@@ -83,47 +71,27 @@ class DoublyStochasticStepper:
     """Doubly stochastic gradient descent in the space of a kernel, for the objective E ℓ + ν/2 ‖f‖².
 
     The step of iteration t is γ_t = γ₁ / (1 + ρ (t − 1)). ρ = 1 gives the steps θ/t of the theory (θ = γ₁); ρ = γ₁/θ
-    gives θ/(t + t₀), which begins at γ₁; ρ = 0 gives a constant.
-
-    Parameters
-    ----------
-    step_size, decrease, regularisation : float
-        γ₁, with ``line_search`` the largest step; ρ ≥ 0; ν ≥ 0.
-    policy : Fresh, UniformReuse or CheckedReuse
-        Which block a step moves.
-    preconditioning : {None, "block", "decoupled"}
-        "block" moves along (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B, with the weights W of the examples, instead of
-        Φᵀ ℓ'/(BF), and shrinks f by s κ with κ = F ν/ε instead of s ν. "decoupled" uses ℓ' instead of ℓ' − κ f and
-        shrinks f by s ν, as the release of Dai et al. does; its fixed point depends on ε. With ν = 0 they are the same.
-    damping : float
-        ε. "block" increases it if a step would shrink f by more than a tenth, which a single block has to restore.
-    line_search : bool
-        Use the best step of a block for the next batch, whose examples did not determine the block's coefficients. It
-        is a convex problem in one variable, and needs no schedule.
-    seed : int
-        For the draws of `UniformReuse`.
-    damping_of_batch : float
-        c. ε is at least c F/B, because a batch cannot tell directions with an eigenvalue below c/B from noise.
-    theta_nu : float, optional
-        θν. The step of iteration t is then γ_t = γ₁ / (1 + γ₁ Σ_{i<t} κᵢ / θν). So γ_t κ_t tends to θν/t if batches
-        have equal sizes, and every example has an equal share in f if they have not.
-
-    References
-    ----------
-    B. Dai, B. Xie, N. He, Y. Liang, A. Raj, M.-F. Balcan and L. Song (2014), "Scalable kernel methods via doubly
-    stochastic gradients", NIPS 27. C.-L. Li and B. Póczos, "Utilize old coordinates: faster doubly stochastic
-    gradients for kernel methods", UAI 2016.
+    gives θ/(t + t₀), which begins at γ₁; ρ = 0 gives a constant. Sources: B. Dai, B. Xie, N. He, Y. Liang, A. Raj,
+    M.-F. Balcan and L. Song (2014), NIPS 27; C.-L. Li and B. Póczos (2016), UAI (reuse of blocks).
     """
 
-    step_size: float
-    decrease: float = 1.0
-    regularisation: float = 0.0
-    policy: Any = field(default_factory=Fresh)
+    step_size: float  # γ₁; with ``line_search`` the largest step
+    decrease: float = 1.0  # ρ ≥ 0
+    regularisation: float = 0.0  # ν ≥ 0
+    policy: Any = field(default_factory=Fresh)  # which block a step moves, see `block_policies`
+    # "block" is the preconditioned step above. "decoupled" fits the block to ℓ' and shrinks f by s ν, as the release of
+    # Dai et al. does; its fixed point depends on ε. With ν = 0 they are the same.
     preconditioning: str | None = None
+    # ε; "block" increases it if a step would shrink f by more than a tenth, which a single block has to restore
     damping: float = 1e-7
+    # Use the best step of a block for the next batch, whose examples did not determine the block's coefficients; it is
+    # a convex problem in one variable, and needs no schedule
     line_search: bool = False
-    seed: int = 0
+    seed: int = 0  # for the draws of `UniformReuse`
+    # c: ε is at least c F/B, because a batch cannot separate directions with an eigenvalue below c/B from noise
     damping_of_batch: float = 0.0
+    # θν: γ_t = γ₁ / (1 + γ₁ Σ_{i<t} κᵢ / θν), so that γ_t κ_t tends to θν/t for batches of equal size, and every
+    # example has an equal share in f for others
     theta_nu: float | None = None
 
     def __post_init__(self) -> None:
@@ -131,11 +99,9 @@ class DoublyStochasticStepper:
             raise ShallowsError(f"preconditioning must be None, 'block' or 'decoupled', got {self.preconditioning!r}.")
 
     def init(self, problem: ExpansionProblem) -> ExpansionState:
-        """The zero function."""
         return ExpansionState.zero(problem, self.step_size)
 
     def step(self, problem: ExpansionProblem, state: ExpansionState, batch: slice | Examples) -> ExpansionState:
-        """One batch, one block."""
         examples = problem.take(batch)
         if examples is batch:
             state.count(examples)

@@ -77,7 +77,6 @@ class KnownValues:
             del self._noted[start]
 
     def remember(self) -> dict[str, np.ndarray]:
-        """Copies of the arrays on the host."""
         noted = [(start, *numbers) for start, numbers in self._noted.items()]
         return {
             "known_values": arrays.to_numpy(self.values).copy(),
@@ -85,7 +84,6 @@ class KnownValues:
         }
 
     def recall(self, held: dict[str, np.ndarray]) -> None:
-        """Restore what `remember` returned."""
         self.values = arrays.like(held["known_values"].copy(), self.values)
         (_, _, self.factor), *noted = held["known_at"].tolist()
         self._noted = {int(start): (int(n_blocks), factor) for start, n_blocks, factor in noted}
@@ -252,7 +250,6 @@ class ExpansionState(GrowingExpansion):
         return (below + at * (missing / float(xp.sum(at)))) * (-1.0 / problem.loss.fraction)
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays on the host, and the numbers."""
         held, numbers = super().remember()
         if self.direction is not None:
             held["direction"] = arrays.to_numpy(self.direction).copy()
@@ -263,7 +260,6 @@ class ExpansionState(GrowingExpansion):
         return held, numbers
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Restore what `remember` returned, in the library and on the device of this state."""
         like = self.buffer
         super().recall(held, numbers)
         self.direction = arrays.like(held["direction"].copy(), like) if "direction" in held else None

@@ -68,7 +68,6 @@ class GrowingExpansion:
 
     @property
     def device(self) -> Device:
-        """The device of the coefficients."""
         return arrays.device_of(self.buffer)
 
     @property
@@ -143,14 +142,12 @@ class GrowingExpansion:
         place[...] = place + stored if added else stored
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays on the host, and the numbers."""
         held = {name: arrays.to_numpy(getattr(self, name)[: self.n_blocks, ...]).copy() for name in self._by_block}
         if self.mixing is not None:
             held["mixing"] = arrays.to_numpy(self.mixing).copy()
         return held, {name: value for name, value in vars(self).items() if isinstance(value, (int, float))}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Restore what `remember` returned, in the library and on the device of this state."""
         like = self.buffer
         for name in self._by_block:
             setattr(self, name, arrays.like(held[name].copy(), like))
@@ -168,7 +165,6 @@ class GrowingExpansion:
         return made
 
     def to(self, device: Device) -> Self:
-        """The same state on a device."""
         held, numbers = self.remember()
         moved = copy.copy(self)
         moved.buffer = arrays.to_device(np.empty(0), device, held["buffer"].dtype)
@@ -177,7 +173,6 @@ class GrowingExpansion:
         return moved
 
     def is_finite(self) -> bool:
-        """Whether all coefficients are finite."""
         xp = arrays.namespace(self.buffer)
         with arrays.device_of(self.buffer).active():
             used = self.buffer[: self.n_blocks, :, :]

@@ -23,23 +23,16 @@ SHORTEST, LONGEST = 3.0, 50.0  # bounds of c λ_k in the limit c/t of the steps 
 class FeatureOjaStepper:
     """W ← orth(W + η_t A_S W), with the covariance A_S = ZᵀZ/m of a batch and η_t = η₁ / (1 + ρ (t − 1)).
 
-    orth is the orthogonalization of Gram and Schmidt.
-
-    References
-    ----------
-    E. Oja (1982), "A simplified neuron model as a principal component analyzer", Journal of Mathematical Biology 15.
-    A. Balsubramani, S. Dasgupta and Y. Freund (2013), "The fast convergence of incremental PCA", NIPS 26.
+    Sources: E. Oja (1982), J. Mathematical Biology 15; A. Balsubramani, S. Dasgupta and Y. Freund (2013), NIPS 26.
     """
 
     step_size: float  # η₁, in units of one over an eigenvalue
     decrease: float = 0.0  # ρ ≥ 0
 
     def init(self, problem: FeaturePCAProblem) -> FeaturePCAState:
-        """The start of the problem."""
         return FeaturePCAState.at(problem)
 
     def step(self, problem: FeaturePCAProblem, state: FeaturePCAState, batch: slice | Examples) -> FeaturePCAState:
-        """One batch."""
         Z, H = state.take(problem, batch)
         eta = self.step_size / (1.0 + self.decrease * state.n_steps)
         # In units of 1 + η no step overflows; the columns are normalized anyway.
@@ -62,19 +55,14 @@ class VRPCAStepper:
 
     A_S is the covariance of a batch, A the covariance of all rows. B is the rotation that brings W̃ nearest to W: VUᵀ
     for WᵀW̃ = USVᵀ. polar(W) = W (WᵀW)^{−½}. Near the solution W − W̃B vanishes, and with it the noise: the error falls
-    by a factor in each epoch, where with Oja's rule it falls as 1/t.
-
-    References
-    ----------
-    O. Shamir (2015), "A stochastic PCA and SVD algorithm with an exponential convergence rate", ICML 32. O. Shamir
-    (2016), "Fast stochastic algorithms for SVD and PCA: convergence properties and convexity", ICML 33, Algorithm 2.
+    by a factor in each epoch, where with Oja's rule it falls as 1/t. Sources: O. Shamir (2015), ICML 32; (2016), ICML
+    33.
     """
 
     step_size: float  # η, for the mean over a batch
     period: float = 1.0  # passes between snapshots, each of which costs another pass
 
     def init(self, problem: FeaturePCAProblem) -> VRState:
-        """The start of the problem."""
         W = problem.start
         return VRState.at(problem, snapshot=W, product=arrays.namespace(W).zeros_like(W))
 
@@ -113,19 +101,13 @@ class PowerState(FeaturePCAState):
 class NoisyPowerMethodStepper:
     """W ← orth(A_S W), with the covariance A_S of a block of examples, which consists of whole batches.
 
-    With all rows in each block it is the power method, whose error falls by λ_{k+1}/λ_k in each pass. With smaller
-    blocks it falls as fast, to a level that depends on the noise A_S − A.
-
-    References
-    ----------
-    M. Hardt and E. Price (2014), "The noisy power method: a meta algorithm with applications", NIPS 27. I. Mitliagkas,
-    C. Caramanis and P. Jain (2013), "Memory limited, streaming PCA", NIPS 26.
+    The error falls by λ_{k+1}/λ_k for each block, to a level that depends on the noise A_S − A. Sources: M. Hardt and
+    E. Price (2014), NIPS 27; I. Mitliagkas, C. Caramanis and P. Jain (2013), NIPS 26.
     """
 
     rows: int  # smallest number of examples of a block
 
     def init(self, problem: FeaturePCAProblem) -> PowerState:
-        """The start of the problem."""
         return PowerState.at(problem, product=arrays.namespace(problem.start).zeros_like(problem.start))
 
     def step(self, problem: FeaturePCAProblem, state: PowerState, batch: slice | Examples) -> PowerState:
@@ -151,12 +133,8 @@ class MatrixGradientState(FeaturePCAState):
 class MatrixStochasticGradientStepper:
     """M ← P(M + η_t A_S), with the covariance A_S = ZᵀZ/m of a batch and η_t = η₁/√t.
 
-    P projects onto the matrices with eigenvalues from 0 to 1, trace k and at most ``rank`` eigenvalues above 0: it
-    keeps the largest eigenvalues σ, and replaces them by min(1, max(0, σ + s)) with the s for which their sum is k. The
-    components are the k leading eigenvectors of M, which is stored as U diag(σ) Uᵀ.
-
-    References
-    ----------
+    P projects onto the matrices with eigenvalues from 0 to 1, trace k and at most ``rank`` eigenvalues above 0, see
+    `capped_eigenvalues`. The components are the k leading eigenvectors of M, which is stored as U diag(σ) Uᵀ. Source:
     R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
     """
 
@@ -171,7 +149,6 @@ class MatrixStochasticGradientStepper:
     def step(
         self, problem: FeaturePCAProblem, state: MatrixGradientState, batch: slice | Examples
     ) -> MatrixGradientState:
-        """One batch."""
         Z, _ = state.take(problem, batch)
         xp, eta = arrays.namespace(Z), self.step_size / math.sqrt(state.n_steps + 1)
         # M + ηA_S = LLᵀ. The smaller of LᵀL and LLᵀ is decomposed, in float64, because roots enlarge rounding.
@@ -215,7 +192,7 @@ class FeatureOja(FeaturePCASettings):
     step_size: float | None = setting(positive())
     decrease: float | None = setting(positive())
 
-    def build(self, plan: FeaturePCAPlan) -> FeatureOjaStepper:  # noqa: D102
+    def build(self, plan: FeaturePCAPlan) -> FeatureOjaStepper:
         step, decrease = self.step_size or plan.step_size, self.decrease
         if decrease is None:
             # With c = 1/gap the error falls as fast as 1/t allows, and with less than half of that more slowly than
@@ -243,7 +220,7 @@ class VRPCA(FeaturePCASettings):
 
     streams: ClassVar[bool] = False
 
-    def build(self, plan: FeaturePCAPlan) -> VRPCAStepper:  # noqa: D102
+    def build(self, plan: FeaturePCAPlan) -> VRPCAStepper:
         # The step of the papers for single examples, 1/(√n E‖z‖²), is several times shorter: on digits it needed five
         # epochs instead of one.
         return VRPCAStepper(float(self.step_size or plan.step_size), float(self.period))
@@ -263,7 +240,7 @@ class NoisyPowerMethod(FeaturePCASettings):
 
     n_passes: ClassVar[int] = 10
 
-    def build(self, plan: FeaturePCAPlan) -> NoisyPowerMethodStepper:  # noqa: D102
+    def build(self, plan: FeaturePCAPlan) -> NoisyPowerMethodStepper:
         return NoisyPowerMethodStepper(self.rows or plan.n_rows)
 
 
@@ -285,7 +262,7 @@ class MatrixStochasticGradient(FeaturePCASettings):
     # A step of m rows costs (rank + m)² products for each feature.
     default_batch_size: ClassVar[int] = 64
 
-    def build(self, plan: FeaturePCAPlan) -> MatrixStochasticGradientStepper:  # noqa: D102
+    def build(self, plan: FeaturePCAPlan) -> MatrixStochasticGradientStepper:
         rank = self.rank or plan.n_components + 1
         if rank <= plan.n_components:
             raise ShallowsError(f"rank must be more than n_components={plan.n_components}, got {rank!r}.")

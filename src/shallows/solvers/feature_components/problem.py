@@ -73,7 +73,6 @@ class FeaturePCAState(ArrayState):
 
     @property
     def device(self) -> Device:
-        """The device of the coefficients."""
         return arrays.device_of(self.coefficients)
 
     def take(self, problem: FeaturePCAProblem, batch: slice | Examples) -> tuple[Array, Array]:
@@ -108,7 +107,6 @@ class FeaturePCAState(ArrayState):
         return self.held, self.variance
 
     def to(self, device: Device) -> Self:
-        """The same state on a device."""
         held = {one.name: getattr(self, one.name) for one in fields(self)}
         moved = {name: arrays.to_device(value, device) for name, value in held.items() if getattr(value, "ndim", 0)}
         return replace(self, **moved)
@@ -150,7 +148,6 @@ class FeaturePCASettings(Settings):
     """Whether each row may be seen only once; otherwise the solver needs passes over a training set."""
 
     def build(self, plan: FeaturePCAPlan) -> Any:
-        """The stepper."""
         raise NotImplementedError
 
 

@@ -113,15 +113,9 @@ class PlanesState(LinearState):
 class CuttingPlanesStepper:
     """w ← argmin λ/2 ‖w‖² + max_j (aⱼᵀw + bⱼ), where each plane touches the risk from below at an earlier point.
 
-    The smaller problem has one dual variable for each plane. Its minimum is a lower bound of P. The model is the best
-    point so far. A step of the protocol is a number of planes. It stops when P exceeds the bound by at most
-    ``tolerance`` of P.
-
-    References
-    ----------
-    T. Joachims (2006), "Training linear SVMs in linear time", KDD 12. C. H. Teo, S. V. N. Vishwanathan, A. Smola and
-    Q. V. Le (2010), "Bundle methods for regularized risk minimization", JMLR 11. V. Franc and S. Sonnenburg (2009),
-    "Optimized cutting plane algorithm for large-scale risk minimization", JMLR 10.
+    The minimum of this smaller problem is a lower bound of P. The model is the best point so far. It stops when P
+    exceeds the bound by at most ``tolerance`` of P. Sources: T. Joachims (2006), KDD 12; C. H. Teo, S. V. N.
+    Vishwanathan, A. Smola and Q. V. Le (2010), JMLR 11; V. Franc and S. Sonnenburg (2009), JMLR 10 (OCAS).
     """
 
     tolerance: float = 1e-3
@@ -132,7 +126,6 @@ class CuttingPlanesStepper:
     active_sets: bool = False  # continue with active sets if the limit is reached, for columns of different scales
 
     def init(self, problem: LinearSVMProblem) -> PlanesState:
-        """The zero vector without a plane."""
         d, none = problem.n_features, np.empty(0)
         planes, gram = np.empty((0, d)), np.empty((0, 0))
         return PlanesState(np.zeros(d), planes=planes, heights=none, products=gram, shares=none, next_point=np.zeros(d))
@@ -251,7 +244,7 @@ def _zero_by_bisection(
 class BMRM(LinearSettings):
     """Cutting planes; for the hinge the method of SVM-perf."""
 
-    def build(self, seed: int) -> CuttingPlanesStepper:  # noqa: D102
+    def build(self, seed: int) -> CuttingPlanesStepper:
         return CuttingPlanesStepper(float(self.tol), False, PAIR_STEPS, True)
 
 
@@ -259,5 +252,5 @@ class BMRM(LinearSettings):
 class OCAS(LinearSettings):
     """Cutting planes with a line search."""
 
-    def build(self, seed: int) -> CuttingPlanesStepper:  # noqa: D102
+    def build(self, seed: int) -> CuttingPlanesStepper:
         return CuttingPlanesStepper(float(self.tol), True, PAIR_STEPS, True)

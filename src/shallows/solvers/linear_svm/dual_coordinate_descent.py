@@ -31,14 +31,9 @@ class DualCoordinateState(LinearState):
 class DualCoordinateDescentStepper:
     """Set each aᵢ to its best value with all others fixed, and update w, through random permutations of the examples.
 
-    Shrinking skips variables at a bound whose gradients keep them there, until the others have converged. A step of the
-    protocol is a number of passes. It stops when projected gradients differ by at most ``tolerance`` over a pass with
-    all variables, which is LIBLINEAR's criterion.
-
-    References
-    ----------
-    C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), "A dual coordinate descent method
-    for large-scale linear SVM", ICML 25.
+    Shrinking skips variables at a bound whose gradients keep them there, until the others have converged. It stops when
+    projected gradients differ by at most ``tolerance`` over a pass with all variables, as LIBLINEAR does. Source:
+    C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), ICML 25.
     """
 
     tolerance: float = 0.01
@@ -46,7 +41,6 @@ class DualCoordinateDescentStepper:
     seed: int = 0
 
     def init(self, problem: LinearSVMProblem) -> DualCoordinateState:
-        """All variables zero."""
         n = problem.n
         w, bounds = np.zeros(problem.n_features), np.array([np.inf, -np.inf])
         return DualCoordinateState(w, dual=np.zeros(n), order=np.arange(n), n_active=n, bounds=bounds)
@@ -138,5 +132,5 @@ class DualCoordinateDescent(LinearSettings):
 
     certain: ClassVar[bool] = True
 
-    def build(self, seed: int) -> DualCoordinateDescentStepper:  # noqa: D102
+    def build(self, seed: int) -> DualCoordinateDescentStepper:
         return DualCoordinateDescentStepper(float(self.tol), True, seed)

@@ -18,13 +18,13 @@ from .rows import products
 class LogisticProblem(LinearSVMProblem):
     """A `LinearSVMProblem` with the logistic loss ℓ(z) = log(1 + e⁻ᶻ) instead of the hinge."""
 
-    def risk(self, margins: np.ndarray) -> float:  # noqa: D102
+    def risk(self, margins: np.ndarray) -> float:
         return float(self.all_weights @ np.logaddexp(0.0, -margins)) / self.n
 
-    def slopes(self, margins: np.ndarray) -> np.ndarray:  # noqa: D102
+    def slopes(self, margins: np.ndarray) -> np.ndarray:
         return self.all_weights * expit(-margins)
 
-    def curvatures(self, margins: np.ndarray) -> np.ndarray:  # noqa: D102
+    def curvatures(self, margins: np.ndarray) -> np.ndarray:
         return self.all_weights * expit(margins) * expit(-margins)
 
 
@@ -42,23 +42,17 @@ class LBFGSState(LinearState):
 
 @dataclass(frozen=True)
 class LBFGSStepper:
-    """w ← w − a H ∇P(w), where H estimates the inverse Hessian from the last m changes of w and ∇P.
+    """w ← w − a H ∇P(w), where H estimates the inverse Hessian from the last ``memory`` changes s of w and v of ∇P.
 
-    H is never formed. With these changes s and v, each pair corrects H⁻¹ s = v, starting from γI with γ = sᵀv/vᵀv of
-    the last pair. a minimizes P along the line, so that sᵀv > 0. A step of the protocol is a number of iterations. It
-    stops when ‖∇P‖ is at most ``tolerance`` times its norm at zero.
-
-    References
-    ----------
-    D. C. Liu and J. Nocedal (1989), "On the limited memory BFGS method for large scale optimization", Mathematical
-    Programming 45.
+    H is never formed: each pair corrects H⁻¹ s = v, starting from γI with γ = sᵀv/vᵀv of the last pair. a minimizes P
+    along the line, so that sᵀv > 0. It stops when ‖∇P‖ is at most ``tolerance`` times its norm at zero. Source: D. C.
+    Liu and J. Nocedal (1989), Mathematical Programming 45.
     """
 
     tolerance: float = 1e-6
     memory: int = 10  # m
 
     def init(self, problem: LinearSVMProblem) -> LBFGSState:
-        """The zero vector."""
         if problem.loss == HINGE and not isinstance(problem, LogisticProblem):
             raise ShallowsError("L-BFGS needs a differentiable loss: use the squared hinge or the logistic loss.")
         margins = np.zeros(problem.n)
@@ -127,5 +121,5 @@ class LBFGS(LinearSettings):
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "logistic")
 
-    def build(self, seed: int) -> LBFGSStepper:  # noqa: D102
+    def build(self, seed: int) -> LBFGSStepper:
         return LBFGSStepper(float(self.tol))

@@ -27,20 +27,14 @@ class NewtonState(LinearState):
 class PrimalNewtonStepper:
     """w ← w + a d with (λ I + (1/n) X_Sᵀ C_S X_S) d = −∇P(w), where S are the examples with yᵢ wᵀxᵢ < 1.
 
-    P is piecewise quadratic and differentiable; a minimizes it along d. A step of the protocol is a number of
-    iterations. It stops when ‖∇P‖ is at most ``tolerance`` times its norm at zero.
-
-    References
-    ----------
-    S. S. Keerthi and D. DeCoste (2005), "A modified finite Newton method for fast solution of large scale linear SVMs",
-    JMLR 6. O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19.
+    P is piecewise quadratic; a minimizes it along d. It stops when ‖∇P‖ is at most ``tolerance`` times its norm at
+    zero. Sources: S. S. Keerthi and D. DeCoste (2005), JMLR 6; O. Chapelle (2007), Neural Computation 19.
     """
 
     tolerance: float = 1e-6
     most_products: int = 250  # limit of iterations of conjugate gradients for one direction
 
     def init(self, problem: LinearSVMProblem) -> NewtonState:
-        """The zero vector."""
         if problem.loss != SQUARED_HINGE:
             raise ShallowsError("Newton's method needs a differentiable loss: use the squared hinge.")
         margins = np.zeros(problem.n)
@@ -105,5 +99,5 @@ class PrimalNewton(LinearSettings):
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 
-    def build(self, seed: int) -> PrimalNewtonStepper:  # noqa: D102
+    def build(self, seed: int) -> PrimalNewtonStepper:
         return PrimalNewtonStepper(float(self.tol))

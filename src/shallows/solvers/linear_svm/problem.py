@@ -119,7 +119,6 @@ class SideBySide:
         return all(state.exhausted for state in self.states)
 
     def is_finite(self) -> bool:
-        """Whether all coefficients are finite."""
         return all(state.is_finite() for state in self.states)
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -129,7 +128,6 @@ class SideBySide:
         return held, {"machines": [numbers for _, numbers in kept]}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Restore what `remember` returned."""
         for k, state in enumerate(self.states):
             own = {name.partition(".")[2]: array for name, array in held.items() if name.startswith(f"{k}.")}
             state.recall(own, numbers["machines"][k])

@@ -27,13 +27,8 @@ class SARAHState(LinearState):
 class SARAHStepper:
     """v₀ = ∇P(w₀), w₁ = w₀ − η v₀; then v_t = ∇P_i(w_t) − ∇P_i(w_{t−1}) + v_{t−1}, w_{t+1} = w_t − η v_t.
 
-    P_i is the regularized loss of a random example. A round is a full gradient and ``inner`` of these steps; a step of
-    the protocol is a number of rounds. With ``inner=1`` it is gradient descent.
-
-    References
-    ----------
-    L. M. Nguyen, J. Liu, K. Scheinberg and M. Takáč (2017), "SARAH: a novel method for machine learning problems using
-    stochastic recursive gradient", ICML 34.
+    P_i is the regularized loss of a random example. A round is a full gradient and ``inner`` of these steps. Source:
+    L. M. Nguyen, J. Liu, K. Scheinberg and M. Takáč (2017), ICML 34.
     """
 
     inner: int | None = None  # steps of a round; None is n
@@ -41,7 +36,6 @@ class SARAHStepper:
     seed: int = 0
 
     def init(self, problem: LinearSVMProblem) -> SARAHState:
-        """The zero vector."""
         if problem.loss != SQUARED_HINGE:
             raise ShallowsError("SARAH needs a differentiable loss: use the squared hinge.")
         steepest = problem.regularisation + float(np.max(problem.all_weights * squared_norms(problem.rows)))
@@ -93,5 +87,5 @@ class SARAH(LinearSettings):
     usual_epochs: ClassVar[int] = 20
     converges: ClassVar[bool] = False
 
-    def build(self, seed: int) -> SARAHStepper:  # noqa: D102
+    def build(self, seed: int) -> SARAHStepper:
         return SARAHStepper(seed=seed)

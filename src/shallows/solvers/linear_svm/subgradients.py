@@ -121,13 +121,8 @@ def _steps(problem, visited, batch_size, t, offset, forward_looking, projection,
 class LinearPegasosStepper:
     """w ← (1 − 1/t) w + (1/(λ t k)) Σ yᵢ xᵢ over the examples among k with yᵢ wᵀxᵢ < 1, then perhaps a projection.
 
-    A step of the protocol visits a given number of examples.
-
-    References
-    ----------
-    S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal estimated sub-gradient solver for
-    SVM", Mathematical Programming 127. O. Shamir and T. Zhang (2013), "Stochastic gradient descent for non-smooth
-    optimization", ICML 30 (the growing weights).
+    Sources: S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), Mathematical Programming 127; O. Shamir and
+    T. Zhang (2013), ICML 30 (the growing weights).
     """
 
     batch_size: int = 1  # k
@@ -138,7 +133,6 @@ class LinearPegasosStepper:
     seed: int = 0
 
     def init(self, problem: LinearSVMProblem) -> SubgradientState:
-        """The zero vector."""
         return zero_state(problem)
 
     def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
@@ -151,13 +145,10 @@ class LinearPegasosStepper:
 
 @dataclass(frozen=True)
 class FOLOSStepper:
-    """w ← (w + η yᵢ xᵢ [yᵢ wᵀxᵢ < 1])/(1 + ηλ) with η = 1/(λt).
+    """w ← (w + η yᵢ xᵢ [yᵢ wᵀxᵢ < 1])/(1 + ηλ) with η = 1/(λt): a step along the loss, then the regularizer exactly.
 
-    The step goes along the loss and then minimizes the regularizer exactly, where Pegasos uses its gradient.
-
-    References
-    ----------
-    J. Duchi and Y. Singer (2009), "Efficient online and batch learning using forward backward splitting", JMLR 10.
+    Source: J. Duchi and Y. Singer (2009), "Efficient online and batch learning using forward backward splitting", JMLR
+    10.
     """
 
     batch_size: int = 1
@@ -166,7 +157,6 @@ class FOLOSStepper:
     seed: int = 0
 
     def init(self, problem: LinearSVMProblem) -> SubgradientState:
-        """The zero vector."""
         return zero_state(problem)
 
     def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
@@ -179,14 +169,9 @@ class FOLOSStepper:
 
 @dataclass(frozen=True)
 class SVMSGDStepper:
-    """w ← (1 − η_t λ) w + η_t yᵢ xᵢ · (−ℓ') with η_t = 1/(λ(t + t₀)) and t₀ = 1/(λη₀).
+    """w ← (1 − η_t λ) w + η_t yᵢ xᵢ · (−ℓ') with η_t = 1/(λ(t + t₀)) and t₀ = 1/(λη₀), η₀ from `best_first_step`.
 
-    η₀ is the best power of two by the objective on at most 1,000 examples, after a pass over them with these steps.
-
-    References
-    ----------
-    L. Bottou (2010), "Large-scale machine learning with stochastic gradient descent", COMPSTAT 19, and his programs
-    ``svmsgd`` and ``svmasgd`` (version 2: the trial of first steps).
+    Source: L. Bottou (2010), COMPSTAT 19, and his program ``svmsgd`` (version 2: the trial of first steps).
     """
 
     step_size: float | None = None  # η₀; None tries steps on a sample
@@ -269,7 +254,7 @@ class LinearPegasos(StochasticSettings):
 
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
-    def build(self, seed: int) -> LinearPegasosStepper:  # noqa: D102
+    def build(self, seed: int) -> LinearPegasosStepper:
         return LinearPegasosStepper(self.batch_size, bool(self.projection), self.averaging, self.sampling, seed)
 
 
@@ -287,7 +272,7 @@ class FOLOS(StochasticSettings):
 
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
-    def build(self, seed: int) -> FOLOSStepper:  # noqa: D102
+    def build(self, seed: int) -> FOLOSStepper:
         return FOLOSStepper(self.batch_size, self.averaging, self.sampling, seed)
 
 
@@ -295,5 +280,5 @@ class FOLOS(StochasticSettings):
 class SVMSGD(StochasticSettings):
     """Bottou's stochastic gradient descent, which tries its first step on a sample."""
 
-    def build(self, seed: int) -> SVMSGDStepper:  # noqa: D102
+    def build(self, seed: int) -> SVMSGDStepper:
         return SVMSGDStepper(None, self.averaging, self.sampling, seed)

@@ -29,8 +29,7 @@ class NORMAState(RiskState):
 class NORMAStepper:
     """f ← (1 − η_t λ) f − (η_t/m) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·) for a batch S of m examples.
 
-    Source: J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with kernels", IEEE Transactions on Signal
-    Processing 52, whose theory has η_t = η₁/√t.
+    Source: J. Kivinen, A. Smola and R. Williamson (2004), IEEE Transactions on Signal Processing 52, with η_t = η₁/√t.
     """
 
     step_size: float  # η₁
@@ -40,7 +39,6 @@ class NORMAStepper:
     truncation: int | None = None
 
     def init(self, problem: RiskProblem) -> NORMAState:
-        """The zero function."""
         state = NORMAState(problem.span.zero(problem.targets), self.step_size)
         if self.truncation is not None:
             xp = arrays.namespace(problem.targets)
@@ -48,7 +46,6 @@ class NORMAStepper:
         return state
 
     def step(self, problem: RiskProblem, state: NORMAState, batch: slice) -> NORMAState:
-        """One batch."""
         m = batch.stop - batch.start
         G = problem.gradient(state.evaluate(problem, batch), batch)
         state.advance(batch)
@@ -110,6 +107,6 @@ class NORMA(RiskSettings):
         """Infinite if no training can diverge: with bounded slopes, or η₁/t, whose first steps are long by design."""
         return math.inf if math.isfinite(loss.slope_bound) or self.schedule == "inverse" else GROWTH
 
-    def build(self, problem: RiskProblem, batch_size: int) -> NORMAStepper:  # noqa: D102
+    def build(self, problem: RiskProblem, batch_size: int) -> NORMAStepper:
         step = self.step_size or default_step(problem, batch_size, self.schedule, self.max_epochs)
         return NORMAStepper(float(step), self.schedule, self.truncation)

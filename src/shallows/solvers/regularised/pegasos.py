@@ -29,7 +29,6 @@ class PegasosState(RiskState):
         return held, {**numbers, "norms_squared": held.pop("norms_squared").tolist()}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Restore what `remember` returned."""
         super().recall(held, numbers)
         self.norms_squared = np.array(self.norms_squared)
 
@@ -38,22 +37,16 @@ class PegasosState(RiskState):
 class PegasosStepper:
     """f ← (1 − 1/t) f − (1/(λ t m)) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·), then perhaps projected onto λ‖f‖² ≤ ℓ(0).
 
-    Any loss with a bounded slope can replace the hinge. ℓ(0) is the mean loss of the zero function, 1 for the hinge.
-    Primal and dual objective are equal at the optimum, so that λ‖f‖² is at most the mean of −ℓ*(−aᵢ), which is at most
-    ℓ(0). For losses that are sums over outputs, such as hinges of one class against the rest, each output has a ball.
-
-    References
-    ----------
-    S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal estimated sub-gradient solver for
-    SVM", Mathematical Programming 127. O. Shamir and T. Zhang (2013), "Stochastic gradient descent for non-smooth
-    optimization", ICML 30 (the average).
+    Any loss with a bounded slope can replace the hinge. ℓ(0) is the mean loss of the zero function. Primal and dual
+    objective are equal at the optimum, so that λ‖f‖² is at most the mean of −ℓ*(−aᵢ), which is at most ℓ(0). If the
+    loss is a sum over outputs each output has a ball. Sources: S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter
+    (2011), Mathematical Programming 127; O. Shamir and T. Zhang (2013), ICML 30 (the average).
     """
 
     projection: bool = False
     averaging: bool = False  # the model is f̄ ← f̄ + 4/(t + 3) (f − f̄); the last iterate follows its last batches
 
     def init(self, problem: RiskProblem) -> PegasosState:
-        """The zero function."""
         state = PegasosState(problem.span.zero(problem.targets), 1.0 / problem.regularisation)
         if self.averaging:
             state.iterate = problem.span.zero(problem.targets)
@@ -67,7 +60,6 @@ class PegasosStepper:
         return state
 
     def step(self, problem: RiskProblem, state: PegasosState, batch: slice) -> PegasosState:
-        """One batch."""
         span, m = problem.span, batch.stop - batch.start
         f = state.iterate if self.averaging else state.coefficients
         scores = state.evaluate(problem, batch, f)
@@ -117,5 +109,5 @@ class Pegasos(RiskSettings):
         bounded = np.isfinite(loss.slope_bound)
         return "" if bounded else "the first steps are long, so it needs a loss of bounded slopes"
 
-    def build(self, problem: RiskProblem, batch_size: int) -> PegasosStepper:  # noqa: D102
+    def build(self, problem: RiskProblem, batch_size: int) -> PegasosStepper:
         return PegasosStepper(bool(self.projection), bool(self.averaging))

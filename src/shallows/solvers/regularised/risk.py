@@ -99,21 +99,21 @@ class FeatureSpan:
             self._held["filled"] = np.zeros(shape[0], dtype=bool)
         return self._held["all"]
 
-    def zero(self, targets: Array) -> Array:  # noqa: D102
+    def zero(self, targets: Array) -> Array:
         xp = arrays.namespace(targets)
         return xp.zeros((self.design.n_features, targets.shape[1]), dtype=targets.dtype)
 
-    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:  # noqa: D102
+    def scores(self, coefficients: Array, batch: slice, n_visited: int | None = None) -> Array:
         return self.rows(batch) @ coefficients
 
-    def products(self, batch: slice) -> Array:  # noqa: D102
+    def products(self, batch: slice) -> Array:
         rows = self.rows(batch)
         return inner_products(rows, rows)
 
-    def add(self, coefficients: Array, batch: slice, change: Array) -> None:  # noqa: D102
+    def add(self, coefficients: Array, batch: slice, change: Array) -> None:
         coefficients += self.rows(batch).T @ change
 
-    def norm_squared(self, coefficients: Array) -> float:  # noqa: D102
+    def norm_squared(self, coefficients: Array) -> float:
         return float(arrays.namespace(coefficients).sum(coefficients * coefficients))
 
 

@@ -55,23 +55,19 @@ class SDCAState(RiskState):
 
 @dataclass(frozen=True)
 class SDCAStepper:
-    """Set one dual variable after the other to its best value.
+    """Set one dual variable after the other to its best value, all variables of a batch with one product.
 
-    The scores of a batch need one product with all coefficients. The products within the batch then give how a change
-    of one variable moves the scores of the others, so that the result is the same as for single examples. Source:
-    S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
-    minimization", JMLR 14.
+    The products within the batch give how a change of one variable moves the scores of the others, so that the result
+    is the same as for single examples. Source: S. Shalev-Shwartz and T. Zhang (2013), JMLR 14.
     """
 
     def init(self, problem: RiskProblem) -> SDCAState:
-        """The zero function."""
         dual_of(problem.loss)
         targets = problem.targets
         dual = arrays.namespace(targets).zeros(targets.shape, dtype=targets.dtype)
         return SDCAState(problem.span.zero(targets), 1.0, dual=dual)
 
     def step(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
-        """One batch."""
         if isinstance(problem.span, FeatureSpan):
             return self._step_on_features(problem, state, batch)
         scores = state.evaluate(problem, batch)
@@ -126,5 +122,5 @@ class SDCA(RiskSettings):
     # For a smaller λ than 1/n, about ten epochs do not solve the dual problem of values.
     least_ridge: ClassVar[float] = 1.0
 
-    def build(self, problem: RiskProblem, batch_size: int) -> SDCAStepper:  # noqa: D102
+    def build(self, problem: RiskProblem, batch_size: int) -> SDCAStepper:
         return SDCAStepper()

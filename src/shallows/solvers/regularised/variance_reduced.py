@@ -30,15 +30,13 @@ class SVRGState(RiskState):
 class SVRGStepper:
     """w ← w − η (g_S(w) − g_S(w̃) + (1/n) Σ gᵢ(w̃) + λ w), with a new snapshot w̃ = w after every ``period`` passes.
 
-    Source: R. Johnson and T. Zhang (2013), "Accelerating stochastic gradient descent using predictive variance
-    reduction", NIPS 26.
+    Source: R. Johnson and T. Zhang (2013), NIPS 26.
     """
 
     step_size: float  # η, for the mean over a batch
     period: float = 2.0  # passes between snapshots, each of which costs another pass
 
     def init(self, problem: RiskProblem) -> SVRGState:
-        """Coefficients of zero."""
         w = problem.span.zero(problem.targets)
         xp = arrays.namespace(w)
         return SVRGState(w, self.step_size, snapshot=xp.zeros_like(w), mean_gradient=xp.zeros_like(w))
@@ -86,15 +84,10 @@ class SAGStepper:
     """w ← w − η (d + λ w), with d from the mean of the table and from its change by a batch.
 
     SAG: d is the mean of the table after the change. SAGA (``unbiased``): d is its mean before, plus the mean change
-    over the batch, an unbiased estimate of the gradient. The first pass fills the table and uses the gradients of the
-    batches alone. Otherwise slopes of the zero function would act for a whole pass along the directions that all
-    batches share, and features of a kernel have a strong one.
-
-    References
-    ----------
-    M. Schmidt, N. Le Roux and F. Bach (2017), "Minimizing finite sums with the stochastic average gradient",
-    Mathematical Programming 162. A. Defazio, F. Bach and S. Lacoste-Julien (2014), "SAGA: a fast incremental gradient
-    method with support for non-strongly convex composite objectives", NIPS 27.
+    over the batch. The first pass fills the table and uses the gradients of the batches alone. Otherwise slopes of the
+    zero function would act for a whole pass along the directions that all batches share, and features of a kernel have
+    a strong one. Sources: M. Schmidt, N. Le Roux and F. Bach (2017), Mathematical Programming 162; A. Defazio, F. Bach
+    and S. Lacoste-Julien (2014), NIPS 27 (SAGA).
     """
 
     step_size: float  # η, for the mean over the examples
@@ -107,7 +100,6 @@ class SAGStepper:
         return SAGState(w, self.step_size, slopes=xp.zeros_like(problem.targets), total=xp.zeros_like(w))
 
     def step(self, problem: RiskProblem, state: SAGState, batch: slice) -> SAGState:
-        """One batch."""
         n, m = problem.span.n, batch.stop - batch.start
         rows = problem.span.rows(batch)
         scores = rows @ state.coefficients
@@ -185,10 +177,9 @@ class SmoothRiskSettings(RiskSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class SVRG(SmoothRiskSettings):
-    """Gradients whose variance is reduced by a full gradient from time to time; its default step is 1/(6L).
+    """Gradients whose variance is reduced by a full gradient from time to time.
 
-    The step is of O. Sebbouh, N. Gazagnadou, S. Jelassi, F. Bach and R. Gower (2019), "Towards closing the gap between
-    the theory and practice of SVRG", NeurIPS 32, for one batch at a time.
+    The default step is 1/(6L), of O. Sebbouh, N. Gazagnadou, S. Jelassi, F. Bach and R. Gower (2019), NeurIPS 32.
 
     Parameters
     ----------
@@ -200,7 +191,7 @@ class SVRG(SmoothRiskSettings):
 
     divisor: ClassVar[float] = 6.0
 
-    def build(self, problem: RiskProblem, batch_size: int) -> SVRGStepper:  # noqa: D102
+    def build(self, problem: RiskProblem, batch_size: int) -> SVRGStepper:
         return SVRGStepper(self.step_on(problem, batch_size), float(self.period))
 
 
@@ -213,7 +204,7 @@ class SAG(SmoothRiskSettings):
     # below about 5/(L · number of batches).
     draws_batches: ClassVar[bool] = True
 
-    def build(self, problem: RiskProblem, batch_size: int) -> SAGStepper:  # noqa: D102
+    def build(self, problem: RiskProblem, batch_size: int) -> SAGStepper:
         return SAGStepper(self.step_on(problem, batch_size))
 
 
@@ -223,5 +214,5 @@ class SAGA(SAG):
 
     divisor: ClassVar[float] = 3.0
 
-    def build(self, problem: RiskProblem, batch_size: int) -> SAGStepper:  # noqa: D102
+    def build(self, problem: RiskProblem, batch_size: int) -> SAGStepper:
         return SAGStepper(self.step_on(problem, batch_size), unbiased=True)

@@ -92,7 +92,6 @@ class CoreState:
         return self.radius_squared, float("nan")
 
     def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Copies of the arrays, and the numbers."""
         m = len(self.core)
         held = {name: getattr(self, name).copy() for name in ("core", "coefficients", "gradient", "outside")}
         held["matrix"] = self.matrix[:m, :m].copy()
@@ -100,12 +99,10 @@ class CoreState:
         return held, {name: getattr(self, name) for name in names}
 
     def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
-        """Restore what `remember` returned."""
         vars(self).update({name: np.array(array) for name, array in held.items()} | numbers)
         self.kept, self.n_kept = None, 0
 
     def is_finite(self) -> bool:
-        """Whether the gradient is finite."""
         return bool(np.isfinite(self.gradient).all())
 
 
@@ -113,14 +110,10 @@ class CoreState:
 class CoreVectorMachineStepper:
     """Add a point outside the ball of (1 + ε) times the radius to the core; then enclose the core by steps on pairs.
 
-    The point is the furthest of a sample of ``sample_size`` points; None searches all points. A sample of 59 contains,
-    with 95 % probability, one of the furthest 5 %. After five samples without a point outside, all points are searched.
-
-    References
-    ----------
-    I. W. Tsang, J. T. Kwok and P.-M. Cheung (2005), "Core vector machines: fast SVM training on very large data sets",
-    JMLR 6. I. W. Tsang, J. T. Kwok and J. M. Zurada (2006), "Generalized core vector machines", IEEE Transactions on
-    Neural Networks 17 (the linear term, regression).
+    The point is the furthest of ``sample_size`` random points, or of all if it is None. With 95 % probability a sample
+    of 59 contains one of the furthest 5 %. After five samples without a point outside, all points are searched.
+    Sources: I. W. Tsang, J. T. Kwok and P.-M. Cheung (2005), JMLR 6; with J. M. Zurada (2006), IEEE TNN 17 (t,
+    regression).
     """
 
     epsilon: float = 1e-6
@@ -322,7 +315,7 @@ class CoreVectorMachine(TwoClassSettings):
     widest_bandwidth: ClassVar[float] = 1.0
     compares_at_C: ClassVar[bool] = False
 
-    def most_steps(self, n: int) -> int:  # noqa: D102
+    def most_steps(self, n: int) -> int:
         return 2**62  # The number of core points is the limit.
 
     def build_ball(
@@ -342,12 +335,12 @@ class CoreVectorMachine(TwoClassSettings):
         row_of = np.arange(len(signs)) % points.shape[0]
         return CoreProblem(kernel, points, row_of, signs, linear, ridge, seed, most, budget)
 
-    def build_problem(  # noqa: D102
+    def build_problem(
         self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
     ) -> CoreProblem:
         return self.build_ball(kernel, points, signs, np.zeros(len(signs)), 1.0 / C, budget, seed)
 
-    def build(self, seed: int) -> CoreVectorMachineStepper:  # noqa: D102
+    def build(self, seed: int) -> CoreVectorMachineStepper:
         return CoreVectorMachineStepper(float(self.epsilon), self.sample_size)
 
     def solution(self, problem: CoreProblem, state: CoreState) -> Solution:
@@ -358,13 +351,13 @@ class CoreVectorMachine(TwoClassSettings):
         b, objective = float(coefficients.sum()), 0.5 / margin
         return Solution(coefficients, b, objective, state.n_steps, state.n_evaluations, state.enclosed)
 
-    def left_undone(self, state: CoreState, solution: Solution, most: int) -> tuple[str, str] | None:  # noqa: D102
+    def left_undone(self, state: CoreState, solution: Solution, most: int) -> tuple[str, str] | None:
         return self.uncertain(state, state.margin)
 
     def uncertain(self, state: CoreState, unit: float) -> tuple[str, str] | None:
         """What is uncertain about the function, and what the user can do; None if it is exact enough.
 
-        The unit is the margin for classes, and λ for values; ε of R² leaves this share of it uncertain.
+        ``unit`` is the margin for classes, and λ for values; ε of R² leaves this share of it uncertain.
         """
         share = 0.5 * self.epsilon * state.radius_squared / unit
         if not state.enclosed:

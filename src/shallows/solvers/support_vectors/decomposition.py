@@ -31,12 +31,11 @@ MOST_PAIRS_PER_VARIABLE = 200  # limit of the steps on pairs within a working se
 
 @njit(cache=True)
 def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen, is_chosen):
-    """The working set of the steepest feasible direction with at most ``size`` entries of 1 or −1 whose sum is 0.
+    """The working set: the size/2 largest gradients of βᵢ that may grow, and the size/2 smallest of βᵢ that may fall.
 
-    It has the size/2 largest gradients of variables that may grow and the size/2 smallest of variables that may fall,
-    as long as the k-th of the first is larger than the k-th of the second. ``ordered`` and ``counted`` are room for the
-    two lists. ``chosen`` receives the numbers. ``is_chosen`` is False before and after. Returns how many are chosen,
-    the gap between the largest and the smallest gradient, and their middle.
+    Pairs are added while the k-th of the first is larger than the k-th of the second. ``ordered`` and ``counted`` are
+    room for the two lists; ``chosen`` receives the numbers; ``is_chosen`` is False before and after. Returns how many
+    are chosen, the gap between the largest and the smallest gradient, and their middle.
     """
     half = size // 2
     n_up, n_down = 0, 0
@@ -183,16 +182,11 @@ class DecompositionState(DualState):
 
 @dataclass(frozen=True)
 class DecompositionStepper:
-    """Maximize the dual objective over q variables at a time, with all others fixed.
+    """Maximize the dual objective over a working set of q variables at a time, see `choose`.
 
-    The working set has the q/2 largest gradients of variables that may grow and the q/2 smallest of variables that may
-    fall; with q = 2 it is the pair of first order. Its problem is solved to a tenth of the tolerance. Shrinking skips
-    variables that stayed at a bound for ``patience`` working sets. The method stops as SMO does.
-
-    References
-    ----------
-    T. Joachims (1999), "Making large-scale SVM learning practical", in Advances in Kernel Methods: Support Vector
-    Learning (SVM-light: choice of the working set, shrinking, cache of rows).
+    Its problem is solved to a tenth of the tolerance. Shrinking skips variables that stayed at a bound for ``patience``
+    working sets. It stops as SMO does. Source: T. Joachims (1999), "Making large-scale SVM learning practical"
+    (SVM-light).
     """
 
     tolerance: float = 1e-3
@@ -201,7 +195,6 @@ class DecompositionStepper:
     patience: int = 100
 
     def init(self, problem: DualProblem) -> DecompositionState:
-        """β = 0."""
         if self.size < 2 or self.size % 2:
             raise ShallowsError(f"A working set has an even number of at least 2 variables, got {self.size}.")
         settled = np.zeros(problem.rows.n, np.int64)
@@ -267,13 +260,13 @@ class Decomposition(DualSettings):
     steps: ClassVar[str] = "working sets"
     steps_of_a_call: ClassVar[int] = 1000
 
-    def most_steps(self, n: int) -> int:  # noqa: D102
+    def most_steps(self, n: int) -> int:
         return self.max_iterations or most_pair_steps(None, n) // int(self.working_set)
 
-    def build_problem(  # noqa: D102
+    def build_problem(
         self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
     ) -> DualProblem:
         return classes_with_rows(kernel, points, signs, C, squared, budget, self.cache, self.working_set)
 
-    def build(self, seed: int) -> DecompositionStepper:  # noqa: D102
+    def build(self, seed: int) -> DecompositionStepper:
         return DecompositionStepper(float(self.tol), int(self.working_set), bool(self.shrinking))

@@ -55,7 +55,6 @@ class DenseState(ArrayState):
         return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
 
     def is_finite(self) -> bool:
-        """Whether all coefficients are finite."""
         return super().is_finite() and bool(np.isfinite(self.intercept))
 
 
@@ -65,10 +64,10 @@ class DenseSettings(DualSettings):
 
     steps: ClassVar[str] = "iterations"
 
-    def most_steps(self, n: int) -> int:  # noqa: D102
+    def most_steps(self, n: int) -> int:
         return self.max_iterations or MOST_ITERATIONS
 
-    def build_problem(  # noqa: D102
+    def build_problem(
         self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
     ) -> DenseProblem:
         n = len(C)

@@ -77,7 +77,6 @@ class DualState(ArrayState):
         return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
 
     def is_finite(self) -> bool:
-        """Whether the gradient is finite."""
         return bool(np.isfinite(self.gradient).all())
 
 
@@ -163,7 +162,6 @@ class TwoClassSettings(Settings):
         raise NotImplementedError
 
     def build(self, seed: int) -> Any:
-        """The stepper."""
         raise NotImplementedError
 
     def solution(self, problem: Any, state: Any) -> Solution:
@@ -190,11 +188,11 @@ class DualSettings(TwoClassSettings):
     tol: float = 1e-3
     max_iterations: int | None = None
 
-    def solution(self, problem: Any, state: Any) -> Solution:  # noqa: D102
+    def solution(self, problem: Any, state: Any) -> Solution:
         b, objective = problem.ending(state)
         return Solution(state.coefficients, b, objective, state.n_steps, problem.n_evaluations, state.exhausted)
 
-    def left_undone(self, state: Any, solution: Solution, most: int) -> tuple[str, str] | None:  # noqa: D102
+    def left_undone(self, state: Any, solution: Solution, most: int) -> tuple[str, str] | None:
         return None if state.exhausted else violated(most, self.steps, state.gap, self.tol)
 
 

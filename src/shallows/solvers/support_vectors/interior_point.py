@@ -34,17 +34,11 @@ class InteriorPointState(DenseState):
 class InteriorPointStepper:
     """Newton steps on the conditions of optimality of the dual problem, with a barrier that falls.
 
-    With Q = yyᵀ ∘ K: minimize ½ αᵀQα − Σ αᵢ over 0 ≤ αᵢ ≤ Cᵢ and Σ yᵢαᵢ = 0. For the squared hinge 1/Cᵢ is added to
-    the diagonal of Q and there is no upper bound. A step makes Qα − 1 + by − z + u and Σ yᵢαᵢ zero, and zᵢαᵢ and
-    uᵢ(Cᵢ − αᵢ) equal to a barrier μ, to first order; z and u are the multipliers of the bounds. Each iteration factors
-    Q + diag(z/α + u/(C − α)) once and takes two steps with it, Mehrotra's prediction and correction. It stops when the
-    primal objective exceeds the dual objective by at most the share ``tolerance``.
-
-    References
-    ----------
-    M. C. Ferris and T. S. Munson (2002), "Interior-point methods for massive support vector machines", SIAM Journal on
-    Optimization 13. S. Mehrotra (1992), "On the implementation of a primal-dual interior point method", SIAM Journal
-    on Optimization 2.
+    Minimize ½ αᵀQα − Σ αᵢ over 0 ≤ αᵢ ≤ Cᵢ and Σ yᵢαᵢ = 0, with Q = yyᵀ ∘ K (for the squared hinge + diag(1/C), without
+    upper bounds). A step makes Qα − 1 + by − z + u and Σ yᵢαᵢ zero, and zᵢαᵢ and uᵢ(Cᵢ − αᵢ) equal to a barrier μ, to
+    first order. Each iteration factors Q + diag(z/α + u/(C − α)) once and takes Mehrotra's prediction and correction.
+    It stops when the primal objective exceeds the dual objective by at most the share ``tolerance``. Sources: M. C.
+    Ferris and T. S. Munson (2002), SIAM J. Optimization 13; S. Mehrotra (1992), SIAM J. Optimization 2.
     """
 
     tolerance: float = 1e-8
@@ -144,5 +138,5 @@ def longest(x: np.ndarray, change: np.ndarray) -> float:
 class InteriorPoint(DenseSettings):
     """An interior-point method: about ten iterations, each with a Cholesky factor of the whole kernel matrix."""
 
-    def build(self, seed: int) -> InteriorPointStepper:  # noqa: D102
+    def build(self, seed: int) -> InteriorPointStepper:
         return InteriorPointStepper(float(self.tol))

@@ -99,7 +99,6 @@ class LASVMState(ArrayState):
         return self.gap, float("nan")
 
     def is_finite(self) -> bool:
-        """Whether the gradients are finite."""
         return bool(np.isfinite(self.gradient[self.at_hand]).all())
 
     def take_slots(self, n: int) -> np.ndarray:
@@ -130,28 +129,19 @@ class LASVMState(ArrayState):
 
 @dataclass(frozen=True)
 class LASVMStepper:
-    """Each example takes a step when it comes; then the best pair of all current examples takes one.
+    """Each example takes a step when it comes (PROCESS); then the best pair of all current examples does (REPROCESS).
 
-    PROCESS adds an example with β = 0 and moves it with the current example whose gradient is furthest on the other
-    side. REPROCESS moves the best pair, and drops the examples with β = 0 whose gradients keep them at zero. Kernel
-    values of a batch with each other and with the current examples are computed together.
-
-    If all support vectors are at their bounds at the end of a batch, b may be anywhere in an interval. An example that
-    one end of the interval keeps at zero is then needed at the other end: for equal points with both labels, or a small
-    C, each new example would be dropped before one of the other class comes. The batch is then shown again, and up to
-    1,000 such examples of each class are kept until b is determined. ``tolerance``: the largest violation that is left.
-
-    References
-    ----------
-    A. Bordes, S. Ertekin, J. Weston and L. Bottou (2005), "Fast kernel classifiers with online and active learning",
-    JMLR 6. Here the pair of REPROCESS is the pair of second order, as in `SMO`, and examples are also dropped if no
-    pair is moved.
+    REPROCESS also drops examples with β = 0 whose gradients keep them at zero. If all support vectors are at their
+    bounds at the end of a batch, b may be anywhere in an interval. An example that one end of the interval keeps at
+    zero is then needed at the other end: for equal points with both labels, or a small C, each new example would be
+    dropped before one of the other class comes. The batch is then shown again, and up to 1,000 such examples of each
+    class are kept until b is determined. Source: A. Bordes, S. Ertekin, J. Weston and L. Bottou (2005), JMLR 6; here
+    pairs are of second order.
     """
 
     tolerance: float = 1e-3
 
     def init(self, problem: ExampleProblem) -> LASVMState:
-        """No examples."""
         return LASVMState.empty(problem.points)
 
     def step(self, problem: ExampleProblem, state: LASVMState, batch: slice) -> LASVMState:
@@ -362,5 +352,4 @@ class LASVM(Settings):
     max_iterations: int | None = None
 
     def build(self) -> LASVMStepper:
-        """The stepper."""
         return LASVMStepper(float(self.tol))

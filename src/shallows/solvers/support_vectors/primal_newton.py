@@ -29,14 +29,10 @@ class PrimalNewtonState(DenseState):
 class KernelNewtonStepper:
     """β, b ← β, b + a d, where d leads to the minimum for the examples S that now have yᵢ(f(xᵢ) + b) < 1.
 
-    P(β, b) = ½ βᵀKβ + ½ Σ Cᵢ max(0, 1 − yᵢ(Kβ + b)ᵢ)² is piecewise quadratic. For a fixed S its minimum has β = 0
-    outside S, and (K_SS + C_S⁻¹) β_S + b 1 = y_S with Σ β_S = 0; a minimizes P along d. A random part of the examples
-    is solved first, then twice as many, so that systems have about the size of the support vectors. It stops when each
-    βᵢ is within ``tolerance`` · Cᵢ of Cᵢ yᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), and P exceeds the dual objective by at most this
-    share.
-
-    References
-    ----------
+    P(β, b) = ½ βᵀKβ + ½ Σ Cᵢ max(0, 1 − yᵢ(Kβ + b)ᵢ)². For a fixed S its minimum has β = 0 outside S, and
+    (K_SS + C_S⁻¹) β_S + b 1 = y_S with Σ β_S = 0; a minimizes P along d. A random part of the examples is solved first,
+    then twice the number, so that systems have about the size of the support vectors. It stops when each βᵢ is within
+    ``tolerance`` · Cᵢ of Cᵢ yᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), and P is within this share of the dual objective. Source:
     O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19 (algorithm 1).
     """
 
@@ -44,7 +40,6 @@ class KernelNewtonStepper:
     seed: int = 0  # of the order of the examples
 
     def init(self, problem: DenseProblem) -> PrimalNewtonState:
-        """The zero function."""
         if not problem.squared:
             raise ShallowsError("Newton's method needs a differentiable loss: use the squared hinge.")
         n = len(problem.signs)
@@ -131,5 +126,5 @@ class KernelNewton(DenseSettings):
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 
-    def build(self, seed: int) -> KernelNewtonStepper:  # noqa: D102
+    def build(self, seed: int) -> KernelNewtonStepper:
         return KernelNewtonStepper(float(self.tol), seed)

@@ -127,20 +127,14 @@ class SMOStepper:
     """β ← β + s (eᵢ − eⱼ) on the pair with the largest gain to second order, with the best s within the bounds.
 
     It stops when no gradient of a βᵢ that may grow exceeds the gradient of a βⱼ that may fall by more than the
-    tolerance, in units of the targets ±1. Shrinking skips rows at a bound that their gradients keep there.
-
-    References
-    ----------
-    J. Platt (1999), "Fast training of support vector machines using sequential minimal optimization". R.-E. Fan,
-    P.-H. Chen and C.-J. Lin (2005), "Working set selection using second order information for training support vector
-    machines", JMLR 6. C.-C. Chang and C.-J. Lin (2011), "LIBSVM: a library for support vector machines", ACM TIST 2.
+    tolerance, in units of the targets ±1. Shrinking skips rows at a bound that their gradients keep there. Sources: J.
+    Platt (1999); R.-E. Fan, P.-H. Chen and C.-J. Lin (2005), JMLR 6; C.-C. Chang and C.-J. Lin (2011), LIBSVM.
     """
 
     tolerance: float = 1e-3
     shrinking: bool = True
 
     def init(self, problem: DualProblem) -> DualState:
-        """β = 0."""
         return DualState.start(problem, until_shrinking=min(problem.rows.n, SHRINKING_INTERVAL))
 
     def step(self, problem: DualProblem, state: DualState, batch: int) -> DualState:
@@ -209,13 +203,13 @@ class SMO(DualSettings):
 
     steps_of_a_call: ClassVar[int] = 10_000
 
-    def most_steps(self, n: int) -> int:  # noqa: D102
+    def most_steps(self, n: int) -> int:
         return most_pair_steps(self.max_iterations, n)
 
-    def build_problem(  # noqa: D102
+    def build_problem(
         self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
     ) -> DualProblem:
         return classes_with_rows(kernel, points, signs, C, squared, budget, self.cache)
 
-    def build(self, seed: int) -> SMOStepper:  # noqa: D102
+    def build(self, seed: int) -> SMOStepper:
         return SMOStepper(float(self.tol), bool(self.shrinking))
