@@ -126,7 +126,7 @@ def compiled(z, a, way, by_table=False):
         table = budgeted_sgd.table_of_losses() if by_table else np.zeros((0, 0))
         left, lost = budgeted_sgd.merge(len(z), columns, buffer, gram, gamma, table, 1e-2)
     else:
-        i, lost = budgeted_sgd.smallest(len(z), buffer)
+        i, lost = budgeted_sgd.smallest_point(len(z), buffer)
         if way == "projection":
             left, lost = budgeted_sgd.project(i, len(z), columns, buffer, gram)
         else:
@@ -180,7 +180,7 @@ def test_the_table_holds_the_losses_of_the_best_merge():
         # Terms a κ^{(1−h)²} + b κ^{h²}, whose square is what is kept.
         kept = (a * k ** ((1 - h) ** 2) + b * k ** (h**2)).max() ** 2
         exact = a * a + b * b + 2 * a * b * k - kept
-        assert budgeted_sgd.interpolated(table, share, k) == pytest.approx(exact, abs=2e-4)
+        assert budgeted_sgd.interpolate(table, share, k) == pytest.approx(exact, abs=2e-4)
 
 
 def test_the_table_chooses_partners_that_lose_hardly_more_than_the_best():

@@ -17,7 +17,7 @@ from shallows.features import FourierFeatures
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions import doubly_stochastic
 from shallows.solvers.expansions.block_policies import CheckedReuse, UniformReuse
-from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, least, stable_step
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, minimize_convex, stable_step
 from shallows.solvers.expansions.expansion import ExpansionProblem
 
 
@@ -241,11 +241,11 @@ def test_with_settled_steps_the_loss_of_a_batch_is_at_most_what_it_was_without_t
 
 @pytest.mark.parametrize("guess", [0.0, 1e-3, 1.0, 7.0, 100.0])
 def test_a_convex_function_is_made_least(guess):
-    assert least(lambda s: 2 * s - 6, 100.0, guess) == pytest.approx(3.0, rel=1e-12)
-    assert least(lambda s: math.tanh(s - 3), 100.0, guess) == pytest.approx(3.0, abs=2e-3)
-    assert least(lambda s: s + 1, 100.0, guess) == 0.0
-    assert least(lambda s: s - 200, 100.0, guess) == 100.0
-    assert least(lambda s: math.copysign(1.0, s - 3), 100.0, guess) == pytest.approx(3.0, rel=0.01)
+    assert minimize_convex(lambda s: 2 * s - 6, 100.0, guess) == pytest.approx(3.0, rel=1e-12)
+    assert minimize_convex(lambda s: math.tanh(s - 3), 100.0, guess) == pytest.approx(3.0, abs=2e-3)
+    assert minimize_convex(lambda s: s + 1, 100.0, guess) == 0.0
+    assert minimize_convex(lambda s: s - 200, 100.0, guess) == 100.0
+    assert minimize_convex(lambda s: math.copysign(1.0, s - 3), 100.0, guess) == pytest.approx(3.0, rel=0.01)
 
 
 def test_the_stable_step_is_stable_and_ten_times_it_is_not():
@@ -263,7 +263,7 @@ def test_the_stable_step_is_stable_and_ten_times_it_is_not():
 
 def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
     best, nu = [], 0.3
-    monkeypatch.setattr(doubly_stochastic, "least", lambda *given: best.append(least(*given)) or best[-1])
+    monkeypatch.setattr(doubly_stochastic, "least", lambda *given: best.append(minimize_convex(*given)) or best[-1])
     problem, solver = make("logistic"), DoublyStochasticStepper(2.0, regularisation=nu, line_search=True)
     state, before, direction = solver.init(problem), None, None
     for batch in batches(6):

@@ -14,7 +14,7 @@ from ..ranks import Alone
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState, KnownValues
-from ..solvers.expansions.growing_expansion import extended
+from ..solvers.expansions.growing_expansion import double_capacity
 
 
 class OwnBlocks:
@@ -84,12 +84,12 @@ class DistributedExpansionState(ExpansionState):
     def grow(self, change: Array, trace: Array, step: float = 1.0) -> int:
         """Add a block to the coefficients of its process and return its number."""
         if self.n_blocks == self.trace_buffer.shape[0]:
-            self.trace_buffer = extended(self.trace_buffer)
+            self.trace_buffer = double_capacity(self.trace_buffer)
         block = self.n_blocks
         self._store(trace, -step, self.trace_buffer[block, :])
         if self._owns(block):
             if self.n_own == self.buffer.shape[0]:
-                self.buffer = extended(self.buffer)
+                self.buffer = double_capacity(self.buffer)
             self._store(change, step, self.buffer[self.n_own, :, :])
         self.n_blocks += 1
         return block

@@ -12,7 +12,7 @@ from .. import arrays, streams, training
 from ..kernels import Kernel
 from ..models.centring import Centring
 from ..models.functions import KernelMachines
-from ..solvers.support_vectors.dual_problem import most_pair_steps, violated
+from ..solvers.support_vectors.dual_problem import most_pair_steps, report_violation
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from ..training.batches import InOrderThenShuffled
 from . import leave_one_out_choice
@@ -69,7 +69,7 @@ def fit_lasvm(
     for state in machines.states if solver.finish else []:
         solver.build().finish(state, most)
         if state.gap > solver.tol:
-            warn_of_work_left(violated(most, "steps", state.gap, solver.tol))
+            warn_of_work_left(report_violation(most, "steps", state.gap, solver.tol))
     found = functions_of(machines, options.device)
     device = arrays.resolve_device(options.device)
     outputs = found.model.scores(rows.X, device, options.prediction_budget(device))

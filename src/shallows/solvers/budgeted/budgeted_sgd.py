@@ -52,7 +52,7 @@ class BudgetedState:
 
     @property
     def coefficients(self) -> np.ndarray:
-        """S b of the points, shape (n_points, c)."""
+        """Coefficients s b of the points, shape (n_points, c)."""
         return self.buffer[: self.n_points, :] * self.scale
 
     @property
@@ -134,7 +134,7 @@ def golden_section(log_k, a, b, g, precision):
 
 
 @njit(cache=True)
-def interpolated(table, share, k):
+def interpolate(table, share, k):
     """Bilinear interpolation of a table over [0, 1]², its rows for the share and its columns for the kernel value."""
     size = table.shape[0] - 1
     x, y = share * size, k * size
@@ -163,7 +163,7 @@ def drop(j, n_points, columns, buffer, gram):
 
 
 @njit(cache=True)
-def smallest(n_points, buffer):
+def smallest_point(n_points, buffer):
     """The point with the smallest coefficients, and their squared norm."""
     best, of_best = 0, math.inf
     for j in range(n_points):
@@ -215,7 +215,7 @@ def project(i, n_points, columns, buffer, gram):
 def merge(n_points, columns, buffer, gram, gamma, table, precision):
     """Merge the point of the smallest coefficients with the best partner; returns the number of points and loss/s²."""
     d = columns.shape[0] - 2
-    i, a = smallest(n_points, buffer)
+    i, a = smallest_point(n_points, buffer)
     products = np.zeros(n_points)
     for k in range(d):
         value = columns[k, i]
@@ -236,14 +236,14 @@ def merge(n_points, columns, buffer, gram, gamma, table, precision):
         if table.shape[0]:
             root_a, root_b = math.sqrt(a), math.sqrt(b)
             total = root_a + root_b
-            lost = total * total * interpolated(table, root_a / total, math.exp(log_k))
+            lost = total * total * interpolate(table, root_a / total, math.exp(log_k))
         else:
             _, kept = golden_section(log_k, a, b, g, precision)
             lost = a + b + 2.0 * g * math.exp(log_k) - kept
         if lost < least:
             best, least = j, lost
     if best == i or least >= a:
-        # No other point has a like sign, or the loss of the point alone is less.
+        # No other point has the same sign, or dropping the point loses less.
         return drop(i, n_points, columns, buffer, gram), a
     b = g = 0.0
     for c in range(buffer.shape[1]):
@@ -341,7 +341,7 @@ def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, 
                 if way == MERGING:
                     n_points, lost = merge(n_points, columns, buffer, gram, gamma, table, precision)
                 else:
-                    i, lost = smallest(n_points, buffer)
+                    i, lost = smallest_point(n_points, buffer)
                     if way == PROJECTION:
                         n_points, lost = project(i, n_points, columns, buffer, gram)
                     else:

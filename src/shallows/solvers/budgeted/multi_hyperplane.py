@@ -69,7 +69,7 @@ def prune(n_weights, columns, classes, names, threshold):
     for j in range(n_weights):
         if largest[classes[j]] < 0 or norms[j] > norms[largest[classes[j]]]:
             largest[classes[j]] = j
-    # From the smallest on; few are taken, so that looking for the next one costs less than an order of all.
+    # From the smallest on. Few are removed, so searching for the next one costs less than sorting all.
     for _ in range(n_weights):
         j = -1
         for other in range(n_weights):

@@ -170,7 +170,7 @@ def second_moment(H: Array) -> np.ndarray:
     return arrays.to_numpy(H.T @ H).astype(np.float64) / H.shape[0]
 
 
-def floored(values: np.ndarray, share: float = LEAST_EIGENVALUE, least: float = 1e-300) -> np.ndarray:
+def floor_sizes(values: np.ndarray, share: float = LEAST_EIGENVALUE, least: float = 1e-300) -> np.ndarray:
     """|values|, at least ``share`` times the largest, and at least ``least``."""
     sizes = np.abs(values)
     return np.maximum(sizes, max(share * float(sizes.max()), least))
@@ -185,7 +185,7 @@ def safe_step(step: float, shrinking: np.ndarray) -> float:
 def absolute_inverse(matrix: np.ndarray, share: float = LEAST_EIGENVALUE, least: float = 1e-300) -> np.ndarray:
     """The inverse of |M| of a symmetric matrix, with eigenvalues of at least a share of the largest."""
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return (vectors / floored(values, share, least)) @ vectors.T
+    return (vectors / floor_sizes(values, share, least)) @ vectors.T
 
 
 def positive_part(matrix: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from .component_steps import (
     WarmStart,
     absolute_inverse,
     buffer_of,
-    floored,
+    floor_sizes,
     next_block,
     random_feature_components,
     safe_step,
@@ -90,7 +90,7 @@ class ComponentState(GrowingExpansion):
         self.moment = second_moment(H - mean if problem.centred else H)
 
     def monitored(self) -> tuple[float, float]:
-        """The variance of the components on the last batch, and that of the kernel, k(x, x) = 1."""
+        """The variance of the components on the last batch, and the variance of the kernel, k(x, x) = 1."""
         return self.size, 1.0
 
     def is_finite(self) -> bool:
@@ -160,7 +160,7 @@ class OjaStepper:
             C = np.triu(C)
         if not self.scaled:
             return C, np.eye(len(C))
-        S = np.diag(1.0 / floored(np.diag(running))) if self.individual else absolute_inverse(running)
+        S = np.diag(1.0 / floor_sizes(np.diag(running))) if self.individual else absolute_inverse(running)
         return C @ S, S
 
     def turn(self, state: ComponentState) -> np.ndarray:

@@ -50,7 +50,7 @@ class UniformReuse:
 
 @dataclass(frozen=True)
 class CheckedReuse:
-    """CDSG: an old block if its variance bound stays below that of a new block, with the longest such step.
+    """CDSG: an old block if its variance bound stays below the bound of a new block, with the longest such step.
 
     With the traces β_k = aᵏ ℓ'_k of the blocks, the mean gradient g of the batch and a noise term c, a step s along
     block k is allowed if 2‖β_k − s g‖² + 2 s² c ≤ ‖β_k‖² + γ²‖g‖², and taken if it is longer than γ. Here
@@ -95,7 +95,7 @@ POLICIES: dict[str, type] = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": Checked
 
 
 def admitted_steps(traces: Array, g: Array, gamma: float, c: float) -> Array:
-    """The longest step that is allowed for each block, 0 if there is none; shape (n_blocks,).
+    """The longest step that is allowed for each block, or 0; shape (n_blocks,).
 
     It is the largest root of (‖g‖² + c) s² − 2⟨β, g⟩ s + ½(‖β‖² − γ²‖g‖²) = 0.
     """

@@ -182,12 +182,12 @@ class DoublyStochasticStepper:
         )
         last, kappa = state.last_step, state.direction_shrinkage
         before, direction = (arrays.namespace(scores).empty_like(scores) for _ in range(2))
-        TAKEN_BACK(scores, change, last, kappa, into=(before, direction))
+        BEFORE_STEP(scores, change, last, kappa, into=(before, direction))
 
         def slope(s: float) -> float:
             return slope_along(problem, state, examples, before, direction, s)
 
-        best = least(slope, self._longest(state, kappa), last)
+        best = minimize_convex(slope, self._longest(state, kappa), last)
         ratio = (1.0 - best * kappa) / (1.0 - last * kappa)
         if ratio != 1.0:
             state.decay(ratio)
@@ -199,17 +199,17 @@ class DoublyStochasticStepper:
         return before
 
 
-def _plain_taken_back(scores, change, last, kappa, before, direction):
+def _plain_before_step(scores, change, last, kappa, before, direction):
     before[...] = (scores - last * change) / (1.0 - last * kappa)
     direction[...] = change - kappa * before
 
 
-TAKEN_BACK = FusedExpression(
-    "taken_back",
+BEFORE_STEP = FusedExpression(
+    "before_step",
     ("scores", "change", "last", "kappa"),
     ("before", "direction"),
     "before = (scores - last * change) / (T(1) - last * kappa); direction = change - kappa * before",
-    _plain_taken_back,
+    _plain_before_step,
     ((5, 3), (5, 3), (), ()),
 )
 """f before the last step, and its change by a step of one, from f after the step."""
@@ -225,7 +225,7 @@ MOVE = FusedExpression(
 """f after a step."""
 
 
-def least(slope: Any, highest: float, guess: float) -> float:
+def minimize_convex(slope: Any, highest: float, guess: float) -> float:
     """The minimum of a convex function on [0, highest], from its slope, to a thousandth of the slope at 0.
 
     Secants within a bracket, with the rule of Illinois; a linear slope needs three calls.

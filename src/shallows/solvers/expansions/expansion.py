@@ -19,17 +19,17 @@ SMALLEST_FACTOR = 1e-200
 """If the factor of known values falls below this they are forgotten, before they vanish in the smallest numbers."""
 
 
-def _plain_brought_up(scale, known, factor, values):
+def _plain_update(scale, known, factor, values):
     values *= scale
     values += known * factor
 
 
-BROUGHT_UP = FusedExpression(
-    "brought_up",
+UPDATE = FusedExpression(
+    "update_values",
     ("scale", "known", "factor"),
     ("values",),
     "values = values * scale + known * factor",
-    _plain_brought_up,
+    _plain_update,
     ((), (5, 3), ()),
 )
 """f from the sums over the new blocks and from its earlier values."""
@@ -56,7 +56,7 @@ class KnownValues:
         n_blocks, factor = self._noted[batch.start]
         new = state.buffer[n_blocks : state.n_blocks, :, :]
         values = block_sums.evaluate(problem.features, x, new, first=n_blocks, budget=problem.budget)
-        BROUGHT_UP(state.scale, self.values[batch, :], self.factor / factor, into=(values,))
+        UPDATE(state.scale, self.values[batch, :], self.factor / factor, into=(values,))
         return values
 
     def note(self, state: Any, batch: slice, values: Array) -> None:
@@ -104,7 +104,7 @@ class ExpansionProblem(ExampleSet):
     targets: Array | None = None
     weights: Array | None = None
     budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
-    # A batch loss of more than this many times that of the zero function means divergence. Infinite for the steps θ/t,
+    # A batch loss of more than this many times the zero function's loss means divergence. Infinite for the steps θ/t,
     # of which the first are long by design.
     growth: float = 10.0
     keep_values: bool = False  # whether to keep f at the points, n × c numbers, see `KnownValues`
@@ -139,7 +139,7 @@ class ExpansionState(GrowingExpansion):
     direction_block: int = -1
     direction_shrinkage: float = 0.0
     known: KnownValues | None = None  # f at the points of the set
-    # (c + 2,): counts of all targets of a fit, or of those of a stream so far, for the intercept; None for none
+    # (c + 2,): counts of the targets of a fit, or of a stream so far, for the intercept; None for no intercept
     counts: np.ndarray | None = None
 
     _by_block: ClassVar[tuple[str, ...]] = ("buffer", "trace_buffer")

@@ -18,7 +18,7 @@ FOLD_BELOW, FOLD_ABOVE = 1e-6, 1e6
 """The common factor is multiplied into the coefficients if it is outside this range or 0, before digits are lost."""
 
 WORST_CONDITION = 100.0
-"""The same for the common matrix and ‖M‖ ‖M⁻¹‖/k: coefficients that are stored through M⁻¹ lose as many digits."""
+"""The same for the common matrix and ‖M‖ ‖M⁻¹‖/k: storing coefficients through M⁻¹ loses digits in proportion."""
 
 FIRST_CAPACITY = 8
 
@@ -116,7 +116,7 @@ class GrowingExpansion:
         """Add a block with coefficients ``step`` times ``change``, shape (width, c); returns its number."""
         if self.n_blocks == self.buffer.shape[0]:
             for name in self._by_block:
-                setattr(self, name, extended(getattr(self, name)))
+                setattr(self, name, double_capacity(getattr(self, name)))
         self.n_blocks += 1
         # Stored, not added: a step that was undone may have left numbers there.
         self._store(change, step, self.buffer[self.n_blocks - 1, :, :])
@@ -185,7 +185,7 @@ def zeros(features: Any, n_outputs: int, like: Array) -> Array:
     return arrays.namespace(like).zeros((FIRST_CAPACITY, features.width, n_outputs), dtype=like.dtype)
 
 
-def extended(buffer: Array) -> Array:
+def double_capacity(buffer: Array) -> Array:
     """A copy with twice the capacity, which costs O(1) for each block on average."""
     xp, n = arrays.namespace(buffer), buffer.shape[0]
     larger = xp.zeros((max(FIRST_CAPACITY, 2 * n), *buffer.shape[1:]), dtype=buffer.dtype)

@@ -78,7 +78,7 @@ class VRPCAStepper:
         W = state.coefficients
         Z, H = state.take(problem, batch)
         state.left -= Z.shape[0]
-        if not math.isfinite(state.held):
+        if not math.isfinite(state.explained):
             return state  # The training loop sees it in `monitored`.
         U, _, Vt = xp.linalg.svd(W.T @ state.snapshot, full_matrices=False)
         B = (U @ Vt).T
@@ -157,7 +157,7 @@ class MatrixStochasticGradientStepper:
         wide = L.shape[1] > L.shape[0]
         small = L @ L.T if wide else L.T @ L
         if not bool(xp.all(xp.isfinite(small))):
-            state.held = math.nan  # The training loop sees it in `monitored`.
+            state.explained = math.nan  # The training loop sees it in `monitored`.
             return state
         values, U = xp.linalg.eigh(small)
         values, U = xp.flip(values)[: self.rank], xp.flip(U, axis=1)[:, : self.rank]

@@ -55,7 +55,7 @@ class FeaturePCAState(ArrayState):
     moment: Array  # (k, k): running mean of hhᵀ, with the values h of the components
     n_rows: int = 0  # examples in the mean
     n_steps: int = 0
-    held: float = 0.0  # mean of ‖h‖² over the last batch
+    explained: float = 0.0  # mean of ‖h‖² over the last batch
     variance: float = 1.0  # mean of ‖z‖² over the last batch, centered
 
     @classmethod
@@ -90,7 +90,7 @@ class FeaturePCAState(ArrayState):
         H = Z @ self.coefficients[:, :k]
         share = share_of_batch(m, k, SHARE_OF_A_BATCH) if self.n_steps else 1.0
         self.moment = self.moment + (H.T @ H / m - self.moment) * share
-        self.held, self.variance = (float(xp.sum(values * values)) / m for values in (H, Z))
+        self.explained, self.variance = (float(xp.sum(values * values)) / m for values in (H, Z))
         return Z, H
 
     def advance(self, W: Array | None = None) -> Self:
@@ -104,7 +104,7 @@ class FeaturePCAState(ArrayState):
 
     def monitored(self) -> tuple[float, float]:
         """The variance of the components on the last batch, and all its variance."""
-        return self.held, self.variance
+        return self.explained, self.variance
 
     def to(self, device: Device) -> Self:
         held = {one.name: getattr(self, one.name) for one in fields(self)}

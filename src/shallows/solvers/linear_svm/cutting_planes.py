@@ -73,7 +73,7 @@ def maximise_by_active_sets(Q: np.ndarray, b: np.ndarray, a: np.ndarray, toleran
         value = 0.5 * float(b @ a + gradient @ a)
         waited = 0 if value > best + tolerance else waited + 1
         best = max(best, value)
-        # Against the corner of the most weight, whose change is minus the sum of the others'.
+        # Relative to the corner with the most weight, whose change is minus the sum of the other changes.
         corners = np.flatnonzero(used)
         k = int(np.argmax(a[corners]))
         others = np.delete(np.arange(len(corners)), k)
@@ -210,13 +210,13 @@ def minimum_on_line(
     derivative = start - float(each[missed].sum())
     if derivative >= 0.0:
         return 0.0
-    # An example with a rising margin stops to be missed at its kink, one with a falling margin begins to be.
+    # At its kink an example with a rising margin stops to contribute, and one with a falling margin starts.
     ahead = np.flatnonzero((slopes != 0) & (kinks > 0))
     ahead = ahead[np.argsort(kinks[ahead], kind="stable")]
     places, jumps = kinks[ahead], np.abs(each[ahead])
     before = derivative + np.concatenate([[0.0], np.cumsum(jumps)])
     ends = np.append(places, np.inf)
-    # The first stretch at whose end the derivative is not negative any more.
+    # The first stretch at whose end the derivative is nonnegative.
     stretch = int(np.argmax(before + rise * ends >= 0.0))
     begin = 0.0 if stretch == 0 else float(places[stretch - 1])
     return max(begin, -float(before[stretch]) / rise)

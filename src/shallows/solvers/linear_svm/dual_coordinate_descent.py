@@ -84,8 +84,8 @@ class DualCoordinateDescentStepper:
 
 @njit(cache=True, nogil=True)
 def _part_of_pass(problem, w, dual, order, stand, last_draw, bounds, key):
-    # In units of the loss: the variable of example i lies in [0, cᵢ] for the hinge and is not bounded above, but
-    # has the gradient aᵢ/cᵢ of its own, for the squared hinge.
+    # In units of the loss: aᵢ is in [0, cᵢ] for the hinge. For the squared hinge it has no upper bound, and aᵢ/cᵢ is
+    # added to its gradient.
     rows, examples, loss, scale = problem
     place, n_drawn, n_active, largest, smallest = stand
     upper, lower = bounds
@@ -116,7 +116,7 @@ def _part_of_pass(problem, w, dual, order, stand, last_draw, bounds, key):
         largest, smallest = max(largest, projected), min(smallest, projected)
         curvature = norm * scale + own
         if projected != 0.0:
-            # A row of zeros moves nothing: its variable goes to the bound that its gradient points at.
+            # A row of zeros changes nothing: its variable moves to the bound that its gradient points to.
             new = a - gradient / curvature if curvature > 0.0 else (0.0 if gradient > 0.0 else bound)
             new = min(max(new, 0.0), bound)
             if new != a:

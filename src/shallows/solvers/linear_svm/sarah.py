@@ -59,7 +59,7 @@ class SARAHStepper:
 @njit(cache=True, nogil=True)
 def _inner_steps(problem, step, chosen, u, p, scales):
     rows, signs, weights, loss, lam = problem
-    # v = k p and w = u + z p: the regulariser's part of v_t is −λ η v_{t−1}, so that it only scales v, and a step
+    # v = k p and w = u + z p: the regularizer's part of v_t is −λ η v_{t−1}, so that it only scales v, and a step
     # changes the coordinates of one example.
     k, z = scales
     for i in chosen:

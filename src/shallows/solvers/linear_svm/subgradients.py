@@ -92,7 +92,7 @@ def _steps(problem, visited, batch_size, t, offset, forward_looking, projection,
                 u *= r
                 u += z * v
                 r, z = 1.0, 0.0
-            v *= s  # Zero in the first step, which forgets what it started from.
+            v *= s  # s is 0 in the first step, which removes the start.
             s, norm = 1.0, np.dot(v, v)
         for j in range(size):
             if gains[j] != 0.0:

@@ -122,7 +122,7 @@ def change_of(
 ) -> Array | None:
     """The same on a GPU: ``dual``, contiguous row by row, is overwritten; returns the change of f's coefficients.
 
-    Without a working kernel it returns None. Weights that are None are ones.
+    Without a working kernel it returns None. ``weights=None`` means ones.
     """
     dtype = str(dual.dtype)
     if not cuda.wanted(dual) or dtype not in ("float32", "float64") or not dual.shape[0]:

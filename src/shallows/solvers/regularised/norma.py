@@ -15,7 +15,7 @@ from ..settings import choice, count, positive, setting
 from .risk import RiskProblem, RiskSettings, RiskState
 
 GROWTH = 10.0
-"""With unbounded slopes a training has diverged if its loss is this many times that of the zero function."""
+"""With unbounded slopes a training has diverged if its loss is this many times the zero function's loss."""
 
 
 @dataclass

@@ -126,7 +126,7 @@ class RiskProblem:
     loss: Any
     regularisation: float  # λ > 0
     weights: Array | None = None  # (n, 1): with mean 1
-    # A batch loss of more than this many times that of the zero function means divergence
+    # A batch loss of more than this many times the zero function's loss means divergence
     growth: float = math.inf
     intercept: Array | None = None  # (c,): b, which scores do not include; None is 0
 

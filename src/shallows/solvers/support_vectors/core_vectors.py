@@ -149,7 +149,7 @@ class CoreVectorMachineStepper:
         return state
 
     def _outside(self, problem: CoreProblem, state: CoreState) -> int | None:
-        """A point outside the enlarged ball, or None if there is none."""
+        """A point outside the enlarged ball; None if all points are inside."""
         while self.sample_size is not None and state.n_misses < FULL_LOOKS_AFTER:
             far = self._furthest(problem, state, self._sample(problem, state))
             if len(far):

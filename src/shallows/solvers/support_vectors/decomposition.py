@@ -19,8 +19,8 @@ from .dual_problem import (
     DualSettings,
     DualState,
     activate_all,
-    classes_with_rows,
-    indefinite,
+    build_dual_problem,
+    indefinite_kernel,
     most_pair_steps,
     refuse_indefinite,
 )
@@ -139,7 +139,7 @@ def take_working_sets(n_iterations, size, tolerance, rounding, variables, held):
         if q < 2 or gap <= tolerance:
             return taken, OPTIMAL, -1, gap
         for k in range(q):
-            # Uses are noted before a row that is missing takes the place of the one that was used longest ago.
+            # Note all uses before a missing row replaces the row that was used longest ago.
             slot = slot_of[chosen[k]]
             if slot >= 0:
                 clock[0] += 1
@@ -207,7 +207,7 @@ class DecompositionStepper:
         rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
         left = int(batch)
         while left > 0 and not state.exhausted:
-            # A working set reads the active variables three times, and once for each of its own.
+            # A working set reads the active variables three times, and once more for each variable in it.
             most = min(left, steps_of_a_piece((3 + size) * len(state.active)))
             most = min(most, state.until_shrinking) if self.shrinking else most
             variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active, state.settled
@@ -219,7 +219,9 @@ class DecompositionStepper:
             if status == MISSING:
                 rows.fetch(row)
             elif status == INDEFINITE:
-                raise indefinite(problem, "k(x, x) + k(z, z) − 2k(x, z), a squared distance, is negative for two rows")
+                raise indefinite_kernel(
+                    problem, "k(x, x) + k(z, z) − 2k(x, z), a squared distance, is negative for two rows"
+                )
             elif status == OPTIMAL and len(state.active) == rows.n:
                 refuse_indefinite(problem, state)
                 state.gap, state.exhausted = gap, True
@@ -266,7 +268,7 @@ class Decomposition(DualSettings):
     def build_problem(
         self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
     ) -> DualProblem:
-        return classes_with_rows(kernel, points, signs, C, squared, budget, self.cache, self.working_set)
+        return build_dual_problem(kernel, points, signs, C, squared, budget, self.cache, self.working_set)
 
     def build(self, seed: int) -> DecompositionStepper:
         return DecompositionStepper(float(self.tol), int(self.working_set), bool(self.shrinking))

@@ -96,7 +96,7 @@ def objective(problem: DualProblem, state: DualState) -> float:
 
 
 def intercept(problem: DualProblem, state: DualState) -> float:
-    """b: the mean gradient of the βᵢ inside their bounds, or the middle of the gap if there are none."""
+    """b: the mean gradient of the βᵢ inside their bounds, or else the middle of the gap."""
     beta, g = state.coefficients, state.gradient
     may_grow, may_fall = beta < problem.upper, beta > problem.lower
     free = may_grow & may_fall
@@ -115,10 +115,10 @@ def refuse_indefinite(problem: DualProblem, state: DualState) -> None:
     beta = state.coefficients
     norm_squared = float(beta @ (problem.linear - state.gradient))
     if norm_squared < -1e-3 * float(np.abs(beta * problem.linear).sum() + problem.rows.diagonal.max()):
-        raise indefinite(problem, f"the squared norm of the fitted function is {norm_squared:.3g}")
+        raise indefinite_kernel(problem, f"the squared norm of the fitted function is {norm_squared:.3g}")
 
 
-def indefinite(problem: DualProblem, reason: str) -> ShallowsError:
+def indefinite_kernel(problem: DualProblem, reason: str) -> ShallowsError:
     """The error for a kernel that is not positive semi-definite."""
     return ShallowsError(f"The kernel {problem.rows.kernel.name!r} is not positive semi-definite: {reason}.")
 
@@ -193,10 +193,10 @@ class DualSettings(TwoClassSettings):
         return Solution(state.coefficients, b, objective, state.n_steps, problem.n_evaluations, state.exhausted)
 
     def left_undone(self, state: Any, solution: Solution, most: int) -> tuple[str, str] | None:
-        return None if state.exhausted else violated(most, self.steps, state.gap, self.tol)
+        return None if state.exhausted else report_violation(most, self.steps, state.gap, self.tol)
 
 
-def violated(most: int, steps: str, gap: float, tol: float) -> tuple[str, str]:
+def report_violation(most: int, steps: str, gap: float, tol: float) -> tuple[str, str]:
     """What a solver reports that reached its limit first, and what the user can do."""
     left = f"After {most:,} {steps} the conditions of optimality are still violated by {gap:.2g}, and tol is {tol:g}"
     return left, "increase max_iterations"
@@ -207,7 +207,7 @@ def most_pair_steps(max_iterations: int | None, n: int) -> int:
     return max_iterations or max(MOST_STEPS, 100 * n)
 
 
-def classes_with_rows(
+def build_dual_problem(
     kernel: Kernel,
     points: Array,
     signs: np.ndarray,

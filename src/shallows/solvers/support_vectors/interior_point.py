@@ -92,9 +92,9 @@ class InteriorPointStepper:
             da = moved - db * of_signs
             dlow = first - low / a * da
             dhigh = np.zeros_like(a) if squared else second + high / room * da
-            step = min(longest(a, da), longest(low, dlow))
+            step = min(longest_step(a, da), longest_step(low, dlow))
             if not squared:
-                step = min(step, longest(room, -da), longest(high, dhigh))
+                step = min(step, longest_step(room, -da), longest_step(high, dhigh))
             if not corrected:
                 after = float((low + step * dlow) @ (a + step * da))
                 after += 0.0 if squared else float((high + step * dhigh) @ (room - step * da))
@@ -128,7 +128,7 @@ def relative_gap(problem: DenseProblem, a: np.ndarray, b: float, values: np.ndar
     return (half + loss - dual) / (abs(dual) + 1e-300)
 
 
-def longest(x: np.ndarray, change: np.ndarray) -> float:
+def longest_step(x: np.ndarray, change: np.ndarray) -> float:
     """The longest step up to 1 for which x + step · change stays positive."""
     falling = change < 0
     return min(1.0, float(np.min(x[falling] / -change[falling]))) if falling.any() else 1.0

@@ -275,7 +275,7 @@ def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagon
     left, n_positive, n_negative = 0, 0, 0
     for a in range(n_active):
         t = active[a]
-        # Of a positive example 0 is the lower bound, of a negative one the upper.
+        # 0 is the lower bound of a positive example and the upper bound of a negative one.
         positive = upper[t] > 0.0
         idle = gradient[t] <= smallest if positive else gradient[t] >= largest
         if beta[t] == 0.0 and idle and (gradient[t] > lowest if positive else gradient[t] < highest):

@@ -17,8 +17,8 @@ from .dual_problem import (
     DualSettings,
     DualState,
     activate_all,
-    classes_with_rows,
-    indefinite,
+    build_dual_problem,
+    indefinite_kernel,
     most_pair_steps,
     refuse_indefinite,
 )
@@ -74,7 +74,7 @@ def move_pair(i, j, step, beta, gradient, lower, upper, active, row_i, row_j):
     """β ← β + s (eᵢ − eⱼ), with s cut off at the bounds; update the gradient of the active rows."""
     room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
     step = min(step, room_i, room_j)
-    # A bound is met to the digit, so that comparisons find it.
+    # Set a bound exactly, so that comparisons find it.
     beta[i] = upper[i] if step == room_i else beta[i] + step
     beta[j] = lower[j] if step == room_j else beta[j] - step
     if len(active) == len(gradient):
@@ -156,7 +156,7 @@ class SMOStepper:
                 rows.fetch(i)
             elif status == INDEFINITE:
                 distance = rows.diagonal[i] + rows.diagonal[j] - 2.0 * float(rows.fetch(i)[j])
-                raise indefinite(
+                raise indefinite_kernel(
                     problem, f"k(x, x) + k(z, z) − 2k(x, z), a squared distance, is {distance:.3g} for two rows"
                 )
             elif status == OPTIMAL and len(state.active) == rows.n:
@@ -209,7 +209,7 @@ class SMO(DualSettings):
     def build_problem(
         self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
     ) -> DualProblem:
-        return classes_with_rows(kernel, points, signs, C, squared, budget, self.cache)
+        return build_dual_problem(kernel, points, signs, C, squared, budget, self.cache)
 
     def build(self, seed: int) -> SMOStepper:
         return SMOStepper(float(self.tol), bool(self.shrinking))

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from shallows import arrays
 from shallows.errors import UnknownNameError
 from shallows.solvers.linear_svm.problem import LinearSVMProblem
-from shallows.solvers.support_vectors.interior_point import longest
+from shallows.solvers.support_vectors.interior_point import longest_step
 
 from ..results import AnalysisResult
 from ..timing import repeated_seconds
@@ -133,7 +133,9 @@ def interior_point(Q: np.ndarray, C: float, accuracy: float, most: int = 200) ->
             second = (barrier - high * (C - a) + (dhigh * da if corrected else 0.0)) / (C - a)
             da = scipy.linalg.cho_solve(factor, -residual + first - second, check_finite=False)
             dlow, dhigh = first - low / a * da, second + high / (C - a) * da
-            step = min(longest(a, da), longest(C - a, -da), longest(low, dlow), longest(high, dhigh))
+            step = min(
+                longest_step(a, da), longest_step(C - a, -da), longest_step(low, dlow), longest_step(high, dhigh)
+            )
             if not corrected:
                 after = (low + step * dlow) @ (a + step * da) + (high + step * dhigh) @ (C - a - step * da)
                 barrier = (after / gap) ** 3 * gap / (2 * n)
