@@ -199,14 +199,14 @@ class Oja(ComponentSettings):
         wanted = max(256.0, 20.0 * n_components, 20.0 * rest / smallest)
         return int(min(n, 2 ** math.ceil(math.log2(min(wanted, 8192.0)))))
 
-    def choose_start(  # noqa: D102
+    def choose_start(
         self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, seed: int
     ) -> WarmStart:
         return random_feature_components(
             features[0], samples[0], n_components, n_blocks=n_blocks, centred=centred, seed=seed
         )
 
-    def build_problem(  # noqa: D102
+    def build_problem(
         self, features: Any, start: WarmStart, points: Any, n_components: int, *, centred: bool, budget: int
     ) -> ComponentProblem:
         coefficients = arrays.like(np.ascontiguousarray(start.coefficients), points[0], points[0].dtype)

@@ -221,13 +221,13 @@ class TwoViewSettings(ComponentSettings):
         """The ridge of `random_feature_pairs`."""
         return None
 
-    def choose_start(  # noqa: D102
+    def choose_start(
         self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, seed: int
     ) -> TwoViewStart:
         ridge = self.start_ridge
         return random_feature_pairs(features, *samples, n_components, n_blocks=n_blocks, centred=centred, ridge=ridge)
 
-    def build_problem(  # noqa: D102
+    def build_problem(
         self, features: Any, start: TwoViewStart, points: Any, n_components: int, *, centred: bool, budget: int
     ) -> TwoViewProblem:
         x = points[0]
