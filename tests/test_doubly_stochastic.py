@@ -263,7 +263,9 @@ def test_the_stable_step_is_stable_and_ten_times_it_is_not():
 
 def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
     best, nu = [], 0.3
-    monkeypatch.setattr(doubly_stochastic, "least", lambda *given: best.append(minimize_convex(*given)) or best[-1])
+    monkeypatch.setattr(
+        doubly_stochastic, "minimize_convex", lambda *given: best.append(minimize_convex(*given)) or best[-1]
+    )
     problem, solver = make("logistic"), DoublyStochasticStepper(2.0, regularisation=nu, line_search=True)
     state, before, direction = solver.init(problem), None, None
     for batch in batches(6):
