@@ -18,7 +18,7 @@ from shallows import (
     streams,
 )
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.fitting.feature_columns import MadeColumns
+from shallows.fitting.feature_blocks import FeatureColumns
 from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescentStepper, FeatureBlockProblem
 from shallows.training import OwnRows, Stopping, train
 
@@ -134,14 +134,14 @@ def test_columns_that_are_made_anew_are_those_of_the_whole_matrix():
     x, _, w = table(30)
     made = FourierFeatures(n_features=7000, bandwidth=1.5, random_state=0, device="cpu").fit(x)
     for size, n_blocks in ((1, 4), (4500, 2)):  # a block of the map has 2,048 columns, and is not cut
-        anew = MadeColumns(made, x, w, size, budget=0)
+        anew = FeatureColumns(made, x, w, size, budget=0)
         assert len(anew.spans) == n_blocks
         for k, span in enumerate(anew.spans):
             parts = list(anew.strips(k))
             np.testing.assert_allclose(np.vstack([Z for _, Z in parts]), w[:, None] * made.transform(x)[:, span])
     whole = NystroemFeatures(n_features=20, bandwidth=1.5, random_state=0, device="cpu").fit(x)
     with pytest.raises(ShallowsError, match="made all at once"):
-        MadeColumns(whole, x, None, 5, budget=0)
+        FeatureColumns(whole, x, None, 5, budget=0)
 
 
 @pytest.mark.parametrize(

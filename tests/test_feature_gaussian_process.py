@@ -13,7 +13,7 @@ import shallows
 from engine_example import sample
 from shallows import FeatureGaussianProcessRegressor, kernels
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.fitting import feature_rows
+from shallows.fitting import feature_blocks
 from shallows.models import functions
 from shallows.spectrum import marginal_likelihood
 
@@ -174,7 +174,7 @@ def test_draws_have_the_mean_and_the_covariance_of_the_posterior():
 def test_float32_and_blocks_of_rows_change_rounding_only(monkeypatch):
     X, y = problem()
     whole = FeatureGaussianProcessRegressor(n_features=60, **GIVEN).fit(X, y)
-    for module in (feature_rows, functions):
+    for module in (feature_blocks, functions):
         monkeypatch.setattr(module, "BLOCK_NUMBERS", 60 * 7)
     cut = FeatureGaussianProcessRegressor(n_features=60, **GIVEN).fit(X, y)
     single = FeatureGaussianProcessRegressor(n_features=60, dtype="float32", **GIVEN).fit(X, y)

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from .. import arrays, kernels, training
 from ..fitting import choices
 from ..fitting.checks import check_positive, check_whole, is_whole, warn_user
-from ..fitting.feature_rows import FittedOnFeatures
+from ..fitting.feature_blocks import FittedOnFeatures
 from ..fitting.rows import TrainingSet, check_early_stopping
 from ..fitting.square_targets import SquareClassTargets
 from ..kernels import precomputed

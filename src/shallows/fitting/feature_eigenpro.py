@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,6 +30,7 @@ from .choices import (
     held_out_spans,
     rows_to_choose_with,
 )
+from .feature_blocks import number_of_features
 from .least_squares import FittedFunction, check_memory, outputs_at, report_of_model, warn_if_unconverged
 from .machine import SMALL, Options, Phases, report_of_machine
 from .rows import TrainingSet, order_rows, split_rows
@@ -98,7 +98,9 @@ def fit_feature_eigenpro(
         named_kernel = of_kernel if takes_kernel else (None, bandwidth, None)
         exclusive = of_classes and not targets.several
         request = Request(*named_kernel, regularisation, exclusive, centring.all_equal, unit, seed)
-        width, room = n_features or number_of_features(named, n), budget - points.nbytes
+        most = MOST_FEATURES if named.startswith(GROWING) else LEAST_FEATURES
+        width = n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
+        room = budget - points.nbytes
         made, choices = choose_kernel(request, sample, room, n_units=width)
         room = budget - points.nbytes
         blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room)
@@ -213,13 +215,6 @@ def choose_on_features(
     if calibrates and n <= SMALL:
         return choose_on_all_rows(request, choices, matrix_of, sample)
     return choices
-
-
-def number_of_features(named: str, n: int) -> int:
-    """How many features n rows are given; more of maps that make any number without an eigensystem."""
-    if not named.startswith(GROWING):
-        return LEAST_FEATURES
-    return max(LEAST_FEATURES, min(MOST_FEATURES, int(FEATURES_PER_ROOT * math.sqrt(n))))
 
 
 def step_bytes(plan: StepPlan, blocks: Blocks, points: Any, n_outputs: int, dtype: np.dtype) -> int:

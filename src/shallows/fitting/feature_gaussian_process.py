@@ -20,8 +20,8 @@ from ..models.functions import FeatureGaussianProcess, TransformedFunction, left
 from ..solvers.least_squares.normal_equations import sums_of_features
 from ..spectrum import marginal_likelihood
 from ..spectrum.kernel_ridge_choice import is_automatic
+from .feature_blocks import blocks_of_rows, check_finite, check_room_of_system
 from .feature_choice import with_bandwidth
-from .feature_rows import blocks_of_rows, check_finite, check_room_of_system
 from .machine import Options, Phases
 from .rows import TrainingSet
 from .square_targets import SquareValueTargets

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,15 +19,21 @@ from ..spectrum.kernel_ridge_choice import AUTO
 from . import leave_one_out_choice
 from .checks import warn_user
 from .choices import choose_components
+from .feature_blocks import (
+    FeatureColumns,
+    FittedOnFeatures,
+    blocks_of_rows,
+    check_finite,
+    check_room_of_system,
+    number_of_features,
+)
 from .feature_choice import choose_on_features, with_bandwidth
-from .feature_columns import MadeColumns
-from .feature_rows import FittedOnFeatures, blocks_of_rows, check_finite, check_room_of_system
 from .machine import Options, Phases
 from .rows import TrainingSet
 from .square_targets import learn_square_targets
 
 FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
-"""So many features times √n, and the most: beyond 62,500 rows the time of a fit grows like n."""
+"""The number of features is the first times √n, at most the second: beyond 62,500 rows a fit takes time like n."""
 
 
 def fit_feature_ridge(
@@ -59,15 +64,15 @@ def fit_feature_ridge(
     transformer : FeatureMapTransformer
         Unfitted, with the seed.
     kernel, bandwidth, kernel_params
-        As the user gave them; None where the transformer has no kernel, or is the user's own.
+        The user's; None if the transformer has no kernel, or is the user's own.
     searches : bool
-        Whether the bandwidth is left to the training data.
+        Whether the bandwidth is chosen.
     grows : bool
-        Whether the number of features is left to the number of rows.
+        Whether the number of features depends on the number of rows.
     of_landmarks : bool
         Whether the features are kernel values with points.
     regularisation : float, optional
-        λ; None leaves it to the training data.
+        λ; None: it is chosen.
     """
     phases, budget = Phases(), options.budget(arrays.Device("cpu"))
     of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
@@ -76,7 +81,10 @@ def fit_feature_ridge(
     width = AUTO if searches else bandwidth
     components = choose_components(n_components, kernel, width, kernel_params, rows, codes, seed, budget)
     X = rows.X if components is None else components(rows.X)
-    grown = with_more_features(transformer, len(rows.rows)) if grows else transformer
+    grown = copy.copy(transformer)
+    if grows:
+        least = transformer.get_params()["n_features"]
+        grown.set_params(n_features=number_of_features(len(rows.rows), FEATURES_PER_ROOT, least, MOST_FEATURES))
     choice = choose_on_features(
         transformer,
         X,
@@ -98,30 +106,22 @@ def fit_feature_ridge(
         largest = float(rows.weights.max())
         ridge, root = ridge / largest, np.sqrt(rows.weights / largest)
     if isinstance(solver, Direct):
-        coefficients, n_iter, told = solve_directly(solver, transformer, X, codes, root, ridge, options)
+        coefficients, n_iter, of_solver = solve_directly(solver, transformer, X, codes, root, ridge, options)
     else:
-        watching = [*([training.Progress(name)] if options.verbose else []), *observers]
-        coefficients, n_iter, told = solve_in_blocks(
-            solver, transformer, X, codes, root, ridge, seed, options, watching
-        )
+        observers = [*([training.Progress(name)] if options.verbose else []), *observers]
+        given = transformer, X, codes, root, ridge, seed, options, observers
+        coefficients, n_iter, of_solver = solve_in_blocks(solver, *given)
     check_finite(coefficients)
     phases.end("training")
     report = {
         **transformer.effective_params_,
         "n_components": None if components is None else components.directions.shape[1],
         "ridge": ridge,
-        **told,
+        **of_solver,
         **leave_one_out_choice.report(choice),
     }
     model = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T), components)
     return FittedOnFeatures(model, targets, n_iter, report, phases.seconds)
-
-
-def with_more_features(transformer: Any, n: int) -> Any:
-    """An unfitted copy of a transformer with as many features as n rows are worth, at least its own number."""
-    least = transformer.get_params()["n_features"]
-    wanted = max(least, min(MOST_FEATURES, int(FEATURES_PER_ROOT * math.sqrt(n))))
-    return copy.copy(transformer).set_params(n_features=wanted)
 
 
 def solve_directly(
@@ -133,9 +133,9 @@ def solve_directly(
     ridge: float,
     options: Options,
 ) -> tuple[np.ndarray, int, dict[str, Any]]:
-    """The coefficients of a fitted transformer's features, shape (D, c), the iterations, and what to tell of them.
+    """The coefficients of a fitted transformer's features, shape (D, c), the iterations, and entries of the report.
 
-    ``root``: square roots of the weights, of which the largest is one.
+    ``root``: square roots of the weights, whose largest is one.
     """
     n, width = X.shape[0], transformer._n_features_out
     if transformer._blocks.is_sparse:
@@ -164,17 +164,17 @@ def solve_in_blocks(
     options: Options,
     observers: Sequence[training.Observer],
 ) -> tuple[np.ndarray, int, dict[str, Any]]:
-    """The same with one block of columns of the features at a time.
+    """The same as `solve_directly` with one block of columns of the features at a time.
 
     Raises
     ------
     ShallowsError
-        Features whose rows are sparse, or that are made all at once and for which there is no room.
+        Features with sparse rows, or features that are computed at once and do not fit into the memory.
     """
     if transformer._blocks.is_sparse:
         raise ShallowsError("Block coordinate descent takes features with dense rows: take solver='direct' for these.")
     budget = options.budget(arrays.Device("cpu"))
-    columns = MadeColumns(transformer, X, root, solver.block_size or BLOCK_SIZE, budget)
+    columns = FeatureColumns(transformer, X, root, solver.block_size or BLOCK_SIZE, budget)
     widest = max(span.stop - span.start for span in columns.spans)
     most_factors = budget // 4 // (8 * widest * widest)
     problem = FeatureBlockProblem(columns, codes if root is None else root[:, None] * codes, ridge, most_factors)

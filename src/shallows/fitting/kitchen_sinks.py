@@ -12,7 +12,7 @@ from ..models.functions import TransformedFunction
 from ..solvers.least_squares.normal_equations import minimise_in_box
 from .calibration import Calibration, calibrate_judged
 from .choices import held_out_spans
-from .feature_rows import FittedOnFeatures, blocks_of_rows, check_room_of_system
+from .feature_blocks import FittedOnFeatures, blocks_of_rows, check_room_of_system
 from .labels import class_labels, with_every_class
 from .machine import Options, Phases
 from .rows import TrainingSet

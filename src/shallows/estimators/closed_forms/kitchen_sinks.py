@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import ShallowsError
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.choices import check_calibration
-from ...fitting.feature_rows import FittedOnFeatures
+from ...fitting.feature_blocks import FittedOnFeatures
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
 from ...fitting.rows import TrainingSet
 from ..constructors import stores_parameters, with_parameters
