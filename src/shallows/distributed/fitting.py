@@ -14,6 +14,7 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..errors import ShallowsError
+from ..estimators.base import keeps_model_on_failure
 from ..estimators.doubly_stochastic.dsg_novelty_detector import DoublyStochasticNoveltyDetector
 from ..estimators.doubly_stochastic.random_feature_expansion import RandomFeatureExpansion
 from ..estimators.least_squares.eigenpro import EigenProMachine
@@ -94,7 +95,7 @@ def fit(
     return estimator
 
 
-@training.keeps_model_on_failure
+@keeps_model_on_failure
 def fit_share(
     estimator: Any,
     kind: type,

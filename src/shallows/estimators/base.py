@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import functools
 import inspect
 import numbers
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -14,12 +17,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, kernels, training
-from ..errors import ShallowsError
+from ..errors import DeviceMemoryError, ShallowsError
 from ..fitting.checks import check_kinds, warn_user
 from ..fitting.labels import apply_class_weight, refuse_missing_labels
 from ..fitting.machine import Options
 from ..fitting.rows import TrainingSet
 from ..kernels import precomputed
+from ..utils import progress
 from ..utils.plain_numbers import PlainParameters, numeric_targets
 from .constructors import refuse_other_names
 from .input_checks import largest_unit, read_points, to_host
@@ -29,6 +33,47 @@ LEAST_WEIGHT = 1e-300
 
 WITHOUT_BANDWIDTH = ("linear", "polynomial", "tensor_sketch")
 """Feature maps that have no bandwidth."""
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def keeps_model_on_failure(fit: _Method) -> _Method:
+    """Decorate a method that fits: if it raises, also by Ctrl-C, the estimator is as it was before the call.
+
+    The method must set new attributes, and must not change the objects that are old attributes. With ``verbose``, long
+    parts of the fit print a line now and then.
+    """
+
+    @functools.wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            with print_progress(self):
+                return fit(self, *args, **kwargs)
+        except BaseException as error:
+            restore_attributes(self, before)
+            if arrays.is_out_of_device_memory(error):
+                raise DeviceMemoryError(
+                    f"The GPU has no room for this fit: {' '.join(str(error).split())[:200]} Free it of what other "
+                    "processes hold ('nvidia-smi' lists them), fit on fewer rows or in batches that are smaller "
+                    "(batch_size), take dtype='float32', or device='cpu'."
+                ) from error
+            raise
+
+    return fit_or_restore  # type: ignore[return-value]
+
+
+def print_progress(estimator: Any) -> contextlib.AbstractContextManager[None]:
+    """With ``verbose``, print how far long parts of the work inside the block are."""
+    quiet = not getattr(estimator, "verbose", 0)
+    return contextlib.nullcontext() if quiet else progress.listening(progress.Lines(type(estimator).__name__))
+
+
+def restore_attributes(estimator: Any, attributes: dict[str, Any]) -> None:
+    """Give an estimator these attributes and no others."""
+    vars(estimator).clear()
+    vars(estimator).update(attributes)
 
 
 class Estimator(PlainParameters, BaseEstimator):
@@ -179,10 +224,6 @@ class Estimator(PlainParameters, BaseEstimator):
         """The seed of the fit that a warm start continues."""
         before = vars(self).get("_ended")
         return before.seed if before is not None and getattr(self, "warm_start", False) else None
-
-    def _warm_start_parameters(self) -> dict[str, Any] | None:
-        """The parameters by which a fit decides whether to continue the previous fit; None without ``warm_start``."""
-        return self.get_params() if self.warm_start else None
 
     def _options(self) -> Options:
         """What the parameters say about the machine."""

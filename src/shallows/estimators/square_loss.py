@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -19,8 +18,7 @@ from ..kernels import precomputed
 from ..models.centring import check_scores
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
-from ..utils import progress
-from .base import Estimator
+from .base import Estimator, keeps_model_on_failure, print_progress
 from .input_checks import follows_input
 
 
@@ -31,7 +29,7 @@ class LeastSquaresEstimator(Estimator):
     _prediction_share = 2
     """A prediction may use one part in this many of the memory."""
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -83,30 +81,29 @@ class LeastSquaresEstimator(Estimator):
         """Fit with one process, or with several, each of which calls this."""
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
-        self._store(self._train(rows, observers, checkpoint, ranks))
+        found = self._train(rows, observers, checkpoint, ranks)
+        for name in ("intercept_", "bandwidth_", "validation_scores_", "best_validation_score_"):
+            vars(self).pop(name, None)  # of a fit with other parameters
+        model, self._model, self._targets = found.model, found.model, found.targets
+        if isinstance(found.targets, SquareClassTargets):
+            self.classes_ = found.targets.classes
+        else:
+            self.intercept_ = found.targets.intercept
+        if isinstance(model, KernelSum):
+            self.dual_coef_, self.support_, self.bandwidth_ = model.coefficients, found.support, model.kernel.bandwidth
+        else:
+            self.coef_ = model.coefficients.T
+            if found.bandwidth is not None:
+                self.bandwidth_ = found.bandwidth
+        self._set_course(found.run)
+        if hasattr(self, "step_size"):
+            self.step_size_ = getattr(found.run.state, "step_size", None)
+        self._ended, self.effective_params_, self.timings_ = found.ended, found.report, found.seconds
         return self
 
     def _train(self, rows: TrainingSet, observers: Sequence[training.Observer], checkpoint: Any, ranks: Alone) -> Any:
         """Call the function of `shallows.fitting` with the parameters; every subclass defines this."""
         raise NotImplementedError
-
-    def _store(self, found: Any) -> None:
-        """Set the fitted attributes."""
-        for name in ("intercept_", "validation_scores_", "best_validation_score_"):
-            vars(self).pop(name, None)  # of a fit with other parameters
-        self._model, self._targets = found.model, found.targets
-        if isinstance(found.targets, SquareClassTargets):
-            self.classes_ = found.targets.classes
-        else:
-            self.intercept_ = found.targets.intercept
-        self._set_course(found.run)
-        if hasattr(self, "step_size"):
-            self.step_size_ = getattr(found.run.state, "step_size", None)
-        if isinstance(found.model, KernelSum):
-            self.dual_coef_, self.support_ = found.model.coefficients, found.support
-            self.bandwidth_ = found.model.kernel.bandwidth
-        self._ended = found.ended
-        self.effective_params_, self.timings_ = found.report, found.seconds
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -125,8 +122,7 @@ class LeastSquaresEstimator(Estimator):
         """Outputs in the units of the targets, shape (m, c), for checked X."""
         device = arrays.resolve_device(self.device)
         budget = self._options().prediction_budget(device, share=self._prediction_share)
-        lines = progress.listening(progress.Lines(type(self).__name__)) if self.verbose else contextlib.nullcontext()
-        with lines:
+        with print_progress(self):
             scores = self._model.scores(X, device, budget)
         check_scores(scores, X)
         return self._targets.unscale(scores)
@@ -137,7 +133,7 @@ class TransformedEstimator(Estimator):
 
     _model: Any
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features and then the coefficients.
 

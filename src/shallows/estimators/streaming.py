@@ -13,7 +13,7 @@ from ..errors import ShallowsError
 from ..fitting import labels, stream_training
 from ..fitting.stream_training import Batch, StreamState, copy_batch, join_batches, n_rows, next_beginning
 from ..utils.plain_numbers import plain_numbers
-from .base import Estimator
+from .base import Estimator, restore_attributes
 from .input_checks import LEAST_ROWS, to_host
 from .predictions import learn_classes_of_stream
 
@@ -161,7 +161,7 @@ class GrowingModel(Estimator):
                 counts = {"n_rows_begun_with": stream.n_begun, "n_rows_waiting": stream.n_waiting}
                 self.effective_params_ = self.effective_params_ | counts
         except BaseException:
-            training.restore_attributes(self, attributes)
+            restore_attributes(self, attributes)
             raise
         if continued.failure is not None:
             raise continued.failure

@@ -6,7 +6,6 @@
 from ..errors import TrainingInterrupted
 from .batches import Batches, OwnRows, Stream
 from .checkpoints import Checkpoint
-from .failed_fits import keeps_model_on_failure, restore_attributes
 from .loop import MAX_ROLLBACKS, Run, Stopping, train
 from .observers import Curve, Observer, Progress
 from .states import EPOCH_GROWTH, GROWTH
@@ -25,7 +24,5 @@ __all__ = [
     "Stopping",
     "Stream",
     "TrainingInterrupted",
-    "keeps_model_on_failure",
-    "restore_attributes",
     "train",
 ]

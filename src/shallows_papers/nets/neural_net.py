@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shallows import arrays, streams, training
 from shallows.errors import ShallowsError
+from shallows.estimators.base import keeps_model_on_failure
 from shallows.utils.plain_numbers import PlainParameters, numeric_targets
 from shallows.utils.stored_parameters import stores_parameters
 
@@ -128,7 +129,7 @@ class NeuralNet(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     # --------------------------------------------------------------------------- the fit
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,

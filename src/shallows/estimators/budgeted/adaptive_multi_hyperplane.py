@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ... import training
 from ...errors import UnknownNameError
 from ...fitting.budgeted import FittedBudgeted, fit_multi_hyperplane, outputs
 from ...fitting.checks import check_positive, check_whole
@@ -15,7 +14,7 @@ from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
 from ...solvers.settings import settings_of
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
@@ -117,7 +116,7 @@ class AMMClassifier(LabelPredictions, Estimator):
         verbose: int = 0,
     ): ...
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
@@ -126,7 +125,7 @@ class AMMClassifier(LabelPredictions, Estimator):
         end_beginning(self, len(y))
         return self
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
 

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ... import training
 from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
 from ...fitting.budgeted import FittedBudgeted, fit_budgeted_svm, outputs
@@ -16,7 +15,7 @@ from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
 from ...solvers.settings import settings_of
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
@@ -108,7 +107,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         verbose: int = 0,
     ): ...
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
@@ -117,7 +116,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         end_beginning(self, len(y))
         return self
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
 

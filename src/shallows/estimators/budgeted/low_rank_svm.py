@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from ... import arrays, kernels, training
+from ... import arrays, kernels
 from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
 from ...kernels import precomputed
 from ...models.centring import Centring
 from ...spectrum.leave_one_out import RidgeChoice
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..feature_maps.landmarks import LANDMARKS, NystroemFeatures
 from ..predictions import LabelPredictions, learn_classes
@@ -125,7 +125,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         UnknownNameError.check("loss", self.loss, ("hinge", "squared_hinge"))
         UnknownNameError.check("way to choose landmarks", self.landmarks, LANDMARKS)
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         started = time.perf_counter()
         self._check_parameters()

@@ -17,6 +17,7 @@ from ...kernels import Kernel
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.lazy_tables import LazyTable
+from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
 from ..predictions import ValuePredictions
@@ -109,7 +110,7 @@ class FeatureRidge(TransformedEstimator):
             1 shows a progress bar of the passes over blocks.
         """
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, observers: Sequence[training.Observer] = ()) -> Self:
         """Fit the features and then the coefficients.
 

@@ -21,6 +21,7 @@ from ...models.centring import check_scores
 from ...solvers.components.component_steps import ComponentSettings
 from ...solvers.settings import settings_of
 from ...utils.plain_numbers import plain_numbers
+from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..input_checks import follows_input, read_points
 from ..streaming import GrowingModel, batches_of, is_array
@@ -101,7 +102,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
 
     # -------------------------------------------------------------------------------- what users call
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,

@@ -31,6 +31,7 @@ from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.settings import settings_of
 from ...utils.plain_numbers import plain_numbers
+from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..streaming import GrowingModel, batches_of, is_array
 
@@ -180,7 +181,7 @@ class RandomFeatureExpansion(GrowingModel):
 
     # ------------------------------------------------------------------------------------- the fit
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from ... import arrays, kernels, streams, training
+from ... import arrays, kernels, streams
 from ...features import Blocks, FeatureMap
 from ...fitting.checks import check_median_bandwidth, check_whole
 from ...kernels import Kernel, precomputed
 from ...models.centring import Centring, check_scale, check_scores
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..input_checks import follows_input
 
@@ -81,7 +81,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the kernel's bandwidth and make the map.
 

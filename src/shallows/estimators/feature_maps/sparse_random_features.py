@@ -13,7 +13,7 @@ from sklearn.linear_model import MultiTaskLasso
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.utils.validation import validate_data
 
-from ... import arrays, features, training
+from ... import arrays, features
 from ...errors import ShallowsError
 from ...features.fourier import FourierFeatures
 from ...features.given_units import GivenUnits
@@ -21,6 +21,7 @@ from ...fitting.checks import check_positive, check_whole
 from ...fitting.labels import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
 from ...kernels import Kernel
+from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..input_checks import read_points, to_host
 from .base import STRIP_BYTES, FeatureMapTransformer
@@ -116,7 +117,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
         check_positive(self, "regularisation")
         super()._check_parameters()
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the features.
 

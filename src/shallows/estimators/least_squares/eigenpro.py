@@ -154,7 +154,7 @@ class EigenProMachine(LeastSquaresEstimator):
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
-            warm=(self._warm_start_parameters(), vars(self).get("_ended")),
+            warm=(self.get_params() if self.warm_start else None, vars(self).get("_ended")),
             seed=ranks.from_first(self._seed()),
             options=self._options(),
             observers=observers,

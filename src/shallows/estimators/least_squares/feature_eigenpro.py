@@ -148,20 +148,13 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
-            warm=(self._warm_start_parameters(), vars(self).get("_ended")),
+            warm=(self.get_params() if self.warm_start else None, vars(self).get("_ended")),
             seed=self._seed(),
             options=self._options(),
             observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
         )
-
-    def _store(self, found: FittedFunction) -> None:
-        vars(self).pop("bandwidth_", None)  # of a fit with other parameters
-        super()._store(found)
-        self.coef_ = found.model.coefficients.T
-        if found.bandwidth is not None:
-            self.bandwidth_ = found.bandwidth
 
     def _check_parameters(self) -> None:
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")

@@ -19,7 +19,7 @@ from ...solvers.linear_svm.problem import LinearSettings
 from ...solvers.linear_svm.rows import SAMPLINGS
 from ...solvers.linear_svm.subgradients import AVERAGINGS
 from ...solvers.settings import settings_of
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
@@ -138,7 +138,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         verbose: int = 0,
     ): ...
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -192,7 +192,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         return self
 
     @available_if(_is_online)
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
 

@@ -20,7 +20,7 @@ from ...models.functions import FeatureFunction
 from ...solvers import settings
 from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import RiskSettings
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import LossPredictions, ValuePredictions
 
@@ -104,7 +104,7 @@ class RegularisedRisk(Estimator):
             1 shows a progress bar.
         """
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(
         self,
         X: Any,
@@ -152,7 +152,7 @@ class RegularisedRisk(Estimator):
             class_weight=getattr(self, "class_weight", None),
             validation_fraction=self.validation_fraction if self.early_stopping else None,
             patience=self.n_iter_no_change,
-            warm=(self._warm_start_parameters(), vars(self).get("_ended")),
+            warm=(self.get_params() if self.warm_start else None, vars(self).get("_ended")),
             seed=seed,
             options=self._options(),
             observers=observers,

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from ... import arrays, kernels, training
+from ... import arrays, kernels
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_choice, check_positive, check_whole
 from ...fitting.support_vectors import FittedMachines, fit_kernel_svm
 from ...solvers.support_vectors.dual_problem import TwoClassSettings
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 
@@ -65,7 +65,7 @@ class SupportVectorClassifier(LabelPredictions, Estimator):
             Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
         """
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         self._check_parameters()
         rows, solver = self._validated_training_set(X, y, sample_weight), self._settings()

@@ -7,13 +7,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ... import training
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
 from ...fitting.support_vectors import fit_core_vector_regression
 from ...solvers.settings import settings_of
 from ...solvers.support_vectors.core_vectors import CoreVectorMachine
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..input_checks import follows_input
 from .classifier import SupportVectorClassifier, check_kernel_and_limits, outputs
@@ -152,7 +151,7 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
     ):
         """Store the parameters, which the docstring of the class describes."""
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on all of X, y.
 

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from sklearn.utils.validation import _num_samples
 
-from ... import training
 from ...fitting.checks import check_whole
 from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, visit_examples
 from ...fitting.rows import TrainingSet
@@ -15,6 +14,7 @@ from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...solvers.settings import settings_of
 from ...solvers.support_vectors.lasvm import LASVM
+from ..base import keeps_model_on_failure
 from ..constructors import with_parameters
 from ..streaming import check_rows, end_beginning, rows_to_learn
 from .classifier import SupportVectorClassifier
@@ -71,7 +71,7 @@ class LASVMClassifier(SupportVectorClassifier):
         check_whole(self, "max_epochs")
         precomputed.refuse(self, "It keeps the points of some examples and computes their kernel values itself.")
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
@@ -93,7 +93,7 @@ class LASVMClassifier(SupportVectorClassifier):
         end_beginning(self, len(rows.rows))
         return self
 
-    @training.keeps_model_on_failure
+    @keeps_model_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
 
