@@ -55,9 +55,9 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
             restore_attributes(self, before)
             if arrays.is_out_of_device_memory(error):
                 raise DeviceMemoryError(
-                    f"The GPU has no room for this fit: {' '.join(str(error).split())[:200]} Free it of what other "
-                    "processes hold ('nvidia-smi' lists them), fit on fewer rows or in batches that are smaller "
-                    "(batch_size), take dtype='float32', or device='cpu'."
+                    f"The GPU has no room for this fit: {' '.join(str(error).split())[:200]} End other processes on "
+                    "the GPU ('nvidia-smi' lists them), fit on fewer rows or in smaller batches (batch_size), take "
+                    "dtype='float32', or device='cpu'."
                 ) from error
             raise
 
