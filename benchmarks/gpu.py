@@ -194,7 +194,7 @@ def products(bench: Bench) -> None:
                 def work() -> Any:
                     return gram.cross_product(kernel, x[:m, :], points, w, budget=2**32)  # noqa: B023
 
-                applied = fused.applies(kernel, points, w)
+                applied = fused.is_applicable(kernel, points, w)
                 fast, found = bench.seconds(work), arrays.to_numpy(work())
                 with cuda.off():
                     plain, reference = bench.seconds(work, rounds=3), arrays.to_numpy(work())
@@ -217,7 +217,7 @@ def shapes(bench: Bench) -> None:
     for c in (1, 4, 10):
         w = bench.normal(n, c, seed=1)
         chosen = fused.Shape.of(INPUTS, c, "float32")
-        if not fused.applies(kernel, points, w):
+        if not fused.is_applicable(kernel, points, w):
             print("the fused product does not apply here")
             return
         for rows in (1, 2, 4):

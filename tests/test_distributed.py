@@ -169,11 +169,11 @@ class Share(Mpi):
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_shares_of_rows_cover_them_once_and_local_numbers_find_them(size):
     n, batch = 40, slice(11, 29)
-    everything = np.concatenate([np.arange(n)[Share(rank, size).own(n)] for rank in range(size)])
+    everything = np.concatenate([np.arange(n)[Share(rank, size).own_rows(n)] for rank in range(size)])
     assert sorted(everything) == list(range(n))
     for rank in range(size):
         share = Share(rank, size)
-        own = np.arange(n)[share.own(n)]
+        own = np.arange(n)[share.own_rows(n)]
         assert np.array_equal(own[share.local(batch)], own[(own >= 11) & (own < 29)])
 
 
@@ -189,7 +189,7 @@ def test_products_with_the_own_columns_add_up_to_those_with_the_matrix(kernel, b
     for rank in range(3):
         share = Share(rank, 3)
         columns = OwnColumns(share, kernel, points, budget=budget and budget + 3 * 16**2 * 8)
-        own = share.own(50)
+        own = share.own_rows(50)
         for _ in range(2):
             part, first = columns.rows_dot(batch, a[own], head=head)
         assert np.allclose(first, matrix[batch, own][:, :head], rtol=1e-12)
@@ -242,7 +242,7 @@ def test_a_point_meets_itself_in_the_exact_value_of_the_kernel():
     for rank in range(2):
         share = Share(rank, 2)
         columns = OwnColumns(share, kernels.Gaussian(0.01), points, budget=0)
-        own = np.arange(9)[share.own(9)]
+        own = np.arange(9)[share.own_rows(9)]
         _, values = columns.rows_dot(slice(0, 9), np.zeros((len(own), 1), dtype=np.float32), head=len(own))
         assert np.all(values[own, np.arange(len(own))] == 1.0)
         assert arrays.is_numpy(values)

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, needs_compiler]
 
 def product(kernel, x, z, a, extra=None):
     points = there(kernels.augmented(z))
-    assert fused.applies(kernel, points, there(a))
+    assert fused.is_applicable(kernel, points, there(a))
     return fused.product(kernel, there(x), points, there(a), extra)
 
 
@@ -121,7 +121,7 @@ def test_rounding_does_not_grow_with_the_number_of_terms(gpu):
     kernel = kernels.Cauchy(3.0)
     shape = fused.Shape.of(2, 1, "float32")
     points = there(kernels.augmented(z))
-    assert fused.applies(kernel, points, there(a))
+    assert fused.is_applicable(kernel, points, there(a))
     whole = gpu[:]
     found = product(kernel, x, z, a)
     assert gpu[len(whole)][1] > 1
@@ -188,7 +188,7 @@ def test_what_left_the_numbers_is_noticed_and_what_is_too_far_is_zero(gpu, kerne
 
 def test_the_product_is_chosen_for_few_features_of_a_radial_kernel(gpu, monkeypatch):
     def chosen(kernel=kernels.Laplace(1.0), d=18, c=2, dtype=np.float32, other=np.float32, where=there):  # noqa: B008
-        return fused.applies(kernel, where(np.ones((4, d + 2), dtype)), where(np.ones((4, c), other)))
+        return fused.is_applicable(kernel, where(np.ones((4, d + 2), dtype)), where(np.ones((4, c), other)))
 
     assert chosen()
     assert chosen(d=32, c=32)
@@ -219,7 +219,7 @@ class Unwritten(RadialKernel):
 
 def test_a_kernel_without_a_text_in_c_takes_the_plain_path(gpu):
     points, a = there(kernels.augmented(sample(50))), there(sample(50, 2))
-    assert not fused.applies(Unwritten(1.0), points, a)
+    assert not fused.is_applicable(Unwritten(1.0), points, a)
     found = gram.cross_product(Unwritten(1.0), points[:, :3], points, a, budget=10**6)
     assert np.abs(found - kernels.matrix(Unwritten(1.0), np.asarray(points)) @ a).max() < 1e-12
 

@@ -117,7 +117,7 @@ def test_a_product_of_few_features_is_that_of_the_formula(kernel, d, c, dtype):
     for m, n in ((1, 1), (257, 129), (70, 5000), (3000, 1100)):
         x, z, a = (part.astype(dtype) for part in (sample(m, d), sample(n, d, 1), sample(n, c, 2)))
         points, there = kernels.augmented(arrays.to_device(z, GPU)), arrays.to_device(a, GPU)
-        assert fused.applies(kernel, points, there)
+        assert fused.is_applicable(kernel, points, there)
         found = arrays.to_numpy(fused.product(kernel, arrays.to_device(x, GPU), points, there))
         values = kernel.apply_in_place(
             kernel.factor * ((x[:, None, :].astype(np.float64) - z[None, :, :].astype(np.float64)) ** 2).sum(axis=2)

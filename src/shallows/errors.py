@@ -1,4 +1,4 @@
-"""The errors that the package raises on purpose; each says what was wrong, what was expected and what to do."""
+"""Errors of this package. Each message says what is wrong, what was expected and what to do."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from collections.abc import Collection, Hashable, Iterable
 
 
 class ShallowsError(Exception):
-    """Base of the errors that this package raises on purpose."""
+    """Base class of the errors of this package."""
 
 
 class UnknownNameError(ShallowsError, ValueError):
-    """A name that is not on the list it was looked up in.
+    """An unknown name.
 
     Parameters
     ----------
     kind : str
-        What the name should have been, in the singular: ``"dataset"``, ``"target"``.
+        What the name should be, such as ``"dataset"``.
     name : str
-        What was asked for.
     known : iterable of str
         The names that exist.
     """
 
     def __init__(self, kind: str, name: object, known: Iterable[str]):
         known = sorted(map(str, known))
-        folded = {one.casefold(): one for one in known}
+        folded = {item.casefold(): item for item in known}
         near = difflib.get_close_matches(str(name).casefold(), folded, n=1, cutoff=0.4)
         hint = f" Did you mean {folded[near[0]]!r}?" if near else ""
         listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
@@ -37,20 +36,20 @@ class UnknownNameError(ShallowsError, ValueError):
 
     @classmethod
     def check(cls, kind: str, name: object, known: Collection[str]) -> None:
-        """Raise the error unless a value is one of the known names; no list or array is one."""
+        """Raise the error if a value is not one of the known names."""
         if not (isinstance(name, Hashable) and name in known):
             raise cls(kind, name, known)
 
 
 class MissingExtraError(ShallowsError, ImportError):
-    """An optional part was asked for whose packages are not installed.
+    """Optional packages are not installed.
 
     Parameters
     ----------
     extra : str
-        The extra of ``pyproject.toml`` that holds the packages.
+        The extra of ``pyproject.toml`` with the packages.
     purpose : str
-        What needs it, as the subject of a sentence: ``"device='gpu'"``.
+        What needs the packages, as the subject of a sentence: ``"device='gpu'"``.
     """
 
     def __init__(self, extra: str, purpose: str):
@@ -62,55 +61,45 @@ class MissingExtraError(ShallowsError, ImportError):
 
     @classmethod
     def check(cls, extra: str, purpose: str, *packages: str) -> None:
-        """Raise the error unless all of the packages, named as Python imports them, are installed."""
+        """Raise the error if one of the packages is not installed. ``packages``: their names in import statements."""
         if any(importlib.util.find_spec(package) is None for package in packages):
             raise cls(extra, purpose)
 
 
 class TooFewDirectionsError(ShallowsError, ValueError):
-    """The data have fewer components than were asked for."""
+    """The data have fewer components than requested."""
 
 
 class DivergenceError(ShallowsError, ArithmeticError):
-    """Training left the numbers; the message names the step size."""
+    """Training diverged. The message names the step size."""
 
 
 class DeviceError(ShallowsError, RuntimeError):
-    """A GPU failed in the middle of a training; the message says what is kept and what to do."""
+    """A GPU failed during a training."""
 
 
 class DeviceMemoryError(ShallowsError, MemoryError):
-    """A GPU has no room for an array of a fit; the message says what there was and what to do."""
+    """A GPU has no room for an array of a fit."""
 
 
 class TrainingInterrupted(ShallowsError):
-    """Training was asked to stop; a checkpoint was written and the next run goes on from it."""
+    """Training was stopped by a signal. A checkpoint was written, and the next run continues from it."""
 
 
 class CheckpointError(ShallowsError):
-    """A checkpoint that belongs to another run, or that cannot be read."""
+    """A checkpoint belongs to another run or cannot be read."""
 
 
 def unknown_attribute(module: str, name: str, known: Iterable[str]) -> Exception:
-    """The error about an attribute that a module does not have; the message suggests up to four similar names.
+    """The error for a missing attribute of a module, with up to four similar names of the ``known`` ones.
 
-    Parameters
-    ----------
-    module : str
-    name : str
-        What was asked for.
-    known : iterable of str
-        The public names of the module.
-
-    Returns
-    -------
-    AttributeError, or ImportError in the statement ``from module import name``
-        Python replaces the message of an AttributeError in that statement by its own, which has no suggestion.
+    It is an ImportError in the statement ``from module import name``, where Python would replace the message of an
+    AttributeError, and else an AttributeError.
     """
     message = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
         return AttributeError(message, name=name)
-    near = [repr(one) for one in _similar_names(name, known)]
+    near = [repr(similar) for similar in _similar_names(name, known)]
     if near:
         message += f". Did you mean {' or '.join(filter(None, [', '.join(near[:-1]), near[-1]]))}?"
     if _is_imported_by_name():
@@ -119,8 +108,8 @@ def unknown_attribute(module: str, name: str, known: Iterable[str]) -> Exception
 
 
 def _similar_names(name: str, known: Iterable[str]) -> list[str]:
-    """Names that contain the given one, whatever the case, else the most similar ones; at most four."""
-    folded = {one.replace("_", "").casefold(): one for one in sorted(known)}
+    """At most four names that contain ``name`` in any case, or else the most similar names."""
+    folded = {item.replace("_", "").casefold(): item for item in sorted(known)}
     wanted = name.replace("_", "").casefold()
     if wanted in folded:
         return [folded[wanted]]

@@ -25,7 +25,7 @@ class Alone:
 
     # ------------------------------------------------------------------------------------- shares of rows
 
-    def own(self, n: int) -> slice:
+    def own_rows(self, n: int) -> slice:
         """The rows of this process among n rows: row i belongs to process i modulo the number of processes."""
         return slice(self.rank, n, self.size)
 
@@ -55,8 +55,8 @@ class Alone:
         """`sum` of an array of shape (p, c), and of a row of shape (1, c) or a number."""
         return x, row
 
-    def gathered(self, x: Array, n: int) -> Array:
-        """All n rows of an array of which each process has its `own` rows."""
+    def gather(self, x: Array, n: int) -> Array:
+        """All n rows of an array of which each process has its `own_rows` rows."""
         return x
 
     def from_first(self, value: Value) -> Value:
@@ -83,7 +83,7 @@ class Alone:
         """The sum of the values of all processes."""
         return value
 
-    def same(self, value: Hashable, what: str) -> None:
+    def check_same(self, value: Hashable, what: str) -> None:
         """Raise an error if a value differs between processes; ``what``: its name in the plural, for the message."""
 
 

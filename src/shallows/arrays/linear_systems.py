@@ -1,4 +1,4 @@
-"""Triangular and positive-definite linear systems, solved in place where the library allows it."""
+"""Triangular and positive-definite linear systems, solved in place if the library allows it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .threads import in_threads, one_blas_thread, workers_for
 
 
 def raise_on_failure(x: Array) -> contextlib.AbstractContextManager:
-    """A context in which a factorisation that fails raises; left alone, CuPy returns the finite numbers it came to."""
+    """A block in which a failed factorization raises an error; by default CuPy returns what it has computed."""
     if not _is_cupy(x):
         return contextlib.nullcontext()
     import cupyx
@@ -28,7 +28,7 @@ def _is_cupy(x: Array) -> bool:
 
 
 def solve_triangular(factor: Array, b: Array, trans: str = "N") -> Array:
-    """``x`` with ``factor @ x = b`` for a lower triangular factor, or with its transpose for ``trans="T"``."""
+    """Solve ``factor @ x = b`` for a lower triangular factor, or for its transpose if ``trans="T"``."""
     if is_numpy(factor):
         from scipy.linalg import solve_triangular as solve
 
@@ -41,11 +41,11 @@ def solve_triangular(factor: Array, b: Array, trans: str = "N") -> Array:
 
 
 WIDE_ROWS = 1024
-"""Rows of a factor that are brought to float64 at a time."""
+"""Rows of a factor that are converted to float64 at a time."""
 
 
 def solve_triangular_in_double(factor: Array, b: Array, trans: str = "N") -> Array:
-    """As `solve_triangular`, with the arithmetic in float64 and the factor left in its precision; few columns."""
+    """As `solve_triangular` for few columns, in float64, without a float64 copy of the whole factor."""
     xp, p = namespace(factor), factor.shape[0]
     if factor.dtype == xp.float64:
         return solve_triangular(factor, b, trans)
@@ -62,9 +62,9 @@ def solve_triangular_in_double(factor: Array, b: Array, trans: str = "N") -> Arr
 
 
 def triangular_gram(factor: Array) -> Array:
-    """``L.T @ L`` for a C-ordered lower triangular ``L``, which is overwritten where it can be.
+    """``L.T @ L`` for a C-ordered lower triangular ``L``, which may be overwritten.
 
-    What lies above the diagonal of ``L`` is not read by NumPy, and that of the result has no meaning.
+    NumPy does not read the part above the diagonal of ``L``. This part of the result has no meaning.
     """
     if not is_numpy(factor):
         return factor.T @ factor
@@ -73,14 +73,14 @@ def triangular_gram(factor: Array) -> Array:
     from scipy.linalg import get_lapack_funcs
 
     (lauum,) = get_lapack_funcs(("lauum",), (factor,))
-    # The transpose lies in Fortran order, and is the upper factor U of U Uᵀ.
+    # The transpose is in Fortran order, and is the upper factor U of U Uᵀ.
     return lauum(factor.T, lower=0, overwrite_c=1)[0].T
 
 
 def cholesky_in_place(matrix: Array) -> Array:
-    """``L`` with ``L @ L.T = matrix`` for a C-ordered symmetric matrix, which is overwritten where it can be.
+    """``L`` with ``L @ L.T = matrix`` for a C-ordered symmetric matrix, which may be overwritten.
 
-    What lies above the diagonal of the result has no meaning.
+    The part of the result above the diagonal has no meaning.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def cholesky_in_place(matrix: Array) -> Array:
 
 
 DIVIDED_FROM, PANEL = 512, 192
-"""Factorisations of so many rows are divided among threads of our own, so many columns at a time. Threads of BLAS wait
-for each other some thousand times in one, and each time for a time slice where another program has their core: beside
-one with two threads on two cores, 4,000 rows took 4.8 s in place of 0.3, and 8,000 took 11.5 in place of 2.4."""
+"""Number of rows from which our own threads factor a matrix, and columns that they factor at a time. BLAS threads wait
+for each other thousands of times in a factorization. Next to another program with two threads on two cores, 4,000 rows
+took 4.8 s instead of 0.3 s."""
 
 
 def _divides(matrix: np.ndarray) -> bool:
@@ -110,12 +110,12 @@ def _divides(matrix: np.ndarray) -> bool:
 def _cholesky_of_block(matrix: np.ndarray) -> np.ndarray:
     from scipy.linalg import cho_factor
 
-    # The transpose lies in Fortran order, so LAPACK factors it in place; its upper factor is Lᵀ.
+    # The transpose is in Fortran order, so LAPACK factors it in place; its upper factor is Lᵀ.
     return cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)[0].T
 
 
 def _cholesky_by_threads(matrix: np.ndarray) -> np.ndarray:
-    """Column by column of blocks: what the columns before it leave of one, its square, then the rows below that."""
+    """Block columns from left to right: subtract earlier columns, factor the square, then solve for the rows below."""
     from scipy.linalg import get_blas_funcs
 
     p, n_workers = len(matrix), workers_for(matrix)
@@ -134,7 +134,7 @@ def _cholesky_by_threads(matrix: np.ndarray) -> np.ndarray:
 
 
 def _triangular_gram_by_threads(factor: np.ndarray) -> np.ndarray:
-    """Row by row of blocks: no row of the factor is needed after its own."""
+    """Block rows from top to bottom: no row of the factor is needed after its own step."""
     p, n_workers = len(factor), workers_for(factor)
     with one_blas_thread():
         for rows in blocks(p, PANEL):
@@ -151,21 +151,21 @@ def _triangular_gram_by_threads(factor: np.ndarray) -> np.ndarray:
 
 
 def _for_all(work: Callable[[slice], None], start: int, stop: int, n_workers: int) -> None:
-    """Do a work for all parts of a range, each by the thread that is free next."""
+    """Call ``work`` for all parts of a range; each thread takes the next part."""
     size = min(512, max(64, -(-(stop - start) // (4 * n_workers))))
     parts = [slice(start + part.start, start + part.stop) for part in blocks(stop - start, size)]
-    waiting = iter(parts)  # Of which every thread takes the next.
+    waiting = iter(parts)
 
-    def some(_: int) -> None:
+    def take_parts(_: int) -> None:
         for part in waiting:
             work(part)
 
     if parts:
-        in_threads(some, min(n_workers, len(parts)))
+        in_threads(take_parts, min(n_workers, len(parts)))
 
 
 def solve_positive_definite(matrix: Array, b: Array) -> Array:
-    """``x`` with ``matrix @ x = b`` for a symmetric positive-definite matrix, which is overwritten where it can be.
+    """Solve ``matrix @ x = b`` for a symmetric positive-definite matrix, which may be overwritten.
 
     Raises
     ------
@@ -182,9 +182,9 @@ def solve_factored(factor: Array, b: Array) -> Array:
 
 
 def solve_damped(matrix: Array, b: Array, damping: float) -> Array:
-    """``x`` with ``(matrix + damping I) @ x = b`` for a positive semi-definite matrix, solved in float64.
+    """Solve ``(matrix + damping I) @ x = b`` in float64 for a positive semi-definite matrix.
 
-    Where rounding has made the damped matrix indefinite, the damping grows tenfold until it is not.
+    The damping is multiplied by ten while rounding makes the damped matrix indefinite.
     """
     xp = namespace(matrix)
     right = astype(b, xp.float64)
@@ -199,7 +199,7 @@ def solve_damped(matrix: Array, b: Array, damping: float) -> Array:
 
 
 def _damped(matrix: Array, damping: float) -> Array:
-    """A copy in float64 with a number added to the diagonal."""
+    """A float64 copy with a number added to the diagonal."""
     xp, n = namespace(matrix), matrix.shape[0]
     if not supports_out(matrix):
         return astype(matrix, xp.float64) + damping * xp.eye(n, dtype=xp.float64)
@@ -213,5 +213,5 @@ def _solve(matrix: Array, b: Array) -> Array:
         return solve_positive_definite(matrix, b)
     from scipy.linalg import cho_factor, cho_solve
 
-    # The other triangle than `solve_positive_definite` takes, which rounds otherwise: reference results were made so.
+    # Not the triangle of `solve_positive_definite`: it rounds differently, and reference results use this one.
     return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False), b, check_finite=False)

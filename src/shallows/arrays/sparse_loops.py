@@ -1,4 +1,4 @@
-"""The product of a few sparse rows with many, as a compiled loop."""
+"""A compiled product of a few sparse rows with many rows."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""Rows of few non-zeros that kernels compute with as with any array of points, without making them dense.
+"""Sparse rows with the operations that kernels and solvers use on arrays of points. Other operations raise a TypeError.
 
-`SparsePoints` has the operations that kernels and solvers use on points: rows and parts of them, products, and further
-columns behind (`shallows.kernels.augmented`). Its entries are not NumPy's, so everything else raises a TypeError.
-
-For tf-idf rows with 100,000 columns and 140 non-zeros, two rows have about 17 columns in common. A dense product of two
-rows takes 100,000 multiplications, and their sparse product takes 17.
+For tf-idf rows with 100,000 columns and 140 non-zeros, two rows have about 17 columns in common, so a sparse product of
+two rows needs 17 multiplications instead of 100,000.
 """
 
 from __future__ import annotations
@@ -16,15 +13,15 @@ import numpy as np
 import scipy.sparse
 
 FEW_ROWS = 16
-"""Up to here a compiled loop makes the product. It gives the same numbers as SciPy's product, whose checks take 0.2 ms:
-for a row of 2,000 texts ten times as long as the product. Solvers that ask for single rows are compiled anyway."""
+"""Up to this number of rows a compiled loop computes the product, with the same numbers as SciPy. For a single row the
+checks of SciPy take 0.2 ms, ten times as long as the product with 2,000 texts."""
 
 _STRIP_NUMBERS = 2**20
 """Values of a product that are computed at a time."""
 
 
 class SparsePoints:
-    """The matrix [S, T] of a sparse part S and a few dense columns T behind it, shape (n, d + k).
+    """The matrix [S, T] of a sparse part S and a few dense columns T, shape (n, d + k).
 
     Parameters
     ----------
@@ -34,7 +31,7 @@ class SparsePoints:
         T.
     """
 
-    __array_ufunc__ = None  # NumPy's operators ask ours.
+    __array_ufunc__ = None  # NumPy's operators call the methods below.
 
     def __init__(self, rows: Any, tail: np.ndarray | None = None):
         rows = rows if isinstance(rows, scipy.sparse.csr_array) else scipy.sparse.csr_array(rows)
@@ -48,10 +45,10 @@ class SparsePoints:
 
     @classmethod
     def _of(cls, parts: tuple[np.ndarray, np.ndarray, np.ndarray], d: int, tail: np.ndarray) -> SparsePoints:
-        """Points of the arrays of a CSR matrix, without the checks of SciPy, which cost more than a row's product."""
-        made = cls.__new__(cls)
-        made._set(parts, d, tail)
-        return made
+        """Points from the arrays of a CSR matrix, without SciPy's checks, which take longer than a row's product."""
+        points = cls.__new__(cls)
+        points._set(parts, d, tail)
+        return points
 
     def __getstate__(self) -> dict[str, Any]:
         return {"rows": self.rows, "tail": self.tail}
@@ -75,7 +72,7 @@ class SparsePoints:
 
     @property
     def dtype(self) -> np.dtype:
-        """Of the numbers."""
+        """Dtype of the numbers."""
         return self.parts[0].dtype
 
     @property
@@ -92,17 +89,17 @@ class SparsePoints:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function not in (np.concatenate, np.take):
             return NotImplemented
-        return _joined(*args, **kwargs) if function is np.concatenate else _taken(*args, **kwargs)
+        return _concatenate(*args, **kwargs) if function is np.concatenate else _take_rows(*args, **kwargs)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("Sparse rows are not made dense; ask for toarray().")
+        raise TypeError("Sparse rows are not converted to dense rows; call toarray().")
 
     def toarray(self) -> np.ndarray:
         """The same numbers in a dense array."""
         return np.hstack([self.rows.toarray(), self.tail])
 
     def copy(self) -> SparsePoints:
-        """The same numbers in other memory."""
+        """A copy."""
         return SparsePoints(self.rows.copy(), self.tail.copy())
 
     def astype(self, dtype: Any, copy: bool = False) -> SparsePoints:
@@ -121,19 +118,19 @@ class SparsePoints:
             if step == 1 and start >= d:
                 return self.tail[rows, start - d : stop - d]
             if step == 1 and start == 0 and stop >= d:
-                return self._some(rows, self.tail[:, : stop - d])
+                return self._select_rows(rows, self.tail[:, : stop - d])
         elif (columns + self.shape[1]) % self.shape[1] >= d:
             return self.tail[rows, (columns + self.shape[1]) % self.shape[1] - d]
-        raise IndexError("Of sparse rows only all columns, or the dense ones behind, can be taken.")
+        raise IndexError("Columns of sparse rows: select all columns, or the dense columns at the end.")
 
-    def _some(self, rows: Any, tail: np.ndarray) -> SparsePoints:
+    def _select_rows(self, rows: Any, tail: np.ndarray) -> SparsePoints:
         if not isinstance(rows, slice):
             return SparsePoints(self.rows[rows], tail[rows])
         start, stop, step = rows.indices(len(self))
         if (start, stop, step) == (0, len(self), 1):
-            made = SparsePoints._of(self.parts, self.d, tail)
-            made._rows, made._by_columns = self._rows, self._by_columns
-            return made
+            points = SparsePoints._of(self.parts, self.d, tail)
+            points._rows, points._by_columns = self._rows, self._by_columns
+            return points
         if step != 1:
             return SparsePoints(self.rows[rows], tail[rows])
         data, indices, ends = self.parts
@@ -142,10 +139,10 @@ class SparsePoints:
         return SparsePoints._of((data[some], indices[some], ends - ends[0]), self.d, tail[rows])
 
     def __setitem__(self, key: tuple[Any, int], values: Any) -> None:
-        """Write to a dense column, given by a negative number."""
+        """Write to a dense column; its number is negative."""
         rows, column = key
         if not -self.tail.shape[1] <= column < 0:
-            raise IndexError("Of sparse rows only the dense columns behind can be written to.")
+            raise IndexError("Sparse rows: only the dense columns at the end can be written.")
         self.tail[rows, column] = values
 
     def __mul__(self, factor: Any) -> SparsePoints:
@@ -174,34 +171,34 @@ class SparsePoints:
 
     def norms_squared(self) -> np.ndarray:
         """Squared norms of the rows, shape (n,)."""
-        # From the first number of a row to that of the next; an empty row has none.
+        # Sums from the first number of a row to the first number of the next row; zero for an empty row.
         data, _, ends = self.parts
         starts, squares = ends[:-1], np.append(data**2, self.dtype.type(0))
         sums = np.where(np.diff(ends) > 0, np.add.reduceat(squares, starts), self.dtype.type(0))
         return sums + np.einsum("ij,ij->i", self.tail, self.tail)
 
     def resized(self, n: int) -> SparsePoints:
-        """The same rows with rows of zeros behind, n in all."""
+        """The same rows, with zero rows at the end, n rows in all."""
         rows, tail = self.rows.copy(), np.zeros((n, self.tail.shape[1]), dtype=self.dtype)
         rows.resize((n, rows.shape[1]))
         tail[: len(self)] = self.tail
         return SparsePoints(rows, tail)
 
     def replaced(self, places: np.ndarray, others: SparsePoints) -> SparsePoints:
-        """The same rows with other ones at some places."""
+        """The same rows with some rows replaced."""
         chosen = np.arange(len(self))
         chosen[places] = len(self) + np.arange(len(others))
         return np.concatenate([self, others])[chosen]
 
     def groups(self) -> np.ndarray:
-        """The number of the first row that is equal, for each row, shape (n,); the tail is not compared."""
+        """For each row the number of the first row with the same sparse part, shape (n,)."""
         known: dict[tuple[bytes, bytes], int] = {}
         indices, data, ends = self.rows.indices, self.rows.data, self.rows.indptr
         keys = ((indices[a:b].tobytes(), data[a:b].tobytes()) for a, b in itertools.pairwise(ends))
         return np.array([known.setdefault(key, i) for i, key in enumerate(keys)], dtype=np.int64)
 
     def by_columns(self) -> Any:
-        """The transpose of the sparse part, as CSR; made once."""
+        """The transpose of the sparse part, as CSR; computed once."""
         if self._by_columns is None:
             self._by_columns = self.rows.T.tocsr()
         return self._by_columns
@@ -238,10 +235,7 @@ def is_sparse(x: Any) -> bool:
 
 
 def product(left: SparsePoints, right: SparsePoints, out: np.ndarray) -> np.ndarray:
-    """``out[...] = left @ right.T``, of sparse parts of equally many columns.
-
-    Each value is the sum over the columns in ascending order, whatever the other rows are.
-    """
+    """``out[...] = left @ right.T``. Each value is a sum over the columns in order, independent of the other rows."""
     columns, step = right.by_columns(), max(1, _STRIP_NUMBERS // max(1, len(right)))
     if len(left) <= FEW_ROWS:
         from .sparse_loops import add_products
@@ -261,7 +255,7 @@ def product(left: SparsePoints, right: SparsePoints, out: np.ndarray) -> np.ndar
     return out
 
 
-def _joined(parts: Any, axis: int = 0) -> SparsePoints:
+def _concatenate(parts: Any, axis: int = 0) -> SparsePoints:
     if axis == 1:
         first, *others = parts
         tails = [first.tail, *(np.asarray(other, dtype=first.dtype) for other in others)]
@@ -270,7 +264,7 @@ def _joined(parts: Any, axis: int = 0) -> SparsePoints:
     return SparsePoints(rows, np.concatenate([part.tail for part in parts]))
 
 
-def _taken(x: SparsePoints, indices: Any, axis: int | None = None) -> SparsePoints:
+def _take_rows(x: SparsePoints, indices: Any, axis: int | None = None) -> SparsePoints:
     if axis != 0:
-        raise TypeError("Of sparse rows only rows can be taken.")
+        raise TypeError("Sparse points: only rows can be taken.")
     return x[np.asarray(indices)]

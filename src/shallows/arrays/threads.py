@@ -45,7 +45,7 @@ def n_threads() -> int:
     """Number of threads that the caller may use: the setting of BLAS, at most the processors of the process.
 
     It is 1 inside `one_blas_thread` and inside the work of `in_threads`. Blocks of other threads do not count, so a
-    fit is divided in the same way whatever else runs in the process.
+    fit is divided in the same way if other fits run in the process.
     """
     if _INSIDE.get():
         return 1
@@ -83,9 +83,9 @@ def in_threads(work: Callable[[int], Any], n_workers: int) -> list[Any]:
 
 @contextlib.contextmanager
 def own_threads() -> Iterator[None]:
-    """Limit BLAS to one thread inside the block. `in_threads` uses as many threads as before.
+    """Limit BLAS to one thread inside the block. The number of threads of `in_threads` stays.
 
-    The first active block sets the limit and the last one removes it, in whatever order blocks of several threads end.
+    The first active block sets the limit and the last one removes it. Blocks of several threads may end in any order.
     An idle BLAS thread spins for some milliseconds before it sleeps, and takes a core from our own threads meanwhile:
     with another program on one of two cores, EigenPro's steps on 10,000 digits took 8 times as long.
     """

@@ -26,7 +26,7 @@ class OwnColumns:
 
     def __init__(self, ranks: Alone, kernel: Kernel, points: Array, *, budget: int):
         self.ranks, self.kernel, self.points, self.n = ranks, kernel, points, points.shape[0]
-        self.own = arrays.contiguous_copy(points[ranks.own(self.n), :])
+        self.own = arrays.contiguous_copy(points[ranks.own_rows(self.n), :])
         self.tile = min(TILE, max(1, self.n))
         self._spans = list(arrays.blocks(self.own.shape[0], self.tile))
         self._n_workers = max(1, min(arrays.workers_for(points), len(self._spans)))
@@ -88,7 +88,7 @@ class OwnColumns:
     def dot(self, a: Array) -> Array:
         """``K @ a`` for ``a`` of shape (n, c), summed over all processes."""
         xp = arrays.namespace(a)
-        mine = arrays.contiguous_copy(a[self.ranks.own(self.n), :])
+        mine = arrays.contiguous_copy(a[self.ranks.own_rows(self.n), :])
         parts = [self.rows_dot(rows, mine, keeps=False)[0] for rows in arrays.blocks(self.n, self.tile)]
         return self.ranks.sum(xp.concat(parts))
 
@@ -131,7 +131,7 @@ class OwnDirections:
     @classmethod
     def of(cls, preconditioner: Preconditioner, ranks: Alone) -> OwnDirections:
         """The share of this process."""
-        own = ranks.own(preconditioner.n_subsample)
+        own = ranks.own_rows(preconditioner.n_subsample)
         return cls(arrays.contiguous_copy(preconditioner.vectors[own, :]), preconditioner.scale[:, None])
 
 
@@ -157,7 +157,7 @@ class DistributedState(AveragedState):
     @property
     def coefficients(self) -> Array:
         """Coefficients of all processes, shape (n, c); a collective operation."""
-        return self.problem.ranks.gathered(AveragedState.coefficients.fget(self), self.problem.gram.n)
+        return self.problem.ranks.gather(AveragedState.coefficients.fget(self), self.problem.gram.n)
 
     def is_finite(self) -> bool:
         """Whether all coefficients of all processes are finite."""

@@ -69,7 +69,7 @@ class DistributedExpansionState(ExpansionState):
     @property
     def coefficients(self) -> Array:
         """Coefficients of all blocks, shape (n_blocks, width, c); a collective operation."""
-        return self.ranks.gathered(self.buffer[: self.n_own, :, :], self.n_blocks) * self.scale
+        return self.ranks.gather(self.buffer[: self.n_own, :, :], self.n_blocks) * self.scale
 
     def evaluate(self, features: Any, x: Array, budget: int = block_sums.DEFAULT_BUDGET, since: int = 0) -> Array:
         """The sum over the blocks from number ``since`` on at some points, shape (m, c); a collective operation."""
@@ -120,7 +120,7 @@ class DistributedExpansionState(ExpansionState):
     def in_one_process(self, problem: ExpansionProblem) -> ExpansionState:
         """The same state with the blocks of all processes."""
         held, numbers = self.remember()
-        held["buffer"] = self.ranks.gathered(held["buffer"], self.n_blocks)
+        held["buffer"] = self.ranks.gather(held["buffer"], self.n_blocks)
         whole = ExpansionState.zero(problem, self.step_size, like=self.buffer)
         held = {name: array for name, array in held.items() if not name.startswith("known")}
         whole.recall(held, numbers)

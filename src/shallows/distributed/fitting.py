@@ -107,8 +107,8 @@ def fit_share(
     checkpoint: training.Checkpoint | None = None,
 ) -> None:
     """Run the part of one process of `fit`. ``kind``: see `kind_of`."""
-    ranks.same(_parameters(estimator), "parameters")
-    ranks.same(_data_digest(X, y, sample_weight), "data")
+    ranks.check_same(_parameters(estimator), "parameters")
+    ranks.check_same(_data_digest(X, y, sample_weight), "data")
     refuse_parameters(estimator)
     if checkpoint is not None:
         checkpoint = DistributedCheckpoint(checkpoint, ranks, DIVIDED_ARRAYS[kind])
@@ -146,7 +146,9 @@ class DistributedCheckpoint:
             return None
         self.n_resumes = self._ranks.from_first(self._checkpoint.n_resumes)
         held, notes = restored
-        own = {name: np.ascontiguousarray(held[name][self._ranks.own(len(held[name]))]) for name in self._names(held)}
+        own = {
+            name: np.ascontiguousarray(held[name][self._ranks.own_rows(len(held[name]))]) for name in self._names(held)
+        }
         return held | own, notes
 
     def due(self) -> bool:
@@ -157,7 +159,7 @@ class DistributedCheckpoint:
     def save(self, held: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
         """Write the arrays of all processes."""
         ranks = self._ranks
-        whole = {name: ranks.gathered(held[name], ranks.total(len(held[name]))) for name in self._names(held)}
+        whole = {name: ranks.gather(held[name], ranks.total(len(held[name]))) for name in self._names(held)}
         ranks.on_first(lambda: self._checkpoint.save(held | whole, notes))
 
     def _names(self, held: dict[str, np.ndarray]) -> list[str]:

@@ -38,8 +38,8 @@ Value = TypeVar("Value")
 class Mpi(Alone):
     """The processes of an MPI communicator; see `Alone` for the methods. Use it as ``with Mpi(communicator) as ranks``.
 
-    All methods except `own`, `local`, `piece`, `divide` and `count` are collective operations: all processes must call
-    them in the same order. ``communicator``: None means all processes of the program.
+    All methods except `own_rows`, `local`, `piece`, `divide` and `count` are collective operations: all processes must
+    call them in the same order. ``communicator``: None means all processes of the program.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Mpi(Alone):
         node = self._comm.Split_type(mpi.COMM_TYPE_SHARED)
         self.on_this_node = node.Get_size()
         node.Free()
-        self.same(versions(), "versions of the programs")
+        self.check_same(versions(), "versions of the programs")
 
     def __enter__(self) -> Mpi:
         return self
@@ -102,9 +102,9 @@ class Mpi(Alone):
         summed = self.sum(xp.concat([x, xp.zeros((1, x.shape[1]), dtype=x.dtype) + row]))
         return arrays.contiguous(summed[:-1, :]), summed[-1:, :]
 
-    def gathered(self, x: Array, n: int) -> Array:  # noqa: D102
+    def gather(self, x: Array, n: int) -> Array:  # noqa: D102
         host = np.zeros((n, *x.shape[1:]), dtype=str(x.dtype))
-        host[self.own(n)] = arrays.to_numpy(x)
+        host[self.own_rows(n)] = arrays.to_numpy(x)
         total = np.empty_like(host)
         self._comm.Allreduce(host, total, op=self._mpi.SUM)  # exact: each element is one number plus zeros
         return arrays.like(total, x)
@@ -136,7 +136,7 @@ class Mpi(Alone):
     def total(self, value: int) -> int:  # noqa: D102
         return int(self._comm.allreduce(int(value), op=self._mpi.SUM))
 
-    def same(self, value: Hashable, what: str) -> None:  # noqa: D102
+    def check_same(self, value: Hashable, what: str) -> None:  # noqa: D102
         found = self._comm.allgather(value)
         other = next((rank for rank in range(self.size) if found[rank] != found[0]), None)
         if other is not None:

@@ -123,7 +123,7 @@ def plan_expansion(
         "Take a smaller block_size, or give more memory.",
     )
     stepper, steps = choose_stepper(sample, features, F, batch_size, loss, settings, nu, chosen, seed)
-    ranks.same((made.name, made.bandwidth), "kernels (give the bandwidth as a number)")
+    ranks.check_same((made.name, made.bandwidth), "kernels (give the bandwidth as a number)")
     stepper = ranks.divide(ranks.from_first(stepper))
     at_once, counts = min(room // 4, 2**28 if device.kind == "cpu" else 2**32), None
     if isinstance(targets, StreamedClasses) and targets.has_intercept:

@@ -266,7 +266,7 @@ def choose_for_centers(
     if all_rows and (calibrates or is_automatic(request.regularisation)):
         sample = Sample(centers.of_model, targets, weights)
         choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
-    ranks.same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
+    ranks.check_same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
     return kernel, replace(choices, regularisation=ranks.from_first(choices.regularisation))
 
 
@@ -335,7 +335,7 @@ def make_problem(
     points, n = arrays.contiguous(centers.of_model), len(centers.rows)
     strips = min(STRIP_BYTES if arrays.device_of(points).kind == "cpu" else 2**32, max(2**20, budget))
     # Kept values are read again only in a second epoch, and fused products have no blocks that could be kept.
-    keeps = passes > 1 and not fused.applies(kernel, points, targets)
+    keeps = passes > 1 and not fused.is_applicable(kernel, points, targets)
     kept = KeptStrips(n, points, 3 * (budget - strips) // 4 if keeps else 0)
     rows = centers.rows
     rows = rows if rows.held_bytes else RowsAhead(rows, arrays.device_of(points), ranks.piece)

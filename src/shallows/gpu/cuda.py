@@ -26,7 +26,7 @@ _functions: dict[Hashable, Any] = {}
 _warned: set[str] = set()
 
 
-def wanted(x: Array) -> bool:
+def is_enabled(x: Array) -> bool:
     """Whether our CUDA functions are used for an array: it is on a GPU, and they are not switched off."""
     return arrays.device_of(x).kind == "gpu" and not _depth_of_off and os.environ.get(VARIABLE, "1") != "0"
 

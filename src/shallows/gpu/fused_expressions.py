@@ -34,7 +34,7 @@ class FusedExpression:
 
     def __call__(self, *inputs: Array | float, into: tuple[Array, ...]) -> None:
         """Write the outputs into arrays of one shape and one floating dtype, which is also the dtype of the inputs."""
-        kernel = self._kernel(into[0]) if cuda.wanted(into[0]) else None
+        kernel = self._kernel(into[0]) if cuda.is_enabled(into[0]) else None
         if kernel is None:
             self.plain(*inputs, *into)
         else:

@@ -22,13 +22,13 @@ def words(key: tuple[int, int], counter: int, n: int, like: Array) -> Array | No
 
     ``key``: two numbers of 64 bits. ``counter``: number of the block of the stream.
     """
-    function = _function("words", "float64", like) if cuda.wanted(like) else None
+    function = _function("words", "float64", like) if cuda.is_enabled(like) else None
     return None if function is None else _launch(function, key, counter, n, 4, like, arrays.namespace(like).uint64)
 
 
 def normal_numbers(key: tuple[int, int], counter: int, n: int, like: Array, dtype: Any) -> Array | None:
     """The first n normal numbers by the transform of Box and Muller, shape (n,), or None; see `words`."""
-    if not cuda.wanted(like):
+    if not cuda.is_enabled(like):
         return None
     name = str(np.dtype(str(dtype)) if isinstance(dtype, str) else np.dtype(dtype))
     function = _function("normal_numbers", name, like)

@@ -83,11 +83,11 @@ def cross_product(
         Called with the number of finished rows after each block of rows.
     kept : dict, optional
         Blocks of the matrix, which this function adds and finds again in later calls with the same ``x``, ``points``,
-        ``extra`` and ``budget``. Later results have the same bits. Not used if `shallows.gram.fused` applies.
+        ``extra`` and ``budget``. Later results have the same bits. Not used if `shallows.gram.fused` is applicable.
     """
     xp = arrays.namespace(x)
     m, n = x.shape[0], points.shape[0]
-    if fused.applies(kernel, points, a):
+    if fused.is_applicable(kernel, points, a):
         out = xp.empty((m, a.shape[1]), dtype=a.dtype)
         for span in arrays.blocks(m, FUSED_ROWS):
             out[span, :] = fused.product(kernel, x[span, :], points, a, None if extra is None else extra[span])

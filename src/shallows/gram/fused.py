@@ -1,7 +1,7 @@
 """K(x, z) @ w for points with few features on a GPU, without a kernel matrix in memory.
 
 With few features, the memory traffic of a block of values takes longer than its arithmetic. ``fused.cu`` works in
-registers and shared memory. Its plain reference is `shallows.gram.cross_product`; `applies` chooses between the two.
+registers and shared memory. Its plain reference is `shallows.gram.cross_product`.
 
 Errors in float32, with ε = 1.2e-7 and kernel values of at most 1, measured with ``fused.cu`` compiled for a CPU:
 
@@ -58,7 +58,7 @@ class Shape:
 
     @classmethod
     def of(cls, n_features: int, n_columns: int, dtype: str) -> Shape:
-        """The constants for a product: as many columns per pass and rows per thread as fit into registers.
+        """The constants for a product, with the largest numbers of columns and rows that fit into registers.
 
         On a Hopper GPU with 18 features in float32 the compiler uses 80 registers for one column, 116 for four (two
         rows per thread), and 85 for ten (one row). A multiprocessor runs 512 threads with up to 128 registers.
@@ -91,14 +91,14 @@ class Shape:
         return (row_blocks, -(-n // per_split), passes), per_split
 
 
-def applies(kernel: Kernel, points: Array, a: Array) -> bool:
+def is_applicable(kernel: Kernel, points: Array, a: Array) -> bool:
     """Whether to use `product` for ``k(x, points) @ a`` if no block of the matrix is kept.
 
     This is so for a radial kernel, few features, few columns and arrays on a GPU, if our CUDA functions work
     (`shallows.gpu.cuda`). ``points`` (n, d + 2): augmented. ``a`` (n, c).
     """
     return (
-        cuda.wanted(points)
+        cuda.is_enabled(points)
         and isinstance(kernel, RadialKernel)
         and 1 <= points.shape[1] - 2 <= FEW_FEATURES
         and 1 <= a.shape[1] <= FEW_COLUMNS
@@ -109,7 +109,7 @@ def applies(kernel: Kernel, points: Array, a: Array) -> bool:
 
 
 def product(kernel: RadialKernel, x: Array, points: Array, a: Array, extra: Array | None = None) -> Array:
-    """``k(x, points) @ a``, shape (m, c), if `applies` is true.
+    """``k(x, points) @ a``, shape (m, c), if `is_applicable` is true.
 
     ``x`` (m, d) or augmented (m, d + 2). ``points`` (n, d + 2): augmented. ``a`` (n, c). ``extra`` (m,): additional
     squared distance of each point of ``x``.

@@ -48,7 +48,7 @@ class LazyGram:
         spans = [(j, s) for j, s in enumerate(self._spans) if n_visited is None or s.start < n_visited]
         pieces = split_at_tiles(self._spans, rows)
         n_workers = max(1, min(arrays.workers_for(a), len(spans)))
-        fuses = fused.applies(self.kernel, self.points, a)
+        fuses = fused.is_applicable(self.kernel, self.points, a)
 
         def work(worker: int) -> Array:
             out = xp.zeros((m, a.shape[1]), dtype=a.dtype)
@@ -58,7 +58,7 @@ class LazyGram:
                 width = span.stop - span.start if n_visited is None else min(span.stop, n_visited) - span.start
                 for p, piece in enumerate(pieces):
                     here = slice(piece.start - rows.start, piece.stop - rows.start)
-                    block = self._kept(piece, j)
+                    block = self._find_block(piece, j)
                     if block is None and fuses:
                         some = slice(span.start, span.start + width)
                         mine = self.points[piece, :]
@@ -67,7 +67,7 @@ class LazyGram:
                     if block is None:
                         if lefts[p] is None:
                             lefts[p] = self.kernel.left_factor(self.points[piece, :])
-                        block = self._made(lefts[p], piece, slice(span.start, span.start + width))
+                        block = self._compute(lefts[p], piece, slice(span.start, span.start + width))
                     out[here, :] += arrays.thin_product(block[:, :width], a[span.start : span.start + width, :])
             return out
 
@@ -77,7 +77,7 @@ class LazyGram:
         """``K @ a``, shape (n, c)."""
         return arrays.namespace(a).concat([self.rows_dot(span, a) for span in self._spans], axis=0)
 
-    def _kept(self, piece: slice, j: int) -> Array | None:
+    def _find_block(self, piece: slice, j: int) -> Array | None:
         """K[piece, tile column j] from a tile that is kept, or can be kept now; else None."""
         i = piece.start // self.tile
         key = (min(i, j), max(i, j))
@@ -88,7 +88,7 @@ class LazyGram:
                     return None
                 self._room -= 1
             upper, lower = self._spans[key[0]], self._spans[key[1]]
-            tile = self._made(self.kernel.left_factor(self.points[upper, :]), upper, lower)
+            tile = self._compute(self.kernel.left_factor(self.points[upper, :]), upper, lower)
             with self._lock:
                 # If another thread was faster, its tile is used.
                 self._room += key in self._tiles
@@ -96,7 +96,7 @@ class LazyGram:
         local = slice(piece.start - i * self.tile, piece.stop - i * self.tile)
         return tile[local, :] if i <= j else tile[:, local].T
 
-    def _made(self, left: Array, rows: slice, columns: slice) -> Array:
+    def _compute(self, left: Array, rows: slice, columns: slice) -> Array:
         shape = (rows.stop - rows.start, columns.stop - columns.start)
         block = arrays.namespace(left).empty(shape, dtype=self.points.dtype)
         self.kernel.fill(left, self.points[columns, :], block)

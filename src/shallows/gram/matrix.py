@@ -193,7 +193,7 @@ class Gram:
         def work(worker: int) -> tuple[Array, list[Piece]]:
             out, pieces = xp.zeros((m, a.shape[1]), dtype=a.dtype), []
             scratch = None if fuses and not head else self._scratch()
-            lefts = [self._left(rows) for rows in rows_of_tiles]
+            lefts = [self._left_factor(rows) for rows in rows_of_tiles]
             for rows in rows_of_tiles if fuses and worker == 0 else ():
                 self._add_unkept(rows, a, out[rows.start - start : rows.stop - start, :], head)
             for j in range(worker, len(self._spans), self.n_workers):
@@ -258,7 +258,7 @@ class Gram:
                 rows = self._spans[i]
                 if fuses:
                     self._add_unkept(rows, a, out[rows, :])
-                left = None if fuses else self._left(rows)
+                left = None if fuses else self._left_factor(rows)
                 for j in range(i, n_tiles):
                     if fuses and not self._keeps(rows, j):
                         continue
@@ -279,7 +279,7 @@ class Gram:
 
         def work(worker: int) -> None:
             scratch = None if fuses else self._scratch()
-            lefts = [None if fuses else self._left(piece) for piece in pieces]
+            lefts = [None if fuses else self._left_factor(piece) for piece in pieces]
             for j in range(worker, len(self._spans), self.n_workers):
                 span = self._spans[j]
                 for piece, left in zip(pieces, lefts, strict=True):
@@ -302,7 +302,7 @@ class Gram:
 
     def _fuses(self, a: Array) -> bool:
         """Whether products with tiles that are not kept are computed without these tiles."""
-        return self.kept_fraction < 1.0 and fused.applies(self.kernel, self.points, a)
+        return self.kept_fraction < 1.0 and fused.is_applicable(self.kernel, self.points, a)
 
     def _unkept(self, rows: slice, head: int = 0) -> list[slice]:
         """Column ranges of the tiles that are not kept, without the first ``head`` columns; neighbors are joined."""
@@ -321,7 +321,7 @@ class Gram:
         for columns in self._unkept(rows, head):
             out += fused.product(self.kernel, self.points[rows, :], self.points[columns, :], a[columns, :])
 
-    def _left(self, rows: slice) -> Array | None:
+    def _left_factor(self, rows: slice) -> Array | None:
         """The left factor of some rows of one tile row, or None if all tiles of that row are kept."""
         i = rows.start // self.tile
         if all((min(i, j), max(i, j)) in self._tiles for j in range(len(self._spans))):

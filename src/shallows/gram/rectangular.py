@@ -96,7 +96,7 @@ def forward_and_back(
     """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, and the sum of the second results of ``respond``.
 
     Each kernel value is computed once for both products, in strips of rows, because it costs more than the products.
-    If `shallows.gram.fused` applies, computing it twice is faster than storing it.
+    If `shallows.gram.fused` is applicable, computing it twice is faster than storing it.
 
     ``points`` (m, d + 2), ``centres`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: gets ``K[rows] @ a`` and the
     rows, and returns an array of the same shape and a number or array; it is called from several threads. ``budget``:
@@ -107,7 +107,7 @@ def forward_and_back(
     xp = arrays.namespace(points)
     m, p = points.shape[0], centres.shape[0]
     sums = sums or a.dtype
-    if fused.applies(kernel, centres, a):
+    if fused.is_applicable(kernel, centres, a):
         product, total = _fused(kernel, points, centres, a, respond)
         return arrays.astype(product, sums), total
     n_workers = min(arrays.workers_for(points), max(1, m // 64))

@@ -17,8 +17,8 @@ from .whole import product_with_rows
 class ShuffledGram:
     """The kernel matrix K of n points for batches of any rows.
 
-    As many of the first rows are kept as fit. Other rows are computed when a batch needs them. (`Gram` keeps square
-    tiles, and any rows would need a part of nearly every tile.)
+    The first rows are kept while they fit. Other rows are computed when a batch needs them. (`Gram` keeps square tiles,
+    and any rows would need a part of nearly every tile.)
 
     Parameters
     ----------

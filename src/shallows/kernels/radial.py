@@ -93,7 +93,7 @@ class RadialKernel(Kernel):
 
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
         arrays.matmul_into(left, others.T, out)
-        one_pass = self._in_one_pass(out) if cuda.wanted(out) else None
+        one_pass = self._in_one_pass(out) if cuda.is_enabled(out) else None
         if one_pass is not None:
             return one_pass(out, out)
         return in_strips(out, lambda strip: self.apply_in_place(out[strip, :]))

@@ -44,8 +44,8 @@ class KernelSum:
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:  # noqa: D102
         if self.ranks is not None:
-            own = replace(self, ranks=None).scores(X[self.ranks.own(X.shape[0])], device, budget)
-            return self.ranks.gathered(own, X.shape[0])
+            own = replace(self, ranks=None).scores(X[self.ranks.own_rows(X.shape[0])], device, budget)
+            return self.ranks.gather(own, X.shape[0])
         points, a = (arrays.to_device(part, device) for part in (self.points, self.coefficients))
         kept = None if self.cache is None else self.cache.entry_for(X, budget)
         budget = budget if kept is None else kept.budget

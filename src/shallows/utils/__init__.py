@@ -1,1 +1,1 @@
-"""Helpers without mathematics: files that are written whole or not at all, progress, memory limits, tables of names."""
+"""Helpers: atomic files, progress, memory limits, tables of names, parameters, compiled loops."""

@@ -1,4 +1,4 @@
-"""Files that never look finished before they are: written beside their place, then moved into it."""
+"""Files that are written completely or not at all: under a temporary name, then renamed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PARTIAL_SUFFIX = ".part"
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Give a temporary path beside `target`; move it there when the block ends well, remove it otherwise.
+    """A temporary path next to ``target``. It is renamed to ``target`` after the block, or deleted after an error.
 
-    ``target``: the final name. Its folder is made where it is missing. Returns: where to write.
+    A missing folder of ``target`` is created.
     """
     target = Path(target)
-    # A name of our own and not tempfile's: that one makes files which only their owner may read.
+    # Not tempfile, which creates files that only their owner may read.
     partial = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL_SUFFIX}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -33,6 +33,6 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write `content` as JSON at `path`, whole or not at all."""
+    """Write ``content`` as JSON to ``path``, completely or not at all."""
     with replacing(path) as partial:
         partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Tables of names whose entries are imported when they are first used."""
+"""Tables of names whose entries are imported at their first use."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from ..errors import UnknownNameError, unknown_attribute
 
 
 class LazyTable(MutableMapping[str, Any]):
-    """A table of names that imports an entry when it is first used.
+    """A table of names that imports an entry at its first use.
 
-    Nothing imports all kernels to use one of them. What a result depends on is read from the source
-    (`shallows_papers.experiments.identity`): a call of ``LazyTable`` at the top of a module, written out, is not a part
-    of the module's digest, so that a new entry makes no earlier result stale.
+    A call of ``LazyTable`` at the top of a module is not a part of the digest of the module
+    (`shallows_papers.experiments.identity`), so results stay valid after a new entry is added.
 
-    ``kind``: what the table holds, in the singular, for error messages: ``"kernel"``. ``package``: the package that
-    holds the table, ``__name__``. ``places``: ``".module:attribute"`` by name, relative to the package. Where no
-    attribute is written, it is the name itself.
+    ``kind``: what an entry is, for error messages, such as ``"kernel"``. ``package``: ``__name__`` of the package.
+    ``places``: ``".module:attribute"`` by name, relative to the package; the default attribute is the name.
     """
 
     def __init__(self, kind: str, package: str, places: Mapping[str, str]):
@@ -51,20 +49,20 @@ class LazyTable(MutableMapping[str, Any]):
         return len(self._entries)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The entry of a name, or the default where there is none."""
+        """The entry of a name, or the default."""
         if name not in self:
             return default
         return self[name]
 
     def module_of(self, name: str) -> str:
-        """The name of the module that an entry is imported from."""
+        """The name of the module of an entry."""
         entry = self._entries[name]
         if not isinstance(entry, str):
             return entry.__module__
         return importlib.util.resolve_name(entry.partition(":")[0], self.package)
 
     def attribute(self, name: str) -> Any:
-        """The entry that a module has under this name, for the ``__getattr__`` of the package that exports entries."""
+        """The entry with this attribute name, for the ``__getattr__`` of the package."""
         names = {entry.partition(":")[2] or key: key for key, entry in self._entries.items() if isinstance(entry, str)}
         if name not in names:
             raise unknown_attribute(self.package, name, names)

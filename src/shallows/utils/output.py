@@ -1,4 +1,4 @@
-"""Output that its reader may stop reading."""
+"""Output to a reader that may stop reading."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """End the block without a message where the reader of the output, such as ``head``, has closed it."""
+    """End the block without a message if the reader of the output, such as ``head``, has closed it."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes once more when it ends, and would complain then.
+        # Python flushes again at the end, which would print an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

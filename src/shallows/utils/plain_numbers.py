@@ -1,4 +1,4 @@
-"""Numbers in the form that users give them, as the numbers that the package computes with."""
+"""Numbers from users, converted to Python integers and float64."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _Made = TypeVar("_Made", bound=Callable[..., Any])
 
 
 def plain_numbers(value: Any) -> Any:
-    """Replace NumPy's integers by Python's, also inside lists, tuples and dictionaries.
+    """Replace NumPy integers by Python integers, also inside lists, tuples and dictionaries.
 
-    Arithmetic with a NumPy integer overflows: ``20 * np.int8(20)`` is no int8. Values that hold none are returned as
-    the same object, because `sklearn.base.clone` checks that a constructor stores what it was given.
+    Arithmetic with NumPy integers overflows, such as ``20 * np.int8(20)``. Other values are returned as the same
+    object, because `sklearn.base.clone` checks this.
     """
     if isinstance(value, np.integer):
         return int(value)
@@ -40,7 +40,7 @@ class PlainParameters:
 
 
 def takes_numpy_integers(made: _Made) -> _Made:
-    """Decorate a function or a class: its arguments, or those of its constructor, may be NumPy's integers."""
+    """Decorate a function or a class, so that arguments (of its constructor) may be NumPy integers."""
     function = made.__init__ if isinstance(made, type) else made  # type: ignore[misc]
 
     @functools.wraps(function)

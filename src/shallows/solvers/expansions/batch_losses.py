@@ -39,7 +39,7 @@ def observe(
 ) -> BatchLosses:
     """The loss on a batch; κ is the share by which a step of one shrinks f. The host waits once for the sums."""
     targets, b = state.targets_for(problem, examples, scores), state.intercept(problem)
-    if cuda.wanted(scores) and has_text(problem.loss) and targets.dtype == scores.dtype:
+    if cuda.is_enabled(scores) and has_text(problem.loss) and targets.dtype == scores.dtype:
         return _in_one_launch(problem.loss, scores, targets, b, examples.weights, kappa)
     xp, w = arrays.namespace(scores), examples.weights
     shifted, zero = (part if b is None else part + b for part in (scores, xp.zeros_like(scores)))
@@ -60,7 +60,7 @@ def slope_along(
 ) -> float:
     """The derivative in s of the loss of f + s g on a batch, from the values of f and g there, shape (m, c) each."""
     loss, w, xp, b = problem.loss, examples.weights, arrays.namespace(before), state.intercept(problem)
-    if cuda.wanted(before) and has_text(loss) and examples.targets.dtype == before.dtype:
+    if cuda.is_enabled(before) and has_text(loss) and examples.targets.dtype == before.dtype:
         slopes = xp.empty_like(before)
         inputs = (before, direction, -s, 0.0 if b is None else b, examples.targets, 1.0 if w is None else w)
         expressions(loss.name)[1](*inputs, parameter(loss), into=(slopes,))

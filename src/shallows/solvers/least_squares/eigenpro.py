@@ -336,4 +336,4 @@ def suits_lifted_steps(gram: Gram, targets: Array, lifted_bytes: int, budget: in
     """
     if isinstance(gram, WholeGram):
         return True
-    return fused.applies(gram.kernel, gram.points, targets) and lifted_bytes <= SHARE_OF_FUNCTIONS * budget
+    return fused.is_applicable(gram.kernel, gram.points, targets) and lifted_bytes <= SHARE_OF_FUNCTIONS * budget

@@ -386,7 +386,7 @@ def agreed_plan(plan: StepPlan, ranks: Any, points: Any) -> StepPlan:
     """The plan of the first process: eigenvectors that another machine computes may differ in sign."""
     if ranks.size == 1:
         return plan
-    ranks.same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
+    ranks.check_same((plan.kernel.name, plan.kernel.bandwidth), "kernels (give the bandwidth as a number)")
     p = plan.preconditioner
     held = {name: arrays.to_numpy(getattr(p, name)) for name in ("eigenvalues", "vectors")}
     numbers = {name: value for name, value in vars(p).items() if isinstance(value, float)}

@@ -125,7 +125,7 @@ def change_of(
     Without a working kernel it returns None. ``weights=None`` means ones.
     """
     dtype = str(dual.dtype)
-    if not cuda.wanted(dual) or dtype not in ("float32", "float64") or not dual.shape[0]:
+    if not cuda.is_enabled(dual) or dtype not in ("float32", "float64") or not dual.shape[0]:
         return None
     function = _function(loss, parameter, dtype, dual)
     if function is None:
