@@ -41,7 +41,7 @@ def test_estimators_and_files_know_it_by_its_name(listed, Estimator, tmp_path):
     assert model.score(X, y) > 0.9
     assert model.effective_params_["kernel"] == "rational_quadratic"
     kernel = RationalQuadratic(1.0, 2)
-    assert kernels.from_description(kernels.described(kernel)) == kernel
+    assert kernels.from_description(kernels.describe(kernel)) == kernel
     shallows.save(model, tmp_path / "model.skops")
     assert np.array_equal(shallows.load(tmp_path / "model.skops").predict(X), model.predict(X))
 

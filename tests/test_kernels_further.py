@@ -371,6 +371,6 @@ def test_values_are_the_same_on_another_array_library(kernel, formula):
 def test_a_kernel_can_be_written_down_unless_it_is_a_function(kernel, formula):
     if isinstance(kernel, kernels.FunctionKernel):
         with pytest.raises(ShallowsError, match="cannot be written to a file"):
-            kernels.described(kernel)
+            kernels.describe(kernel)
     else:
-        assert kernels.from_description(kernels.described(kernel)) == kernel
+        assert kernels.from_description(kernels.describe(kernel)) == kernel

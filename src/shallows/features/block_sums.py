@@ -53,12 +53,12 @@ def evaluate(
         return out
     itemsize = arrays.itemsize(x)
     n_workers = max(1, min(arrays.workers_for(x), m))
-    held = max(n_workers, budget // (F * features.n_inputs * itemsize))
-    together = max(1, min(n_blocks, held, GROUPED_FREQUENCIES // F))
+    n_drawn = max(n_workers, budget // (F * features.n_inputs * itemsize))
+    together = max(1, min(n_blocks, n_drawn, GROUPED_FREQUENCIES // F))
     strip_bytes = STRIP_BYTES if arrays.is_numpy(x) else min(STRIP_BYTES_ELSEWHERE, budget)
     rows = max(1, min(m, strip_bytes // (together * F * itemsize)))
     share = -(-m // n_workers)
-    for chunk in arrays.blocks(n_blocks, held):
+    for chunk in arrays.blocks(n_blocks, n_drawn):
         drawn = _draw(features, range(first + chunk.start, first + chunk.stop), x, n_workers)
         groups = [
             _group(drawn[part], coefficients[chunk.start + part.start : chunk.start + part.stop, :, :], F)

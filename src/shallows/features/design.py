@@ -62,23 +62,23 @@ class Blocks:
         """Columns ``spans[k]`` of the features of some points, shape (m, width); a CSR matrix if they are sparse."""
         if self._streamed:
             return self.features.columns(k, x, self.spans[k].stop - self.spans[k].start, self.n_features)
-        made = self.features.map(x)
-        if made.shape != (x.shape[0], self.n_features):
+        features = self.features.map(x)
+        if features.shape != (x.shape[0], self.n_features):
             raise ShallowsError(
-                f"The feature map gave an array of shape {tuple(made.shape)} where "
+                f"The feature map gave an array of shape {tuple(features.shape)} where "
                 f"{(x.shape[0], self.n_features)} was expected."
             )
-        if scipy.sparse.issparse(made) != self.is_sparse:
+        if scipy.sparse.issparse(features) != self.is_sparse:
             raise ShallowsError(
                 "A feature map with sparse rows has a number n_nonzeros, the most values of a row that are not "
                 "zero; one with dense rows has none."
             )
-        return made.tocsr() if self.is_sparse else made
+        return features.tocsr() if self.is_sparse else features
 
     def map(self, x: Array) -> Any:
         """All columns of the features of some points, shape (m, n_features); a CSR matrix if they are sparse."""
-        made = [self.block(x, k) for k in range(len(self.spans))]
-        return made[0] if len(made) == 1 else arrays.namespace(made[0]).concat(made, axis=1)
+        features = [self.block(x, k) for k in range(len(self.spans))]
+        return features[0] if len(features) == 1 else arrays.namespace(features[0]).concat(features, axis=1)
 
     def dot(self, x: Array, a: Array) -> Array:
         """``map(x) @ a`` for ``a`` of shape (n_features, c)."""

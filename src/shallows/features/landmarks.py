@@ -153,11 +153,11 @@ class NystromFeatures(FeatureMap):
         """The same map on a device."""
         if arrays.device_of(self.landmarks) == device:
             return self
-        made = replace(self, landmarks=arrays.to_device(self.landmarks, device))
+        moved = replace(self, landmarks=arrays.to_device(self.landmarks, device))
         if "root" in vars(self):
             # Coefficients belong to these eigenvectors; new ones may have other signs.
-            vars(made)["root"] = arrays.to_device(self.root, device)
-        return made
+            vars(moved)["root"] = arrays.to_device(self.root, device)
+        return moved
 
     def map(self, x: Array) -> Array:
         """z(x), shape (m, n_features)."""

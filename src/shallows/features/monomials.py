@@ -109,8 +109,8 @@ class Monomials(FeatureMap):
             from sklearn.preprocessing import PolynomialFeatures
 
             # Its monomials have the same order.
-            made = PolynomialFeatures(self.kernel.degree).fit_transform(x)
-            return (made @ scipy.sparse.diags_array(self.coefficients.astype(x.dtype))).tocsr()
+            products = PolynomialFeatures(self.kernel.degree).fit_transform(x)
+            return (products @ scipy.sparse.diags_array(self.coefficients.astype(x.dtype))).tocsr()
         xp = arrays.namespace(x)
         out = xp.empty((x.shape[0], self.n_features), dtype=x.dtype)
         for columns, factors in self._degrees():

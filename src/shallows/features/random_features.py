@@ -94,9 +94,9 @@ def stream_of(
         )
     check_draws_features(kernel)
     if form != "pair" or orthogonal:
-        asked = "orthogonal=True" if orthogonal else f"features={form!r}"
+        option = "orthogonal=True" if orthogonal else f"features={form!r}"
         raise ShallowsError(
-            f"{asked} is for kernels of the difference x − z, whose features are cosines of frequencies, not for "
+            f"{option} is for kernels of the difference x − z, whose features are cosines of frequencies, not for "
             f"{kernel.name!r}. Leave it out."
         )
     return RandomFeatures(kernel, n_inputs, block_size, seed, mean_square, cache_bytes)

@@ -61,9 +61,9 @@ class SemiRandomFeatures(FeatureMap):
         """The products, unit by unit, shape (m, n (d + 1))."""
         check_inputs(x, self.n_inputs)
         xp = arrays.namespace(x)
-        made = self.switches(x)[:, :, None] * self._with_constant(x)[:, None, :]
-        made *= self.n_units**-0.5
-        return xp.reshape(made, (x.shape[0], self.n_features))
+        products = self.switches(x)[:, :, None] * self._with_constant(x)[:, None, :]
+        products *= self.n_units**-0.5
+        return xp.reshape(products, (x.shape[0], self.n_features))
 
 
 def semi_random(kernel, x, n_features, seed=0, budget=None) -> SemiRandomFeatures:

@@ -163,13 +163,13 @@ class Request:
         """Whether the bandwidth is to be chosen: "auto" for a kernel with a name and a bandwidth that is not given."""
         if not is_automatic(self.bandwidth) or self.kernel is None:
             return False
-        name, bandwidth, _ = kernels.translated(self.kernel, None, self.kernel_params)
+        name, bandwidth, _ = kernels.translate(self.kernel, None, self.kernel_params)
         kind = kernels.kind(name)
         return not isinstance(kind, Kernel) and kind.takes_bandwidth and bandwidth is None
 
     def kernel_of(self, bandwidth: float | None) -> Kernel:
         """The kernel, which has a name, with a bandwidth."""
-        name, _, parameters = kernels.translated(self.kernel, None, self.kernel_params)
+        name, _, parameters = kernels.translate(self.kernel, None, self.kernel_params)
         return kernels.make(name, bandwidth, **parameters)
 
 

@@ -179,7 +179,7 @@ def choose_kernel(
     curvature L at the decision and on average L e, where e is the share of the labels' variance that the regression
     leaves. Scores are then larger than labels by the same factor, so ν = L² e λ/n.
     """
-    name, width, parameters = kernels.translated(kernel, bandwidth if is_positive(bandwidth) else None, kernel_params)
+    name, width, parameters = kernels.translate(kernel, bandwidth if is_positive(bandwidth) else None, kernel_params)
     kind = kernels.kind(name)
     # If all points are equal, every bandwidth gives the same function.
     median, all_equal, n_rows = None, all_equal or (sample == sample[0]).all(), len(sample)

@@ -113,7 +113,7 @@ def choose_on_features(
         return choice
     scores_of: Any = functools.partial(_scores_of_features, transformer)
     if of_landmarks:
-        name, _, parameters = kernels.translated(known["kernel"], None, known.get("kernel_params"))
+        name, _, parameters = kernels.translate(known["kernel"], None, known.get("kernel_params"))
         scores_of = functools.partial(scores_of_centres, lambda width: kernels.make(name, width, **parameters))
     sizes = *X.shape, budget, n_features
     return narrower(choice, scores_of, augmented, *sizes, of_classes=of_classes, falls_on=of_landmarks)

@@ -159,7 +159,7 @@ def choose_by_likelihood(
     if not finite:
         raise ShallowsError("The targets are too large: their squares leave the numbers of float64. Scale y.")
     given = None if isinstance(bandwidth, str) else bandwidth
-    name, width, parameters = kernels.translated(kernel, given, kernel_params)
+    name, width, parameters = kernels.translate(kernel, given, kernel_params)
     median, all_equal = None, not points.any()
     if width is None and not isinstance(name, Kernel) and not all_equal:
         median = kernels.median_bandwidth(points, seed)

@@ -33,7 +33,7 @@ from typing import Any
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from ..utils.lazy_tables import LazyTable
-from .bandwidth import OTHER_NAMES, median_bandwidth, translated
+from .bandwidth import OTHER_NAMES, median_bandwidth, translate
 from .base import Kernel, add_to_diagonal, augmented, matrix, set_diagonal, values
 from .function import FunctionKernel
 from .precomputed import Precomputed
@@ -58,7 +58,7 @@ __all__ = [
     "augmented",
     "check_own_parameters",
     "choose",
-    "described",
+    "describe",
     "from_description",
     "kind",
     "make",
@@ -66,7 +66,7 @@ __all__ = [
     "median_bandwidth",
     "names_that_define",
     "set_diagonal",
-    "translated",
+    "translate",
     "values",
 ]
 
@@ -130,7 +130,7 @@ def check_own_parameters(
     if not (parameters is None or isinstance(parameters, Mapping)):
         raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
     if not isinstance(kernel, Kernel):
-        translated(kernel, bandwidth, parameters)
+        translate(kernel, bandwidth, parameters)
         if (
             isinstance(kernel, str)
             and kernel == Precomputed.name
@@ -171,29 +171,29 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
     ShallowsError
         If a parameter is missing, unknown or out of its range, or is given together with a kernel object.
     """
-    name, bandwidth, parameters = translated(name, bandwidth, parameters)
-    made = kind(name)
-    if isinstance(made, Kernel):
-        check_own_parameters(made, bandwidth, parameters)
-        return made
-    if made is Precomputed:
+    name, bandwidth, parameters = translate(name, bandwidth, parameters)
+    found = kind(name)
+    if isinstance(found, Kernel):
+        check_own_parameters(found, bandwidth, parameters)
+        return found
+    if found is Precomputed:
         raise ShallowsError("kernel='precomputed' has no values for points; a kernel of points is needed here.")
-    if made is FunctionKernel:
+    if found is FunctionKernel:
         if bandwidth is not None:
             raise ShallowsError("A kernel function has no bandwidth; pass it as one of the function's parameters.")
         return FunctionKernel(name, parameters)
-    known = made.parameter_names()
+    known = found.parameter_names()
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise ShallowsError(
             f"The kernel {name!r} has no parameter {unknown[0]!r}; "
             f"{'its parameters are ' + ', '.join(known) if known else 'it has none but the bandwidth'}."
         )
-    if made.takes_bandwidth:
-        return made(bandwidth if bandwidth is None else float(bandwidth), **parameters)
+    if found.takes_bandwidth:
+        return found(bandwidth if bandwidth is None else float(bandwidth), **parameters)
     if bandwidth is not None:
         raise ShallowsError(f"The kernel {name!r} has no bandwidth; its parameters are {', '.join(known)}.")
-    return made(**parameters)
+    return found(**parameters)
 
 
 def choose(
@@ -212,7 +212,7 @@ def choose(
     ``all_equal``, every bandwidth gives the same function. A `ShallowsError` says if the kernel has no usable values on
     the points, or needs another number of features.
     """
-    name, bandwidth, parameters = translated(kernel, bandwidth, parameters)
+    name, bandwidth, parameters = translate(kernel, bandwidth, parameters)
     found = kind(name)
     found.check_inputs(points.shape[1] - 2)
     if bandwidth is None and found.takes_bandwidth and not isinstance(found, Kernel):
@@ -222,7 +222,7 @@ def choose(
     return found
 
 
-def described(kernel: Kernel) -> str:
+def describe(kernel: Kernel) -> str:
     """A kernel as a line of JSON for a file, which `from_description` reads; functions of the user are refused."""
     if KERNELS.get(kernel.name) is not type(kernel):
         raise ShallowsError(f"The kernel {kernel.name!r} is a user's function and cannot be written to a file.")
@@ -230,5 +230,5 @@ def described(kernel: Kernel) -> str:
 
 
 def from_description(line: str) -> Kernel:
-    """The kernel that `described` wrote."""
+    """The kernel that `describe` wrote."""
     return make(**json.loads(line))

@@ -62,7 +62,7 @@ def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
     return float(np.median(distances))
 
 
-def translated(
+def translate(
     name: Any, bandwidth: Any = None, parameters: Mapping[str, Any] | None = None
 ) -> tuple[Any, Any, dict[str, Any]]:
     """A kernel's name, bandwidth and parameters in our terms; kernel objects and functions are returned unchanged.

@@ -71,17 +71,17 @@ class FunctionKernel(Kernel):
 
     def _matrix(self, x: Array, z: Array) -> Array:
         try:
-            made = self.function(x, z, **self.options)
+            matrix = self.function(x, z, **self.options)
         except Exception as error:
             raise ShallowsError(
                 f"The kernel function {self.name!r} failed for {x.shape[0]} and {z.shape[0]} points of {x.shape[1]} "
                 f"features ({error}); given two arrays of points it must return the matrix of all pairs."
             ) from error
-        shape = getattr(made, "shape", None)
+        shape = getattr(matrix, "shape", None)
         if shape != (x.shape[0], z.shape[0]):
             raise ShallowsError(
-                f"The kernel function {self.name!r} returned {f'the shape {shape}' if shape else type(made).__name__} "
+                f"The kernel function {self.name!r} gave {f'the shape {shape}' if shape else type(matrix).__name__} "
                 f"for {x.shape[0]} and {z.shape[0]} points; it must return the matrix of all pairs, "
                 f"shape ({x.shape[0]}, {z.shape[0]})."
             )
-        return made if made.dtype == x.dtype else arrays.astype(made, x.dtype)
+        return matrix if matrix.dtype == x.dtype else arrays.astype(matrix, x.dtype)

@@ -106,16 +106,16 @@ class RadialKernel(Kernel):
             return None
 
         def make() -> Callable[[Array, Array], Array]:
-            made = cuda.elementwise(arrays.namespace(out), f"shallows_{self.name}", body, dtype)
+            compiled = cuda.elementwise(arrays.namespace(out), f"shallows_{self.name}", body, dtype)
             # All magnitudes, zero, and a negative rounding error are compared with the plain expression in float64.
             scaled = np.concatenate([[-1e-6, 0.0], np.logspace(-12, 6, 500)])
             scaled = (math.copysign(1.0, self.factor) * scaled).astype(dtype)
             here = arrays.like(scaled, out)
             expected = self.apply_in_place(scaled.astype(np.float64))
-            error = np.abs(arrays.to_numpy(made(here, here)) - expected).max()
+            error = np.abs(arrays.to_numpy(compiled(here, here)) - expected).max()
             if not error < 32 * np.finfo(dtype).eps:
                 raise ArithmeticError(f"values of {self.name} are off by {error:.1e}")
-            return made
+            return compiled
 
         return cuda.first_use(("values", body, dtype), make, out)
 

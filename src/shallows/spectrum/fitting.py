@@ -57,9 +57,9 @@ def fit_preconditioner(
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
     points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
     chosen = kernels.choose(kernel, bandwidth, kernel_params, points, random_state)
-    given = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": power_of(power)}
+    settings = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": power_of(power)}
     with device.active():
-        found = make_preconditioner(chosen, points, seed=random_state, **given)
+        found = make_preconditioner(chosen, points, seed=random_state, **settings)
     return replace(found, indices=order[found.indices])
 
 

@@ -117,7 +117,7 @@ class Preconditioner(SpectralPreconditioner):
                 eigenvalues=arrays.to_numpy(self.eigenvalues),
                 vectors=arrays.to_numpy(self.vectors),
                 numbers=np.array([getattr(self, name) for name in _NUMBERS]),
-                kernel=np.array(kernels.described(self.kernel)),
+                kernel=np.array(kernels.describe(self.kernel)),
             )
 
 

@@ -106,12 +106,12 @@ def choose_kernel_ridge(
         λ at which bandwidths are compared, for a machine with a given C. The bandwidth with the best error over all
         λ may be far too wide for it.
     """
-    name, given, parameters = kernels.translated(
+    name, number, parameters = kernels.translate(
         kernel, None if isinstance(bandwidth, str) else bandwidth, kernel_params
     )
     kind = kernels.kind(name)
     has_bandwidth = not isinstance(kind, Kernel) and kind.takes_bandwidth
-    searches = is_automatic(bandwidth) and has_bandwidth and given is None
+    searches = is_automatic(bandwidth) and has_bandwidth and number is None
     if not (searches or regularises):
         return None
     n = len(targets)
@@ -129,7 +129,7 @@ def choose_kernel_ridge(
             points = kernels.augmented(x[joined.first])
         if not np.isfinite(points[:, -2]).all():
             return None  # The fit reports it for its own precision.
-        median = kernels.median_bandwidth(points[:, :-2], seed) if has_bandwidth and given is None else None
+        median = kernels.median_bandwidth(points[:, :-2], seed) if has_bandwidth and number is None else None
 
         def matrix_of(width: float | None) -> np.ndarray:
             found = kind if isinstance(kind, Kernel) else kernels.make(name, width, **parameters)
@@ -139,7 +139,7 @@ def choose_kernel_ridge(
             options = {"bandwidth": width, "regularisation": regularisation, "weights": joined.weights}
             return choose_ridge(matrix_of, joined.targets, median=median, **options)
 
-        choice = choose_at(given if searches or median is None else median)
+        choice = choose_at(number if searches or median is None else median)
         if median is not None and choice.bandwidth > widest * median:
             choice = choose_at(widest * median)
         return choice if searches else replace(choice, bandwidth=None, bandwidths={})

@@ -199,8 +199,8 @@ def choose_ridge(
             if k not in ahead:
                 best = min(sorted(found), key=lambda i: found[i].error, default=k)
                 others = [i for i in range(len(widths)) if i not in found and i not in ahead and i != k]
-                asked = [k, *sorted(others, key=lambda i: (abs(i - best), abs(i - k)))][:n_threads]
-                ahead.update(zip(asked, arrays.in_threads(lambda i: evaluate(asked[i]), len(asked)), strict=True))
+                batch = [k, *sorted(others, key=lambda i: (abs(i - best), abs(i - k)))][:n_threads]
+                ahead.update(zip(batch, arrays.in_threads(lambda i: evaluate(batch[i]), len(batch)), strict=True))
             found[k] = ahead.pop(k)
             # Only the path of the best is kept, since each has two matrices.
             least = min(tried.error for tried in found.values())

@@ -130,16 +130,16 @@ def bandwidth_is_given(kernel: Any, bandwidth: Any, kernel_params: Mapping[str, 
     """Whether a kernel of Euclidean distances has a number as its bandwidth, under any of its names."""
     if isinstance(kernel, RadialKernel):
         return kernel.takes_bandwidth
-    given = None if isinstance(bandwidth, str) else bandwidth
-    name, given, _ = kernels.translated(kernel, given, kernel_params)
-    return given is not None and _is_radial(name, None)
+    number = None if isinstance(bandwidth, str) else bandwidth
+    name, number, _ = kernels.translate(kernel, number, kernel_params)
+    return number is not None and _is_radial(name, None)
 
 
 def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:
     """Whether a kernel is the name of a kernel of Euclidean distances, and its parameters do not set the bandwidth."""
     if not isinstance(kernel, str):
         return False
-    name, bandwidth, _ = kernels.translated(kernel, None, kernel_params)
+    name, bandwidth, _ = kernels.translate(kernel, None, kernel_params)
     kind = kernels.kind(name)
     return bandwidth is None and isinstance(kind, type) and issubclass(kind, RadialKernel) and kind.takes_bandwidth
 

@@ -356,7 +356,7 @@ def kernel_of_preconditioner(given: Preconditioner, kernel: Any, bandwidth: Any,
     ShallowsError
         If the estimator's parameters describe another kernel.
     """
-    name, width, parameters = kernels.translated(kernel, bandwidth, kernel_params)
+    name, width, parameters = kernels.translate(kernel, bandwidth, kernel_params)
     wanted = kernels.kind(name)
     if not isinstance(wanted, Kernel):
         # Without a bandwidth the preconditioner decides.
