@@ -240,13 +240,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         return NotCoded()
 
     def _train(
-        self,
-        views: Batch,
-        seed: int,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-        max_seconds: float | None = None,
+        self, views: Batch, seed: int, max_seconds: float | None = None, observers: Any = (), checkpoint: Any = None
     ) -> tuple[Any, training.Run, dict[str, float]]:
         """Fit components to checked views. Returns them, their training and the seconds of each phase."""
         return fit_kernel_components(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -144,13 +144,7 @@ class FeatureKernelPCA(ComponentEstimator):
         self._settings()
 
     def _train(
-        self,
-        views: Batch,
-        seed: int,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-        max_seconds: float | None = None,
+        self, views: Batch, seed: int, max_seconds: float | None = None, observers: Any = (), checkpoint: Any = None
     ) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
         phases, options, dtype = Phases(), self._options(), self._options().precision(views[0].shape[0])
         transformer = self._transformer(seed, dtype).fit(views[0])
