@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..errors import ShallowsError
-from ..fitting.labels import check_class_weight, check_two_classes, refuse_missing_labels, single_column
+from ..fitting.labels import check_classes, refuse_missing_labels, single_column
 from ..losses import Loss
 from .input_checks import follows_input
 
@@ -212,5 +212,4 @@ def learn_classes_of_stream(estimator: Any, y: Any, classes: Any, *, first: bool
 
 def _set_classes(estimator: Any, classes: np.ndarray) -> None:
     estimator.classes_ = classes
-    check_two_classes(classes)
-    check_class_weight(estimator.class_weight, classes)
+    check_classes(classes, estimator.class_weight)

@@ -38,12 +38,12 @@ def is_number(value: Any) -> bool:
 
 def is_positive(value: Any) -> bool:
     """Whether a value is a finite number above zero."""
-    return is_number(value) and math.isfinite(value) and value > 0
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value) and value > 0
 
 
 def is_whole(value: Any, least: int = 1, most: int | None = MOST) -> bool:
     """Whether a value is a whole number from ``least`` to ``most`` (None: no limit)."""
-    whole = isinstance(value, numbers.Integral) and is_number(value)
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     return whole and value >= least and (most is None or value <= most)
 
 

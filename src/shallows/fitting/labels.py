@@ -50,10 +50,19 @@ def _is_missing(label: Any) -> bool:
     return isinstance(label, numbers.Real) and bool(label != label)
 
 
-def check_two_classes(classes: np.ndarray) -> None:
-    """Raise a ValueError that names the class if there is only one."""
+def check_classes(classes: np.ndarray, class_weight: Any) -> None:
+    """Refuse a single class, and a weight for a class that the training labels do not have."""
     if len(classes) < 2:
         raise ValueError(f"The training labels hold one class only ({classes.tolist()[0]!r}); two at least are needed.")
+    if not isinstance(class_weight, Mapping):
+        return
+    known = set(classes.tolist())
+    unknown = [label for label in class_weight if label not in known]
+    if unknown:
+        raise ShallowsError(
+            f"class_weight names {unknown[0]!r}, which is no class of the training labels; these are "
+            f"{', '.join(map(repr, classes.tolist()[:20]))}{', ...' if len(classes) > 20 else ''}."
+        )
 
 
 def single_column(y: Any) -> np.ndarray:
@@ -89,19 +98,6 @@ def signs(y: Any, n_labels: int) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------- class weights
-
-
-def check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
-    """Refuse a weight for a class that the training labels do not have."""
-    if not isinstance(class_weight, Mapping):
-        return
-    known = set(classes.tolist())
-    unknown = [label for label in class_weight if label not in known]
-    if unknown:
-        raise ShallowsError(
-            f"class_weight names {unknown[0]!r}, which is no class of the training labels; these are "
-            f"{', '.join(map(repr, classes.tolist()[:20]))}{', ...' if len(classes) > 20 else ''}."
-        )
 
 
 def refuse_balanced(class_weight: Any) -> None:
@@ -179,33 +175,27 @@ def with_every_class(order: np.ndarray, labels: np.ndarray, choosing: slice, par
         held_out[part] = True
     rare = np.flatnonzero(counts // 2 <= LEAST_OF_CLASS)
     for part in parts:
-        here = np.zeros(len(order), dtype=bool)
-        here[part] = True
+        in_part = np.zeros(len(order), dtype=bool)
+        in_part[part] = True
         for label in rare:
-            for place in np.flatnonzero(here & (labels == label))[counts[label] // 2 :]:
+            for place in np.flatnonzero(in_part & (labels == label))[counts[label] // 2 :]:
                 _exchange_for_commonest(order, labels, place, ~(held_out | chooses))
-    _complete_classes(order, labels, counts, held_out, chooses)
-    _complete_classes(order, labels, counts, chooses, held_out)
+    for span, others in ((held_out, chooses), (chooses, held_out)):
+        if not span.any() or span.all():
+            continue
+        # Move rows of too rare classes into the span, if necessary from the other span if it has enough of them.
+        share = (counts * span.mean()).astype(int)
+        wanted = np.clip(share, np.minimum(2, counts // 2), np.minimum(LEAST_OF_CLASS, counts // 2))
+        here = np.bincount(labels[span], minlength=len(wanted))
+        if np.maximum(wanted - here, 0).sum() > span.sum() // 2:
+            wanted = np.minimum(wanted, 1)
+        for label in np.flatnonzero(here < wanted):
+            free = np.flatnonzero((labels == label) & ~span & ~others)
+            spare = np.flatnonzero((labels == label) & others & ~span)[wanted[label] :]
+            for place in np.concatenate([free, spare])[: wanted[label] - here[label]]:
+                among = span & ~others if (span & ~others).any() else span
+                _exchange_for_commonest(order, labels, place, among)
     return order
-
-
-def _complete_classes(
-    order: np.ndarray, labels: np.ndarray, counts: np.ndarray, span: np.ndarray, others: np.ndarray
-) -> None:
-    """Move rows of too rare classes into a span, if necessary from other spans that have enough of them."""
-    if not span.any() or span.all():
-        return
-    share = (counts * span.mean()).astype(int)
-    wanted = np.clip(share, np.minimum(2, counts // 2), np.minimum(LEAST_OF_CLASS, counts // 2))
-    here = np.bincount(labels[span], minlength=len(wanted))
-    if np.maximum(wanted - here, 0).sum() > span.sum() // 2:
-        wanted = np.minimum(wanted, 1)
-    for label in np.flatnonzero(here < wanted):
-        free = np.flatnonzero((labels == label) & ~span & ~others)
-        spare = np.flatnonzero((labels == label) & others & ~span)[wanted[label] :]
-        for place in np.concatenate([free, spare])[: wanted[label] - here[label]]:
-            among = span & ~others if (span & ~others).any() else span
-            _exchange_for_commonest(order, labels, place, among)
 
 
 def _exchange_for_commonest(order: np.ndarray, labels: np.ndarray, place: int, among: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from ..errors import ShallowsError
-from .labels import check_class_weight, check_two_classes
+from .labels import check_classes
 
 USUAL = 1e100
 """Targets between its reciprocal and it have squares that are numbers in float64."""
@@ -180,8 +180,7 @@ def learn_square_targets(
         if y.ndim == 2 and not several:
             raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
         binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
-        check_two_classes(binarizer.classes_)
-        check_class_weight(class_weight, binarizer.classes_)
+        check_classes(binarizer.classes_, class_weight)
         targets = SquareClassTargets(binarizer, binarizer.classes_, several)
         if not fit_intercept:
             return targets

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from ..losses import Logistic, Loss
 from ..losses.margins import Hinge
 from ..utils.lazy_tables import LazyTable
-from .labels import are_several, check_class_weight, check_takes_several, check_two_classes, signs, single_column
+from .labels import are_several, check_classes, check_takes_several, signs, single_column
 
 AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
 """The default loss for more than two classes. A table, so that runs with another loss do not depend on its module."""
@@ -34,8 +34,7 @@ def learn_classes(y: np.ndarray, named: Any, loss: Loss | None, class_weight: An
     if several:
         check_takes_several(loss)
     else:
-        check_two_classes(classes)
-        check_class_weight(class_weight, classes)
+        check_classes(classes, class_weight)
     return loss, classes, several
 
 
@@ -271,8 +270,7 @@ class Machines:
     def of(cls, y: np.ndarray, multiclass: str, class_weight: Any) -> Machines:
         """Learn the classes of training labels."""
         classes = np.unique(single_column(y))
-        check_two_classes(classes)
-        check_class_weight(class_weight, classes)
+        check_classes(classes, class_weight)
         return cls(classes, multiclass)
 
     @property
