@@ -320,7 +320,7 @@ def test_columns_of_targets_have_scales_of_their_own():
 def test_weights_beyond_the_numbers_are_refused_and_wide_ones_are_taken(name):
     y, shares = targets(name, ROWS), np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, 120))
     for weights in (10.0 ** (200 * shares), np.full(120, 1e308)):
-        with pytest.raises(ShallowsError, match=r"weights of the rows go from .* Set the small ones to 0"):
+        with pytest.raises(ShallowsError, match=r"weights of the rows are between .* Set the small ones to 0"):
             unfitted(name).fit(ROWS, y, sample_weight=weights)
     for weights in (10.0 ** (20 * shares), np.full(120, 1e200)):
         found = predicted_or_refused(unfitted(name), ROWS, y, "nearer to 1 and to each other", sample_weight=weights)
@@ -330,7 +330,7 @@ def test_weights_beyond_the_numbers_are_refused_and_wide_ones_are_taken(name):
 
 def test_weights_of_classes_beyond_the_numbers_are_refused():
     model = EigenProClassifier(class_weight={0: 1e-200, 1: 1e200})
-    with pytest.raises(ShallowsError, match="weights of the rows go from"):
+    with pytest.raises(ShallowsError, match="weights of the rows are between"):
         model.fit(ROWS, targets("Classifier", ROWS))
 
 

@@ -78,10 +78,10 @@ class FunctionKernel(Kernel):
                 f"features ({error}); given two arrays of points it must return the matrix of all pairs."
             ) from error
         shape = getattr(matrix, "shape", None)
+        what = f"the shape {shape}" if shape else type(matrix).__name__
         if shape != (x.shape[0], z.shape[0]):
             raise ShallowsError(
-                f"The kernel function {self.name!r} gave {f'the shape {shape}' if shape else type(matrix).__name__} "
-                f"for {x.shape[0]} and {z.shape[0]} points; it must return the matrix of all pairs, "
-                f"shape ({x.shape[0]}, {z.shape[0]})."
+                f"The kernel function {self.name!r} returned {what} for {x.shape[0]} and {z.shape[0]} points; it must "
+                f"return the matrix of all pairs, shape ({x.shape[0]}, {z.shape[0]})."
             )
         return matrix if matrix.dtype == x.dtype else arrays.astype(matrix, x.dtype)
