@@ -342,7 +342,7 @@ def modules(method, **parameters):
     [
         ("eigenpro", "eigenpro"),
         ("doubly_stochastic", "doubly_stochastic"),
-        ("r_svrg", "svrg"),
+        ("r_svrg", "variance_reduced"),
         ("k_sdca", "sdca"),
         ("smo", "smo"),
         ("krls", "cholesky"),
@@ -351,7 +351,7 @@ def modules(method, **parameters):
 def test_a_method_is_made_of_its_own_solver_and_of_no_other(method, solver):
     parameters = METHODS[method].get("parameters", {})
     found = {one.rpartition(".")[2] for one in modules(method, **parameters) if one.startswith("shallows.solvers.")}
-    others = {"eigenpro", "doubly_stochastic", "svrg", "sag", "sdca", "norma", "pegasos", "cholesky"}
+    others = {"eigenpro", "doubly_stochastic", "variance_reduced", "sdca", "norma", "pegasos", "cholesky"}
     others = (others | {"smo", "decomposition", "dense_problem", "block_coordinate_descent"}) - {solver}
     assert solver in found and not found & others
 
