@@ -65,22 +65,17 @@ class EigenProMachine(LeastSquaresEstimator):
         Parameters
         ----------
         kernel : str, Kernel or callable, default="gaussian"
-            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix
-            in a fit, and kernel values with all training points in a prediction.
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed" (X is the kernel matrix).
         bandwidth : float, "auto", "median" or None, default="auto"
-            σ, in the units of X. "auto": by leave-one-out errors on 400 to 1,000 rows; narrower if more rows show that
-            it is better. "median" and None: the median distance.
+            σ, in the units of X. "auto": by leave-one-out errors of kernel ridge. "median", None: median distance.
         kernel_params : dict, optional
             Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
         n_components : int, "auto" or None, default="auto"
-            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
-            leave-one-out errors show that they are better or equally good. None uses the inputs.
+            Principal components that replace the inputs. "auto": 200, 100 or 50 if as good. None: no components.
         regularisation : float or "auto", default="auto"
-            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors, together with the bandwidth.
-            With 0, only stopping early regularizes.
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors. 0: only stopping regularizes.
         calibration : {"auto", None}, default="auto"
-            "auto" learns probabilities from outputs of functions that were fitted without the rows. None leaves outputs
-            as they are. Without effect on regressors.
+            "auto" learns probabilities from outputs at left-out rows. None: outputs as they are. Regressors ignore it.
         rank : int, optional
             q, the most eigendirections that the preconditioner flattens. None: a fifth of the subsample, or fewer (see
             the documentation on defaults).
@@ -94,11 +89,9 @@ class EigenProMachine(LeastSquaresEstimator):
             m, the rows of a step. None: half of the critical batch size β/μ, or all rows of up to 1,000. With at most
             16 large batches, the steps are conjugate residuals (see the documentation on defaults).
         shuffle : bool, default=False
-            True draws new batches in every epoch, as the authors' release does. False shuffles the rows once, and then
-            only the order of the batches: this reads the kernel matrix faster and comes closer to the targets.
+            True draws new batches in every epoch, as the authors' release does. False keeps the batches: faster.
         step_size : float, optional
-            η, for a sum over the batch. None: by ``step_rule``; if training diverges, the epoch is repeated with half
-            of it.
+            η, for a sum over the batch. None: by the step rule, and half of it in epochs in which training diverges.
         step_rule : str, mapping or callable, default="certified"
             Rule for the step without ``step_size``: "certified", "theorem", "paper", "release2017", "release2019" or
             "exact" (`shallows.solvers.least_squares.step_rules`).
@@ -109,8 +102,7 @@ class EigenProMachine(LeastSquaresEstimator):
         max_epochs : int, default=20
             Most passes over the training data.
         max_seconds : float, optional
-            Time limit of the fit, with the choice of parameters and the preconditioner. If these take longer, training
-            stops as soon as there is a model.
+            Time limit of the fit. If the preparation takes longer, training stops as soon as there is a model.
         tol : float, default=5e-3
             Stop after an epoch whose training loss is at most this share of the loss of the zero function.
         early_stopping : bool, default=False
@@ -120,8 +112,7 @@ class EigenProMachine(LeastSquaresEstimator):
         n_iter_no_change : int, default=3
             Epochs without a better validation score after which early stopping stops.
         warm_start : bool, default=False
-            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
-            Otherwise start again.
+            Continue the previous fit if nothing but ``max_epochs`` or ``tol`` has changed. Otherwise start again.
         preconditioner : Preconditioner or path, optional
             A result of `shallows.spectrum.fit_preconditioner` on the same training rows, or its file.
         random_state : int, RandomState or None, default=None
@@ -129,8 +120,7 @@ class EigenProMachine(LeastSquaresEstimator):
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
             "auto" uses a GPU if CuPy finds one.
         memory : int or str, optional
-            Memory limit of the process (on a GPU: of the fit), in bytes or as "4GB". None: a share of the free memory.
-            Kernel values that do not fit are computed in every epoch.
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
             Precision. "auto": float32, or float64 for up to 1,000 points.
         precision : {"full", "split"}, default="full"

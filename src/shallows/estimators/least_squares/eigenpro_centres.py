@@ -66,25 +66,20 @@ class EigenProCentresMethod(LeastSquaresEstimator):
         Parameters
         ----------
         kernel : str, Kernel or callable, default="gaussian"
-            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix
-            in a fit, and kernel values with all training points in a prediction.
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed" (X is the kernel matrix).
         centres : int, "auto" or array of shape (p, n_features), default="auto"
             Number of random training points, or the centers. "auto": 40 √n, from 1,000 to 12,500, but at most ten times
             the effective dimension at λ, and half of the memory.
         bandwidth : float, "auto", "median" or None, default="auto"
-            σ, in the units of X. "auto": by leave-one-out errors on 400 to 1,000 rows; narrower if more rows show that
-            it is better. "median" and None: the median distance.
+            σ, in the units of X. "auto": by leave-one-out errors of kernel ridge. "median", None: median distance.
         kernel_params : dict, optional
             Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
         n_components : int, "auto" or None, default="auto"
-            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
-            leave-one-out errors show that they are better or equally good. None uses the inputs.
+            Principal components that replace the inputs. "auto": 200, 100 or 50 if as good. None: no components.
         regularisation : float or "auto", default="auto"
-            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors, together with the bandwidth.
-            With 0, only stopping early regularizes.
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors. 0: only stopping regularizes.
         calibration : {"auto", None}, default="auto"
-            "auto" learns probabilities from outputs of functions that were fitted without the rows. None leaves outputs
-            as they are. Without effect on regressors.
+            "auto" learns probabilities from outputs at left-out rows. None: outputs as they are. Regressors ignore it.
         solver : {"auto", "conjugate_gradients", "eigenpro"}, default="auto"
             "auto": "eigenpro" if one of its parameters is set, λ is 0, or time allows fewer than three passes of
             conjugate gradients and there are 50 rows for each center; otherwise "conjugate_gradients".
@@ -103,8 +98,7 @@ class EigenProCentresMethod(LeastSquaresEstimator):
         max_epochs : int, default=20
             Most passes over the training data. The first pass of conjugate gradients computes their right-hand side.
         max_seconds : float, optional
-            Time limit of the fit, with the choice of parameters and the preconditioner. If these take longer, training
-            stops as soon as there is a model.
+            Time limit of the fit. If the preparation takes longer, training stops as soon as there is a model.
         tol : float, default=5e-3
             Stop after an epoch whose training loss is at most this share of the loss of the zero function.
         early_stopping : bool, default=False
@@ -114,15 +108,13 @@ class EigenProCentresMethod(LeastSquaresEstimator):
         n_iter_no_change : int, default=3
             Epochs without a better validation score after which early stopping stops.
         warm_start : bool, default=False
-            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
-            Otherwise start again.
+            Continue the previous fit if nothing but ``max_epochs`` or ``tol`` has changed. Otherwise start again.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
             "auto" uses a GPU if CuPy finds one.
         memory : int or str, optional
-            Memory limit of the process (on a GPU: of the fit), in bytes or as "4GB". None: a share of the free memory.
-            Kernel values that do not fit are computed in every epoch.
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
             Precision. "auto": float32, or float64 for up to 1,000 points.
         verbose : int, default=0

@@ -69,19 +69,15 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
         kernel : str, Kernel or callable, default="gaussian"
             Kernel of a named map, see `shallows.kernels`. Fourier features need a shift-invariant kernel.
         bandwidth : float, "auto", "median" or None, default="auto"
-            σ, in the units of X. "auto": by leave-one-out errors on 400 to 1,000 rows; narrower if more rows show that
-            it is better. "median" and None: the median distance.
+            σ, in the units of X. "auto": by leave-one-out errors of kernel ridge. "median", None: median distance.
         kernel_params : dict, optional
             Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
         n_components : int, "auto" or None, default="auto"
-            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
-            leave-one-out errors show that they are better or equally good. None uses the inputs.
+            Principal components that replace the inputs. "auto": 200, 100 or 50 if as good. None: no components.
         regularisation : float or "auto", default="auto"
-            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors, together with the bandwidth.
-            With 0, only stopping early regularizes.
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors. 0: only stopping regularizes.
         calibration : {"auto", None}, default="auto"
-            "auto" learns probabilities from outputs of functions that were fitted without the rows. None leaves outputs
-            as they are. Without effect on regressors.
+            "auto" learns probabilities from outputs at left-out rows. None: outputs as they are. Regressors ignore it.
         rank : int, optional
             q, the most directions that the preconditioner flattens; 0 flattens none. None: a fifth of the subsample, or
             fewer (see the documentation on defaults).
@@ -99,15 +95,13 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
         batch_size : int, optional
             m, the rows of a step. None: half of the critical batch size β/μ, or all rows of up to 1,000.
         step_size : float, optional
-            η, for a sum over the batch. None: by ``step_rule``; if training diverges, the epoch is repeated with half
-            of it.
+            η, for a sum over the batch. None: by the step rule, and half of it in epochs in which training diverges.
         step_rule : str, mapping or callable, default="certified"
             Rule for the step without ``step_size``; names as for `EigenProClassifier`.
         max_epochs : int, default=40
             Most passes over the training data.
         max_seconds : float, optional
-            Time limit of the fit, with the choice of parameters and the preconditioner. If these take longer, training
-            stops as soon as there is a model.
+            Time limit of the fit. If the preparation takes longer, training stops as soon as there is a model.
         tol : float, default=5e-3
             Stop after an epoch whose training loss is at most this share of the loss of the zero function. With λ > 0
             and more than 10,000 rows, also stop when two epochs in a row lower the loss by less than twice this share.
@@ -118,8 +112,7 @@ class FeatureEigenProMachine(LeastSquaresEstimator):
         n_iter_no_change : int, default=3
             Epochs without a better validation score after which early stopping stops.
         warm_start : bool, default=False
-            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
-            Otherwise start again.
+            Continue the previous fit if nothing but ``max_epochs`` or ``tol`` has changed. Otherwise start again.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"

@@ -49,19 +49,15 @@ class KernelRidgeMachine(LeastSquaresEstimator):
         Parameters
         ----------
         kernel : str, Kernel or callable, default="gaussian"
-            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix
-            in a fit, and kernel values with all training points in a prediction.
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed" (X is the kernel matrix).
         bandwidth : float, "auto", "median" or None, default="auto"
-            σ, in the units of X. "auto": by leave-one-out errors on 400 to 1,000 rows; narrower if more rows show that
-            it is better. "median" and None: the median distance.
+            σ, in the units of X. "auto": by leave-one-out errors of kernel ridge. "median", None: median distance.
         kernel_params : dict, optional
             Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
         n_components : int, "auto" or None, default="auto"
-            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
-            leave-one-out errors show that they are better or equally good. None uses the inputs.
+            Principal components that replace the inputs. "auto": 200, 100 or 50 if as good. None: no components.
         regularisation : float or "auto", default="auto"
-            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors, together with the bandwidth.
-            With 0, only stopping early regularizes.
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors. 0: only stopping regularizes.
         calibration : {"auto", None}, default="auto"
             "auto" learns probabilities from outputs of functions that were fitted without the rows; iterative solvers
             do so for up to 1,000 rows. None leaves outputs as they are. Without effect on regressors.

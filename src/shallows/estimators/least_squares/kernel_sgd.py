@@ -51,32 +51,27 @@ class KernelSGDMachine(LeastSquaresEstimator):
         Parameters
         ----------
         kernel : str, Kernel or callable, default="gaussian"
-            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix
-            in a fit, and kernel values with all training points in a prediction.
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed" (X is the kernel matrix).
         bandwidth : float, "median" or None, default=None
             σ, in the units of X. "median" and None: the median distance between points of a subsample.
         kernel_params : dict, optional
             Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
         calibration : {"auto", None}, default="auto"
-            "auto" learns probabilities from outputs of functions that were fitted without the rows. None leaves outputs
-            as they are. Without effect on regressors.
+            "auto" learns probabilities from outputs at left-out rows. None: outputs as they are. Regressors ignore it.
         batch_size : int, optional
             m, the rows of a step. None: at least 16, and β/μ, beyond which larger batches make no faster progress (β:
             largest diagonal value of the kernel, μ: largest eigenvalue of its matrix over n).
         shuffle : bool, default=False
-            True draws new batches in every epoch, as the authors' release does. False shuffles the rows once, and then
-            only the order of the batches: this reads the kernel matrix faster and comes closer to the targets.
+            True draws new batches in every epoch, as the authors' release does. False keeps the batches: faster.
         step_size : float, optional
-            η, for a sum over the batch. None: by ``step_rule``; if training diverges, the epoch is repeated with half
-            of it.
+            η, for a sum over the batch. None: by the step rule, and half of it in epochs in which training diverges.
         step_rule : {"certified", "constant"}, default="certified"
             "certified": rule of `EigenProClassifier`. "constant": 1.5/(β + (m − 1)μ), as in the release of Ma and
             Belkin (2017); the model is the last iterate.
         max_epochs : int, default=100
             Most passes over the training data.
         max_seconds : float, optional
-            Time limit of the fit, with the choice of parameters and the preconditioner. If these take longer, training
-            stops as soon as there is a model.
+            Time limit of the fit. If the preparation takes longer, training stops as soon as there is a model.
         tol : float, default=5e-3
             Stop after an epoch whose training loss is at most this share of the loss of the zero function.
         early_stopping : bool, default=False
@@ -86,15 +81,13 @@ class KernelSGDMachine(LeastSquaresEstimator):
         n_iter_no_change : int, default=3
             Epochs without a better validation score after which early stopping stops.
         warm_start : bool, default=False
-            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
-            Otherwise start again.
+            Continue the previous fit if nothing but ``max_epochs`` or ``tol`` has changed. Otherwise start again.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
             "auto" uses a GPU if CuPy finds one.
         memory : int or str, optional
-            Memory limit of the process (on a GPU: of the fit), in bytes or as "4GB". None: a share of the free memory.
-            Kernel values that do not fit are computed in every epoch.
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
         dtype : {"auto", "float32", "float64"}, default="auto"
             Precision. "auto": float32, or float64 for up to 1,000 points.
         verbose : int, default=0
