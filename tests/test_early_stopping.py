@@ -139,7 +139,7 @@ def test_a_share_that_leaves_no_row_is_told_so():
 def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
     X, y, *_ = table(EigenProRegressor)
     p = spectrum.fit_preconditioner(X, "gaussian", 1.0, rank=5, n_subsample=50, device="cpu")
-    with pytest.raises(ShallowsError, match="leave one of the two out"):
+    with pytest.raises(ShallowsError, match="Use only one of the two"):
         EigenProRegressor(bandwidth=1.0, preconditioner=p, early_stopping=True).fit(X, y)
 
 

@@ -77,7 +77,7 @@ def fail(model, how, X, y):
             model.fit(X, y, observers=[Interrupt()])
     else:
         # Without observers, Ctrl-C comes after a closed form's features were made, or when a training starts.
-        module = sys.modules[type(model).fit.__module__]
+        module = sys.modules[type(model).__module__]
         places = [
             (module, "LinearSVC"),
             (sys.modules.get(f"shallows.fitting.{module.__name__.rpartition('.')[2]}"), "blocks_of_rows"),

@@ -30,7 +30,7 @@ def fit_autoencoder(
     budget: int,
     strip_bytes: int,
 ) -> GivenUnits:
-    """Learn from checked rows; ``strip_bytes`` are the bytes of units that are made at a time."""
+    """Learn from checked rows; ``strip_bytes``: bytes of units that are computed at a time."""
     (n, d), scale = X.shape, bandwidth / math.sqrt(X.shape[1])
     by_rows = n < n_units and penalty == "l2"
     size = n if by_rows else n_units

@@ -17,45 +17,28 @@ from ..spectrum.kernel_ridge_choice import LEAST_ROWS, is_automatic, number_of_r
 from .choices import Choices, Sample, held_out_spans
 from .machine import SMALL
 
-N_FRESH = 3000
-"""Points beside the centers on which λ and β are measured, from which the step follows."""
-
-LEAST_FRESH = 500
-"""The fewest such points; below `N_FRESH` only where their matrices would take over half of the memory."""
+N_FRESH, LEAST_FRESH = 3000, 500
+"""Points besides the centers on which λ and β are measured, which give the step. There are fewer than the first number
+only if their matrices would use more than half of the memory, and at least the second number."""
 
 CENTRES_PER_ROOT, MOST_CENTRES = 40.0, 12_500
-"""centres="auto" takes so many times √n, and at most so many: from 100,000 rows on the time of a fit grows like n."""
+"""centres="auto" means the first number times √n, at most the second: for more than 100,000 rows a fit takes time like
+n."""
 
 CENTRES_PER_DIMENSION, LEAST_CENTRES = 10.0, 1000
-"""And no more than so many times the effective dimension of the problem, but at least so many."""
+"""centres="auto" is at most the first number times the effective dimension of the problem, but at least the second."""
 
 
 @dataclass(frozen=True)
 class Centers:
-    """The centers of a model, and after them in the same array points that are none.
+    """The centers of a model, followed in the same array by other training points."""
 
-    Attributes
-    ----------
-    points : array, shape (n + m, d + 2)
-        Augmented.
-    n : int
-        How many of them are centers.
-    fresh_rows : slice
-        Which rows of the fit the points after the centers are.
-    sampled : bool
-        Whether the centers are the first rows of the fit; else the user gave them.
-    rows : TrainingRows
-        All training points, in memory or read batch by batch.
-    n_inputs : int
-        Of the model.
-    """
-
-    points: Array
-    n: int
-    fresh_rows: slice
-    sampled: bool
-    rows: TrainingRows
-    n_inputs: int
+    points: Array  # (n + m, d + 2): augmented
+    n: int  # The number of centers
+    fresh_rows: slice  # The rows, in the order of the fit, of the other points
+    sampled: bool  # Whether the centers are the first rows of the fit; otherwise the user gave them
+    rows: TrainingRows  # All training points, in memory or read batch by batch
+    n_inputs: int  # Of the model
 
     @property
     def of_model(self) -> Array:
@@ -64,24 +47,24 @@ class Centers:
 
     @property
     def fresh(self) -> Array:
-        """The points after them."""
+        """The points after the centers."""
         return self.points[self.n :, :]
 
     def first(self, n: int) -> Centers:
-        """The first n centers, with the same points after them."""
+        """The first n centers, followed by the same points."""
         if n == self.n:
             return self
         return replace(self, points=arrays.namespace(self.points).concat([self.points[:n, :], self.fresh]), n=n)
 
     def weights_from(self, weights: Array | None) -> Array | None:
-        """The weights of the centers, from those of all rows: the mean if the user gave the centers."""
+        """The weights of the centers, from the weights of all rows: the mean if the user gave the centers."""
         if weights is None or self.sampled:
             return None if weights is None else weights[: self.n]
         xp = arrays.namespace(self.points)
         return xp.ones_like(self.of_model[:, -1]) * xp.mean(weights)
 
     def rows_to_choose_with(self, targets: Array, weights: Array | None) -> Sample:
-        """The rows that parameters are chosen with; ``targets, weights`` are those of all rows."""
+        """The rows that parameters are chosen with; ``targets, weights`` belong to all rows."""
         few = self.n < number_of_rows(len(self.rows))
         rows, first = (self.fresh_rows, self.n) if few or not self.sampled else (slice(0, self.n), 0)
         points = self.points[first : first + rows.stop - rows.start, :]
@@ -93,7 +76,7 @@ class Centers:
 
 
 def are_training_points(centers: Any) -> bool:
-    """Whether centers are drawn from the training points, "auto" or a number of them; else they are given."""
+    """Whether centers are training points ("auto" or a number of them) and not the user's own points."""
     return isinstance(centers, (str, numbers.Integral))
 
 
@@ -101,13 +84,13 @@ def span_to_choose_with(centers: Any, n: int, bandwidth: Any, regularisation: An
     """Rows, in the order of the fit, that parameters are chosen with."""
     if not (is_automatic(regularisation) or is_automatic(bandwidth)):
         return slice(0, 0)
-    # The first of the centers choose, and where the centers are too few the rows after them.
+    # The first centers choose, or the rows after the centers if there are too few centers.
     stop, few = number_of_rows(n), 0 if not are_training_points(centers) or isinstance(centers, str) else int(centers)
     return slice(few, few + stop) if few and few < stop else slice(0, min(stop, LEAST_ROWS))
 
 
 def spans_left_out(centers: Any, n: int, n_outputs: int) -> list[slice]:
-    """Rows, in the order of the fit, that a calibration is learned on; none where all are left out in closed form."""
+    """Rows, in the order of the fit, that a calibration is learned on; none if all are left out in closed form."""
     are_all = isinstance(centers, str) or (are_training_points(centers) and centers >= n)
     return [] if are_all and n <= SMALL else held_out_spans(n, 0, n_outputs)
 
@@ -137,24 +120,10 @@ def place_centers(
     kernel: Any,
     takes_steps: bool,
 ) -> Centers:
-    """Choose how many centers there are, and bring them to the device.
+    """Choose the number of centers, and bring them to the device.
 
-    Parameters
-    ----------
-    X : array or CSR matrix, shape (n, d)
-        What the model is a function of.
-    order : ndarray of int, shape (n,)
-    centers : "auto", int, or array of shape (p, d)
-    centring : Centring
-    n_outputs, budget : int
-    kernel : str, Kernel or callable
-    takes_steps : bool
-        Whether EigenPro trains the model, whose step is measured on further points.
-
-    Raises
-    ------
-    ShallowsError
-        If the centers do not fit into the memory.
+    ``X`` are the inputs of the model, shape (n, d). ``takes_steps``: whether EigenPro trains the model, whose step is
+    measured on further points. Raises a ShallowsError if the centers do not fit into the memory.
     """
     n, sampled = X.shape[0], are_training_points(centers)
     n_fresh = fresh_points(n, budget, dtype.itemsize) if takes_steps else number_of_rows(n)
@@ -170,7 +139,7 @@ def place_centers(
     needed = room.bytes_of(p)
     if needed > budget:
         raise too_many_centers(p, needed, room.fitting(budget) if sampled else 0, budget, device)
-    # Half of what is left may hold the points; else they are read anew in every epoch.
+    # The points may use half of the remaining memory; otherwise they are read again in every epoch.
     rows = TrainingRows(X, order, centring, device, dtype, held=(budget - needed) // 2 > n * row_bytes)
     first = p if sampled else 0
     fresh_rows = slice(first, min(n, first + n_fresh))
@@ -178,18 +147,18 @@ def place_centers(
         fresh_rows = slice(0, min(n, n_fresh + first))
     fresh = rows(fresh_rows)
     if sampled:
-        made = rows(slice(0, p))
+        points = rows(slice(0, p))
     else:
-        made = centring.training_points(centers, streams.permutation(0, "given centres", 0, p), device, dtype)
-    check_scale(made, dtype, may_vanish=not kernels.kind(kernel).shift_invariant)
-    return Centers(arrays.namespace(made).concat([made, fresh]), p, fresh_rows, sampled, rows, X.shape[1])
+        points = centring.training_points(centers, streams.permutation(0, "given centres", 0, p), device, dtype)
+    check_scale(points, dtype, may_vanish=not kernels.kind(kernel).shift_invariant)
+    return Centers(arrays.namespace(points).concat([points, fresh]), p, fresh_rows, sampled, rows, X.shape[1])
 
 
 def too_many_centers(p: int, needed: float, fitting: int, budget: int, device: Device) -> ShallowsError:
-    """The error that says how many centers fit into the memory, if any do, and how much memory these need."""
-    # A budget for the process counts what it holds already (`Options.budget`), which grows a little.
-    beside = arrays.resident_memory() + 2**26 if device.kind == "cpu" else 0
-    enough = f'memory="{math.ceil(1.1 * (needed + beside) / 1e6)}MB"'
+    """The error with the number of centers that fit into the memory, and the memory that p centers need."""
+    # A budget for the process includes the bytes already in use (`Options.budget`), which grow a little.
+    used = arrays.resident_memory() + 2**26 if device.kind == "cpu" else 0
+    enough = f'memory="{math.ceil(1.1 * (needed + used) / 1e6)}MB"'
     return ShallowsError(
         f"{p:,} centres take {needed / 1e9:.2g} GB (their kernel matrix is factored), and the budget leaves "
         f"{budget / 1e9:.2g} GB. Use {f'centres={fitting} at most, or ' if fitting >= 1 else ''}{enough}."
@@ -198,12 +167,12 @@ def too_many_centers(p: int, needed: float, fitting: int, budget: int, device: D
 
 @dataclass(frozen=True)
 class RoomForCenters:
-    """Bytes that centers take in a fit: themselves, the factors of their matrix, and what the step is measured with."""
+    """Bytes of centers in a fit, of the factors of their matrix, and of the measurement of the step."""
 
     d: int
     n_outputs: int
     itemsize: int
-    n_fresh: int  # Points beside the centers
+    n_fresh: int  # Points besides the centers
     takes_steps: bool
 
     @property
@@ -215,7 +184,7 @@ class RoomForCenters:
         return 2.0, self.d + 2 + 12.0 * self.n_outputs, self.n_fresh * (self.d + 2.0)
 
     def bytes_of(self, p: int) -> float:
-        """What p centers take."""
+        """Bytes of p centers."""
         a, b, c = self._terms
         return self.itemsize * (a * p * p + b * p + c)
 
@@ -226,12 +195,12 @@ class RoomForCenters:
 
 
 def fresh_points(n: int, budget: int, itemsize: int) -> int:
-    """On how many of n points the step is measured: two matrices of them take half of the budget at most."""
+    """The number of points for the measurement of the step. Two matrices of them use at most half of the budget."""
     return min(n, N_FRESH, max(LEAST_FRESH, math.isqrt(max(0, budget) // (4 * itemsize))))
 
 
 def number_of_use(centers: Any, placed: Centers, choices: Choices) -> int:
-    """The number of centers; where the data choose it, bounded by their effective dimension."""
+    """The number of centers; "auto" is bounded by the effective dimension of the data."""
     dimension = effective_dimension(choices, len(placed.rows)) if isinstance(centers, str) else math.inf
     if not CENTRES_PER_DIMENSION * dimension < placed.n:
         return placed.n
@@ -241,8 +210,8 @@ def number_of_use(centers: Any, placed: Centers, choices: Choices) -> int:
 def effective_dimension(choices: Choices, n: int) -> float:
     """Σᵢ μᵢ/(μᵢ + λ) over the eigenvalues of the kernel matrix of all n points, estimated on the rows that chose λ.
 
-    Infinite where it is a third of these rows or more, or where more rows chose a narrower bandwidth: then they are too
-    few to estimate it.
+    Infinite if it is a third of these rows or more, or if more rows chose a narrower bandwidth: then they are too few
+    for an estimate.
     """
     if choices.found is None or choices.found.narrowing is not None or not choices.regularisation:
         return math.inf

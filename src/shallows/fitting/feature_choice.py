@@ -19,7 +19,7 @@ from .narrower_bandwidth import narrower, scores_of_centres
 
 
 def with_bandwidth(transformer: Any, bandwidth: float | None) -> Any:
-    """An unfitted copy of a transformer with another bandwidth; None leaves it to the transformer's own rule."""
+    """An unfitted copy of a transformer with another bandwidth; None means the transformer's own rule."""
     return copy.copy(transformer).set_params(bandwidth=bandwidth)
 
 
@@ -39,44 +39,40 @@ def choose_on_features(
 ) -> RidgeChoice | None:
     """The bandwidth and λ of ridge regression on features with the smallest leave-one-out error on some training rows.
 
-    Minimised is Σ wᵢ (βᵀh(xᵢ) − tᵢ)² + λ ‖β‖². Its predictions are those of kernel ridge regression with the kernel
-    h(x)ᵀh(x'), whose leave-one-out errors have a closed form.
+    The minimum of Σ wᵢ (βᵀh(xᵢ) − tᵢ)² + λ ‖β‖² is kernel ridge regression with the kernel h(x)ᵀh(x'), whose
+    leave-one-out errors have a closed form.
 
     Parameters
     ----------
     transformer : FeatureMapTransformer
         Unfitted.
-    X : array or CSR matrix, shape (n, d)
     targets : ndarray, shape (n, c)
         As they are fitted.
-    weights : ndarray, shape (n,), optional
-    seed : int
-        Of the rows to choose with.
     searches : bool
-        Whether the bandwidth is to be chosen, where the features have one.
+        Whether the bandwidth is chosen, if the features have one.
     ridge : float, optional
-        λ, where it is given.
+        λ, if it is given.
     n_features : int
-        How many features of a kernel the model has; a narrower bandwidth is then looked for as in `narrower`. Or 0.
+        Features of a kernel in the model, for the search of a narrower bandwidth by `narrower`; 0 skips it.
     of_landmarks : bool
-        Whether the features are kernel values with points, for which centers stand in that search.
+        Whether the features are kernel values with points. That search then uses centers.
     of_classes : bool
         Whether targets are codes of classes.
     budget : int
-        Bytes for that.
+        Bytes of that search.
 
     Returns
     -------
     RidgeChoice or None
-        Its bandwidth is None where it was not chosen. None where there is nothing to choose, or nothing to choose by:
-        fewer than three distinct points, or targets that are all zero.
+        Its bandwidth is None if it was not chosen. None if there is nothing to choose, fewer than three distinct
+        points, or only targets of zero.
     """
     if not searches and ridge is not None:
         return None
     n = X.shape[0]
     order = streams.permutation(seed, "rows to choose with", 0, n)
 
-    def made(width: float | None) -> Any:
+    def copy_with(width: float | None) -> Any:
         return with_bandwidth(transformer, width) if searches else copy.copy(transformer)
 
     def first_rows(m: int) -> tuple[arrays.Array, np.ndarray, np.ndarray | None]:
@@ -86,7 +82,7 @@ def choose_on_features(
         points = X[rows].toarray() if scipy.sparse.issparse(X) else arrays.to_numpy(arrays.take_rows(X, rows))
         return points, targets[rows], None if weights is None else weights[rows]
 
-    def chosen(m: int) -> RidgeChoice | None:
+    def choose_with(m: int) -> RidgeChoice | None:
         rows = first_rows(m)
         joined = join_copies(*rows)
         if len(joined.first) < 3 or not joined.targets.any():
@@ -95,19 +91,19 @@ def choose_on_features(
         points = points.rows if arrays.is_sparse(points) else points
 
         def matrix_of(width: float | None) -> np.ndarray:
-            H = made(width).fit(points).transform(points).astype(np.float64)
+            H = copy_with(width).fit(points).transform(points).astype(np.float64)
             return (H @ H.T).toarray() if scipy.sparse.issparse(H) else H @ H.T
 
-        median = made(None).fit(points).effective_params_.get("bandwidth") if searches else None
+        median = copy_with(None).fit(points).effective_params_.get("bandwidth") if searches else None
         choice = choose_ridge(matrix_of, joined.targets, median=median, regularisation=ridge, weights=joined.weights)
         return choice if median is not None else replace(choice, bandwidth=None, bandwidths={})
 
-    def augmented(m: int) -> tuple[arrays.Array, np.ndarray, np.ndarray | None]:
+    def augmented_rows(m: int) -> tuple[arrays.Array, np.ndarray, np.ndarray | None]:
         points, *of_rows = first_rows(m)
         points = points.astype(np.float64)
         return kernels.augmented(points if arrays.is_sparse(points) else points - points.mean(axis=0)), *of_rows
 
-    choice = with_enough_rows(n, chosen)
+    choice = with_enough_rows(n, choose_with)
     known = transformer.get_params()
     if choice is None or choice.bandwidth is None or not n_features or "kernel" not in known:
         return choice
@@ -116,7 +112,7 @@ def choose_on_features(
         name, _, parameters = kernels.translate(known["kernel"], None, known.get("kernel_params"))
         scores_of = functools.partial(scores_of_centres, lambda width: kernels.make(name, width, **parameters))
     sizes = *X.shape, budget, n_features
-    return narrower(choice, scores_of, augmented, *sizes, of_classes=of_classes, falls_on=of_landmarks)
+    return narrower(choice, scores_of, augmented_rows, *sizes, of_classes=of_classes, falls_on=of_landmarks)
 
 
 def _scores_of_features(
@@ -128,7 +124,7 @@ def _scores_of_features(
     n_features: int,
     ridge: float,
 ) -> np.ndarray:
-    """Outputs at the last points of ridge regression on features, fitted to the targets of the first ones."""
+    """Outputs at the last points of ridge regression on features, fitted to the targets of the first points."""
     n, points = len(targets), points[:, :-2].astype(np.float32)
     points = points.rows if arrays.is_sparse(points) else points
     features = with_bandwidth(transformer, bandwidth).set_params(n_features=n_features).fit(points).transform(points)

@@ -38,16 +38,16 @@ from .snapshot import Ended, LeastSquaresSnapshot, begin
 from .square_targets import learn_square_targets
 
 GROWING = ("fourier", "orthogonal")
-"""Beginnings of the names of maps of which more rows are given more features, where their number is left open."""
+"""First parts of the names of maps whose number of features grows with the rows, unless the user gives it."""
 
 FEATURES_PER_ROOT, LEAST_FEATURES, MOST_FEATURES = 40.0, 4000, 10_000
-"""So many features times √n, the fewest and the most: beyond 62,500 rows the time of an epoch grows like n."""
+"""The number of features is the first times √n, between the others: beyond 62,500 rows an epoch takes time like n."""
 
 MANY = 10_000
-"""Beyond so many rows the training ends where its loss rests; with fewer the last epochs cost little."""
+"""With more rows the training ends when its loss is constant; with fewer the last epochs cost little."""
 
 N_ARRAYS = 6
-"""Arrays of the targets' shape that a fit holds at most."""
+"""The most arrays of the targets' shape in a fit."""
 
 
 def fit_feature_eigenpro(
@@ -131,7 +131,7 @@ def fit_feature_eigenpro(
                     tolerance=solver.tol,
                     validate=None if held_out is None else held_out.error,
                     patience=patience,
-                    # Fewer features than rows leave a loss that no epoch takes away.
+                    # With fewer features than rows the loss does not go to zero.
                     least_fall=2.0 * solver.tol if choices.regularisation and n > MANY else 0.0,
                 ),
                 observers=[*([training.Progress(name)] if options.verbose else []), *observers],
@@ -183,7 +183,7 @@ def place_points(
 ) -> tuple[Centring, Any]:
     """The inputs of the model in the order of the fit on the device, centred if the map is named.
 
-    All columns are kept: the map has to see where a new point differs from features that were constant before.
+    All columns are kept, because a new point may differ in a column that was constant before.
     """
     named, kind = isinstance(feature_map, str), kernels.kind(kernel)
     centring = Centring.of(
@@ -201,7 +201,7 @@ def place_points(
 def choose_on_features(
     request: Request, choices: Choices, kernel: Any, blocks: Blocks, sample: Sample, named: str, *, calibrates: bool
 ) -> Choices:
-    """Choose λ with the features where their products are not the kernel's values, and anew with few rows."""
+    """Choose λ with the features if their products are not kernel values, and from all rows of a small problem."""
     n = len(sample.points)
     if request.all_equal or n < 3:
         return choices
@@ -220,15 +220,15 @@ def choose_on_features(
 def step_bytes(plan: StepPlan, blocks: Blocks, points: Any, n_outputs: int, dtype: np.dtype) -> int:
     """Bytes of the coefficients and of one step."""
     width = max(span.stop - span.start for span in blocks.spans)
-    # The iterate and its average, as they are, at the start of the epoch, at their best and in a copy; the gradient
-    # and one more at work.
+    # The iterate and its average: now, at the start of the epoch, at the best epoch and in a copy; the gradient, and
+    # one temporary array.
     held = blocks.n_features * (plan.preconditioner.rank + 10 * n_outputs)
     at_work = max(2, workers_of(points, blocks.spans)) * width + 4 * n_outputs
     return dtype.itemsize * (held + plan.batch_size * at_work)
 
 
 def inner_products(blocks: Blocks, points: np.ndarray, like: Any) -> np.ndarray:
-    """The matrix of inner products of the features of augmented points, made in the library of ``like``."""
+    """The inner products of the features of augmented points, computed in the library of ``like``."""
     total, plain = np.zeros((len(points), len(points))), arrays.like(points[:, :-2], like)
     for k in range(len(blocks.spans)):
         block = blocks.block(plain, k)

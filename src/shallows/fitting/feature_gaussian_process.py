@@ -27,47 +27,35 @@ from .rows import TrainingSet
 from .square_targets import SquareValueTargets
 
 ROWS_TO_CHOOSE_WITH = 1000
-"""Rows of the exact marginal likelihood. A bandwidth takes an eigendecomposition, a third of a second for so many."""
+"""Rows of the exact marginal likelihood. A bandwidth needs an eigendecomposition, which takes a third of a second."""
 
 MOST_LEFT, MOST_TIMES = 10.0, 1000.0
-"""The noise is chosen anew with all rows where it is at least so many times what the features leave of the kernel's
-variance; by so much at most."""
+"""The noise is chosen again with all rows if it is at least the first number times the kernel's variance that the
+features miss. It changes by at most the second factor."""
 
 
 @dataclass(frozen=True)
 class FittedGaussianProcess:
-    """What a fit of a Gaussian process on features leaves.
-
-    Attributes
-    ----------
-    model : FeatureGaussianProcess
-    targets : SquareValueTargets
-    log_likelihood : float
-        Of all rows, summed over the outputs.
-    report : dict
-        What was chosen where a parameter left it open.
-    seconds : dict
-        Of each phase.
-    """
+    """The result of a fit of a Gaussian process on features."""
 
     model: FeatureGaussianProcess
     targets: SquareValueTargets
-    log_likelihood: float
-    report: dict[str, Any]
-    seconds: dict[str, float]
+    log_likelihood: float  # Of all rows, summed over the outputs
+    report: dict[str, Any]  # The entries of ``effective_params_``
+    seconds: dict[str, float]  # Of each phase
 
 
 class Variances(NamedTuple):
-    """The variances of f and of the noise that the user gave; None is chosen."""
+    """The variances of f and of the noise that the user gave; None if they are chosen."""
 
     signal: float | None
     noise: float | None
 
 
 class RowSums(NamedTuple):
-    """Sums over all rows, each divided by its variance: HᵀH, HᵀT, Σ t², Σ log of the variances, and their mean share.
+    """Sums over all rows, each divided by its variance: HᵀH, HᵀT, Σ t² and Σ log of the variances.
 
-    The share is that of what the features leave of the kernel's variance in a row's noise.
+    ``share``: the kernel's variance that the features miss, divided by the noise, in the mean over the rows.
     """
 
     gram: np.ndarray
@@ -98,13 +86,7 @@ def fit_feature_gaussian_process(
     seed: int,
     options: Options,
 ) -> FittedGaussianProcess:
-    """Fit to checked rows.
-
-    Parameters
-    ----------
-    transformer : FeatureMapTransformer
-        Unfitted, of the kernel and with the seed.
-    """
+    """Fit to checked rows; ``transformer`` is unfitted, and has the kernel and the seed."""
     phases, n = Phases(), len(rows.rows)
     y = rows.y.astype(np.float64).reshape(n, -1)
     targets = SquareValueTargets(rows.y.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1]))
@@ -114,13 +96,13 @@ def fit_feature_gaussian_process(
     phases.end("features")
 
     check_room_of_system(transformer._n_features_out, "features", options.budget(arrays.Device("cpu")))
-    # In units of s: βᵀh(x) has the prior β ~ N(0, I), and a row the variance of its noise beside it.
+    # In units of s, βᵀh(x) has the prior β ~ N(0, I), and these are the variances of the noise of the rows.
     noise = np.full(n, choice.ratio)
     if rows.weights is not None:
         largest = float(rows.weights.max())
         noise = choice.ratio / largest / np.sqrt(rows.weights / largest) ** 2
     sums = sums_of_rows(transformer, rows.X, codes, noise)
-    times = noise_anew(sums, choice.ratio, variances)
+    times = noise_factor(sums, choice.ratio, variances)
     found, ratio = posterior(sums, times, choice.ratio, variances), choice.ratio * times
     coefficients = scipy.linalg.solve_triangular(found.factor, found.solved, lower=True, trans="T")
     check_finite(coefficients)
@@ -148,7 +130,7 @@ def choose_by_likelihood(
     variances: Variances,
     seed: int,
 ) -> tuple[marginal_likelihood.MarginalChoice, float | None]:
-    """The choice on some rows, and the bandwidth of the features; None is that of the kernel, or any."""
+    """The choice on some rows, and the bandwidth of the features; None means the kernel's bandwidth, or any."""
     refuse_wide(rows.X)
     some = streams.permutation(seed, "rows to choose with", 0, rows.X.shape[0])[:ROWS_TO_CHOOSE_WITH]
     points = rows.X[some].toarray() if scipy.sparse.issparse(rows.X) else np.asarray(rows.X[some])
@@ -157,7 +139,7 @@ def choose_by_likelihood(
         augmented, finite = kernels.augmented(points), np.isfinite(np.vdot(codes, codes))
     check_scale(augmented, points.dtype, may_vanish=True)
     if not finite:
-        raise ShallowsError("The targets are too large: their squares leave the numbers of float64. Scale y.")
+        raise ShallowsError("The targets are too large: their squares overflow in float64. Scale y.")
     given = None if isinstance(bandwidth, str) else bandwidth
     name, width, parameters = kernels.translate(kernel, given, kernel_params)
     median, all_equal = None, not points.any()
@@ -166,11 +148,11 @@ def choose_by_likelihood(
         width = given = median
     searches = median is not None and is_automatic(bandwidth)
 
-    def matrix_of(searched: float | None) -> np.ndarray:
+    def matrix_of(tried: float | None) -> np.ndarray:
         if all_equal:
             return np.ones((len(points), len(points)))
-        made = name if isinstance(name, Kernel) else kernels.make(name, searched or width, **parameters)
-        return np.asarray(kernels.matrix(made, augmented))
+        of_width = name if isinstance(name, Kernel) else kernels.make(name, tried or width, **parameters)
+        return np.asarray(kernels.matrix(of_width, augmented))
 
     weights = None if rows.weights is None else rows.weights[some]
     choice = marginal_likelihood.choose(
@@ -180,15 +162,15 @@ def choose_by_likelihood(
 
 
 def sums_of_rows(transformer: Any, X: Any, codes: np.ndarray, noise: np.ndarray) -> RowSums:
-    """The sums over all rows, whose noise has these variances in units of s."""
+    """The sums over all rows; ``noise`` has their variances in units of s."""
     n, squares, logarithms, share = X.shape[0], np.zeros(codes.shape[1]), 0.0, 0.0
 
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         nonlocal squares, logarithms, share
         for H, T in blocks_of_rows(transformer, X, np.column_stack([codes, noise])):
-            left, beside = left_of_the_kernel(H), T[:, -1]
-            share += float(np.sum(left / beside)) / n
-            factor = 1.0 / np.sqrt(left + beside)[:, None]
+            missed, of_row = left_of_the_kernel(H), T[:, -1]
+            share += float(np.sum(missed / of_row)) / n
+            factor = 1.0 / np.sqrt(missed + of_row)[:, None]
             T = factor * T[:, :-1]
             squares, logarithms = squares + (T * T).sum(axis=0), logarithms - 2.0 * float(np.log(factor).sum())
             yield (factor * H).astype(H.dtype, copy=False), T
@@ -198,7 +180,7 @@ def sums_of_rows(transformer: Any, X: Any, codes: np.ndarray, noise: np.ndarray)
 
 
 def posterior(sums: RowSums, times: float, ratio: float, variances: Variances) -> Posterior:
-    """The posterior of β with the variances of all rows multiplied."""
+    """The posterior of β if the variances of all rows are multiplied by ``times``."""
     matrix = sums.gram / times
     matrix[np.diag_indices(len(matrix))] += 1.0
     factor = scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True)
@@ -209,10 +191,10 @@ def posterior(sums: RowSums, times: float, ratio: float, variances: Variances) -
     return Posterior(marginal_likelihood.log_likelihood(rest, determinant, sums.n, s), factor, solved, s)
 
 
-def noise_anew(sums: RowSums, ratio: float, variances: Variances) -> float:
-    """What the variances of the rows are multiplied with, by the likelihood of all rows.
+def noise_factor(sums: RowSums, ratio: float, variances: Variances) -> float:
+    """The factor of the variances of the rows with the largest likelihood of all rows.
 
-    Where the features leave next to nothing of the kernel, the variances of the rows are their noise; else it is 1.
+    It is 1 unless the features miss next to nothing of the kernel, so that these variances are noise.
     """
     least = max(MOST_LEFT * sums.share, 1.0 / MOST_TIMES)
     if least >= 1.0 or None not in variances:

@@ -21,7 +21,7 @@ from .square_targets import learn_square_targets
 
 @dataclass(frozen=True)
 class Search:
-    """How weights are searched for: their bound, and when the search stops."""
+    """The search for weights: their bound, and when it stops."""
 
     bound: float
     tol: float
@@ -30,12 +30,12 @@ class Search:
     def weights(self, gram: np.ndarray, moments: np.ndarray, total: float) -> tuple[np.ndarray, int]:
         """α of every output, shape (c, K), and the most iterations, from sums over rows of a total weight."""
         mean = gram / total
-        # Threads of BLAS, which wait for each other in thousands of small products, took ten times as long.
+        # With several threads of BLAS, thousands of small products took ten times as long.
         with arrays.one_blas_thread():
             found = [
                 minimise_in_box(mean, column / total, self.bound, self.tol, self.max_iterations) for column in moments.T
             ]
-        return np.stack([one for one, _ in found]), max(1, *(steps for _, steps in found))
+        return np.stack([weights for weights, _ in found]), max(1, *(steps for _, steps in found))
 
 
 def fit_kitchen_sinks(
@@ -51,15 +51,7 @@ def fit_kitchen_sinks(
     seed: int,
     options: Options,
 ) -> FittedOnFeatures:
-    """Fit to checked rows.
-
-    Parameters
-    ----------
-    transformer : HiddenUnits
-        Unfitted, with the seed.
-    calibrates : bool
-        Whether outputs become probabilities by a calibration.
-    """
+    """Fit to checked rows; ``transformer`` are unfitted hidden units with the seed."""
     phases, of_targets = Phases(), {"of_classes": of_classes, "class_weight": class_weight}
     targets = learn_square_targets(rows.y, rows.weights, **of_targets, in_unit=False)
     codes, scales = targets.encode(rows.y), np.ones(1)
@@ -102,7 +94,7 @@ def learn_calibration(
     *,
     several: bool,
 ) -> Calibration | None:
-    """Learn it on rows that a second solution leaves out of the sums over all rows."""
+    """Learn a calibration on rows that a second solution leaves out of the sums over all rows."""
     n, weights, transformer = len(rows.rows), rows.weights, model.transformer
     spans = held_out_spans(n, 0, 1)
     if not spans:
