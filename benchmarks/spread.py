@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,7 @@ class Enough(Exception):
 def steps(asked: argparse.Namespace) -> dict[str, Any]:
     """In a process of its own: the seconds of each step, without the first, which makes what stays."""
     from shallows import EigenProClassifier, arrays, distributed, training
+    from shallows.fitting.machine import LEAST_MEMORY, Options
 
     X, y = (np.load(asked.work / f"{name}.npy", mmap_mode="r") for name in "xy")
     ended: list[tuple[float, float]] = []
@@ -90,11 +92,16 @@ def steps(asked: argparse.Namespace) -> dict[str, Any]:
             if len(ended) > asked.steps:
                 raise Enough
 
+    @dataclass(frozen=True)
+    class LittleMemory(Options):
+        def budget(self, device: arrays.Device, least: int = LEAST_MEMORY) -> int:
+            return least
+
     class NothingKept(EigenProClassifier):
         """Plans with less memory than the points take, so that no kernel values are kept."""
 
-        def _working_budget(self, device: arrays.Device) -> int:
-            return self._least_memory
+        def _options(self) -> Options:
+            return LittleMemory(**vars(super()._options()))
 
     model = NothingKept(
         bandwidth=5.0 * float(np.abs(X[:100]).max()),

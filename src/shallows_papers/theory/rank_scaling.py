@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from shallows.errors import ShallowsError
 from shallows.estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
 from shallows.estimators.least_squares.eigenpro import EigenProRegressor
 from shallows.estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
+from shallows.fitting.machine import LEAST_MEMORY, Options
 
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes
@@ -30,11 +32,19 @@ BATCH = 250  # points of a batch, and features of a block of doubly stochastic g
 N_CENTRES = 300
 
 
+@dataclass(frozen=True)
+class _LittleMemory(Options):
+    """Options with the budget of the smallest fit."""
+
+    def budget(self, device: arrays.Device, least: int = LEAST_MEMORY) -> int:
+        return least
+
+
 class _NothingKept(EigenProRegressor):
     """EigenPro in so little memory that no kernel values are kept, so that a step's time is that of its arithmetic."""
 
-    def _working_budget(self, device: arrays.Device) -> int:
-        return self._least_memory
+    def _options(self) -> Options:
+        return _LittleMemory(**vars(super()._options()))
 
 
 _EIGENPRO = {"rank": 20, "n_subsample": 200, "batch_size": BATCH, "tol": 0.0}
