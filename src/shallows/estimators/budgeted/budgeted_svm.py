@@ -34,8 +34,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
     budget : int, optional
         Most support vectors. None: 100. It is never above the number of training rows; a larger value warns.
     maintenance : {"merging", "projection", "removal"}, default="merging"
-        The support vector that must go is merged with another one, projected onto the others (time grows with the
-        square of the budget), or dropped.
+        Merge the smallest support vector with another, project it onto the others (slow), or drop it.
     line_search : {"auto", "golden_section", "lookup"}, default="auto"
         Losses of merging: by a search for each pair, or from a table (two classes only). "auto": the table if possible.
     bandwidth : float, "auto", "median" or None, default="auto"

@@ -36,18 +36,15 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     budget : int, default=100
         Most landmarks, at most one for each training point.
     landmarks : {"kmeans", "sample", "leverage", "pivoted", "randomly_pivoted"}, default="kmeans"
-        Centers of K-means, training points drawn uniformly or by their ridge leverage scores, or greedy or random
-        pivots of a Cholesky factor.
+        K-means centers, points drawn uniformly or by leverage scores, or greedy or random Cholesky pivots.
     kernel : str, Kernel or callable, default="gaussian"
         A name or object of `shallows.kernels`, or a function of two arrays.
     bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of X. "auto": smallest leave-one-out error of kernel ridge regression on 400 to 1,000 rows.
-        "median" and None: the median distance.
+        σ, in the units of X. "auto": by leave-one-out errors. "median" and None: the median distance of points.
     kernel_params : dict, optional
         Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     C : float or "auto", default="auto"
-        Factor in ½ ‖w‖² + C Σ ℓᵢ, where the constant is regularized too. "auto": 1/λ of the kernel ridge regression
-        with the smallest leave-one-out error.
+        Factor in ½ ‖w‖² + C Σ ℓᵢ. "auto": 1/λ with the smallest leave-one-out error of kernel ridge regression.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         max(0, 1 − z), or LIBLINEAR's max(0, 1 − z)² without the factor ½ of the other estimators.
     tol : float, default=1e-3

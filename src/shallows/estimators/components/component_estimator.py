@@ -67,8 +67,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         n_components : int, default=2
             k.
         kernel : str or Kernel, default="gaussian"
-            A shift-invariant kernel of `shallows.kernels`: "gaussian", "laplace", "cauchy", "matern",
-            "laplace_product", "cauchy_product".
+            A shift-invariant kernel of `shallows.kernels`, such as "gaussian", "laplace" or "matern".
         bandwidth : float, "median" or None, default=None
             σ, in the units of X. "median" and None: the median distance of a subsample; a stream uses its first rows.
         kernel_params : dict, optional
@@ -157,8 +156,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         Parameters
         ----------
         X : array-like, memory map, or iterable of batches
-            An array is read in slices, one step each. An iterable gives arrays, or ``(X, y)`` if there is a second
-            view; it may be endless if there is a limit.
+            An array is read in slices, one step each. An iterable gives arrays, or ``(X, y)`` for two views.
         y : array-like, optional
             Second view or targets, if X is an array. Kernel PCA ignores it.
         n_iter : int, optional

@@ -65,11 +65,9 @@ class FeatureKernelPCA(ComponentEstimator):
     center : bool, default=True
         Center the features, as `sklearn.decomposition.KernelPCA` does.
     solver : {"oja", "vr", "power", "msg"}, default="oja"
-        Oja's rule; VR-PCA, which reduces the noise of batches, not for streams; the noisy power method; matrix
-        stochastic gradient.
+        Oja's rule, VR-PCA (less noise; not for streams), the noisy power method, or matrix stochastic gradient.
     solver_params : dict, optional
-        "oja": ``step_size``, ``decrease``; "vr": ``step_size``, ``period``; "power": ``rows``; "msg": ``step_size``,
-        ``rank``. See the method guide.
+        "oja": step_size, decrease; "vr": step_size, period; "power": rows; "msg": step_size, rank. See the guide.
     batch_size : int, optional
         Rows of a step. None: 256, or 64 for "msg". Smaller batches of a stream wait for more rows.
     n_iter, max_epochs : int, optional

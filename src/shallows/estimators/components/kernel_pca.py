@@ -21,14 +21,11 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     center : bool, default=True
         Center the functions in the space of the kernel, as `sklearn.decomposition.KernelPCA` does. The paper does not.
     method : {"subspace", "individual"}, default="subspace"
-        "subspace": Oja's rule for the span, rotated to eigenfunctions at the end. "individual": the generalized Hebbian
-        rule for the eigenfunctions themselves.
+        "subspace": Oja's rule for the span, rotated at the end. "individual": the generalized Hebbian rule.
     scaling : {"eigenvalues", None}, default="eigenvalues"
-        "eigenvalues": divide steps by the running estimate of the eigenvalues, so that small ones converge as fast as
-        large ones. None: the printed rule.
+        "eigenvalues": divide steps by running estimates, so that all converge equally fast. None: the printed rule.
     decrease : float, optional
-        ρ in the steps η₁ / (1 + ρ (t − 1)). None: steps tend to c/t, with c twice the inverse of the gap after the last
-        component at the start.
+        ρ in the steps η₁ / (1 + ρ (t − 1)). None: by the gap after the last component, see the method guide.
 
     Attributes
     ----------

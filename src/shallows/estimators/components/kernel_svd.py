@@ -28,11 +28,9 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     center : bool, default=False
         Center the functions: covariances instead of mean products.
     scaling : {"singular values", None}, default="singular values"
-        "singular values": divide steps by their running estimate, so that small ones converge as fast as large ones.
-        None: the printed rule, limited where it would grow.
+        "singular values": divide steps by running estimates, so that all converge equally fast. None: the printed rule.
     decrease : float, optional
-        ρ in the steps η₁ / (1 + ρ (t − 1)). None: steps tend to c/t, with c twice the inverse of the gap after the last
-        singular value at the start.
+        ρ in the steps η₁ / (1 + ρ (t − 1)). None: by the gap after the last value, see the method guide.
 
     Attributes
     ----------

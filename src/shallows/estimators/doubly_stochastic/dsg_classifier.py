@@ -70,8 +70,7 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
         Parameters
         ----------
         X : array-like, memory map, or iterable of batches
-            An array is read in slices, one step each. An iterable gives ``(X, y)`` or ``(X, y, sample_weight)``; it may
-            be endless if there is a limit.
+            An array is read in slices, one step each. An iterable gives ``(X, y)`` or ``(X, y, sample_weight)``.
         y : array-like, optional
             Labels, if X is an array.
         classes : array-like, optional

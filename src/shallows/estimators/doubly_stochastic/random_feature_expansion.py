@@ -97,11 +97,9 @@ class RandomFeatureExpansion(GrowingModel):
         regularisation : float, optional
             λ of λ/2 ‖f‖², next to the mean loss. None: smallest leave-one-out error on the rows that "auto" uses.
         block_size : int, optional
-            F, frequencies of a block. None: n/32 rounded up to a power of two, from 32 to 1,024 (twice for features
-            without frequencies).
+            F, frequencies of a block. None: n/32 rounded up to a power of two, from 32 to 1,024.
         batch_size : int, optional
-            B, rows of a step. None: five for each column of a block (ten for "cosine"); `partial_fit` cuts arrays into
-            ten slices of 256 to 2,560 rows.
+            B, rows of a step. None: five for each column of a block (ten for "cosine"), or in `partial_fit` n/10.
         schedule : {"auto", "line_search", "constant", "decay", "theory"}, default="auto"
             Steps, see the method guide. "auto": "theory", θ/(t + t₀), with preconditioning and λ > 0, otherwise
             "line_search", the best step for the next batch. "decay": step_size/(1 + decrease (t − 1)).
@@ -129,8 +127,7 @@ class RandomFeatureExpansion(GrowingModel):
         keep_values : bool, default=True
             `fit` keeps f at the training points (n × c numbers), so that a repeated batch needs only the new blocks.
         n_iter, max_epochs : int, optional
-            Most steps and passes. If both are None: ten passes, and at least 200 steps up to 1,000 rows, 100 for
-            4,000 rows, 50 from 16,000 rows.
+            Most steps and passes. If both are None: ten passes, and at least 200 steps (large data: 50).
         max_seconds : float, optional
             Time limit of the training.
         random_state : int, RandomState or None, default=None
@@ -245,8 +242,7 @@ class RandomFeatureExpansion(GrowingModel):
         Parameters
         ----------
         X : array-like, memory map, or iterable of batches
-            An array is read in slices, one step each. An iterable gives ``(X, y)`` or ``(X, y, sample_weight)``; it may
-            be endless if there is a limit.
+            An array is read in slices, one step each. An iterable gives ``(X, y)`` or ``(X, y, sample_weight)``.
         y : array-like, optional
             Targets, if X is an array. Not used for novelty.
         sample_weight : array-like, optional

@@ -53,11 +53,9 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
     loss : {"auto", "hinge", "squared_hinge", "logistic"}, default="auto"
         max(0, 1 − z), ½ max(0, 1 − z)² or log(1 + e⁻ᶻ) of the margin z. "auto": the hinge if the solver allows it.
     regularisation : float, optional
-        λ, and C = 1/(λn). None: 1/n, which is C = 1; in `partial_fit` n is the number of rows that the model begins
-        with.
+        λ, and C = 1/(λn). None: 1/n, which is C = 1; for `partial_fit` n is the number of first rows.
     fit_intercept : bool, default=True
-        Add a constant feature of 1, which is regularized like the others. Columns with a mean over 100 times the
-        points' deviation are centered.
+        Add a constant feature of 1, which is regularized, and center columns with a very large mean.
     batch_size : int, default=1
         Rows of a step of Pegasos and FOLOS.
     projection : bool, default=False
@@ -65,8 +63,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
     averaging : {"weighted", "uniform", "none"}, default="weighted"
         Subgradient steps: the model is the mean of the iterates with growing or equal weights, or the last iterate.
     sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}, default="new_permutation"
-        Order of the rows in an epoch: permuted again, permuted once, independent draws, batches of different rows, or
-        as given.
+        Order of rows: permuted in each epoch, permuted once, independent draws, batches of different rows, or as given.
     max_epochs : int, optional
         Most passes; of "newton", "lbfgs", "bmrm", "ocas" and "sarah" most iterations or rounds. None: 1,000, or for
         subgradient steps and "sarah" 20 and at least 20,000 visits.

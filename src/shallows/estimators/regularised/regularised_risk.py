@@ -90,8 +90,7 @@ class RegularisedRisk(Estimator):
         n_iter_no_change : int, default=3
             Epochs without a better validation score after which early stopping stops.
         warm_start : bool, default=False
-            Continue the previous fit if data, ``random_state`` and parameters, except ``max_epochs`` and ``tol``, are
-            unchanged. Otherwise start again.
+            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
@@ -288,8 +287,7 @@ class RegularisedRiskRegressor(ValuePredictions, RegularisedRisk):
     Parameters
     ----------
     loss : str or Loss, default="auto"
-        "square" ("auto"), "epsilon_insensitive", "huber" or "quantile". "sag", "saga" and "svrg" need "square" or
-        "huber".
+        "square" ("auto"), "huber", "epsilon_insensitive" or "quantile"; "sag", "saga", "svrg": only the first two.
     solver : {"sdca", "norma", "sag", "saga", "svrg"}, default="sdca"
         As in `RegularisedRiskClassifier`.
     solver_params : dict, optional

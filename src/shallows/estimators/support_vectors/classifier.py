@@ -43,8 +43,7 @@ class SupportVectorClassifier(LabelPredictions, Estimator):
             A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix,
             and for predictions the values of new points with all training points.
         bandwidth : float, "auto", "median" or None, default="auto"
-            σ, in the units of X. "auto": smallest leave-one-out error of kernel ridge regression on 400 to 1,000 rows.
-            "median" and None: the median distance.
+            σ, in the units of X. "auto": by leave-one-out errors. "median" and None: the median distance of points.
         kernel_params : dict, optional
             Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
         random_state : int, RandomState or None, default=None

@@ -31,8 +31,7 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     epsilon : float, default=1e-6
         ε. A smaller value adds core points and comes closer to the exact solution.
     sample_size : int or None, default=59
-        Points that are searched for one outside the ball; the furthest of 59 is in the furthest 5 % with 95 %
-        probability. None: all points.
+        Points that are searched for one outside the ball. None: all points.
     max_core_points : int, optional
         Most core points m, which need m² numbers. None: what fits into the memory.
 
@@ -80,21 +79,18 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
         A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix, and
         for predictions the values of new points with all training points.
     bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of X. "auto": smallest leave-one-out error of kernel ridge regression on 400 to 1,000 rows.
-        "median" and None: the median distance.
+        σ, in the units of X. "auto": by leave-one-out errors. "median" and None: the median distance of points.
     kernel_params : dict, optional
         Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
     regularisation : float or "auto", default="auto"
-        λ. "auto": from the smallest leave-one-out error of kernel ridge regression, and at least 10⁻³; see the method
-        guide.
+        λ. "auto": by leave-one-out errors of kernel ridge regression, and at least 10⁻³; see the method guide.
     mu : float, default=0.02
         μ, the mean distance of the targets from the tube, in units of their standard deviation. If all targets are
         nearer to the function, there is no tube and the loss is the square.
     epsilon : float, default=1e-6
         ε. A smaller value adds core points and comes closer to the exact solution.
     sample_size : int or None, default=59
-        Points that are searched for one outside the ball; the furthest of 59 is in the furthest 5 % with 95 %
-        probability. None: all points.
+        Points that are searched for one outside the ball. None: all points.
     max_core_points : int, optional
         Most core points m, which need m² numbers. None: what fits into the memory.
     random_state : int, RandomState or None, default=None

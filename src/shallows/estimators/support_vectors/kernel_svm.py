@@ -30,8 +30,7 @@ class KernelSVMClassifier(SupportVectorClassifier):
         "smo", "decomposition": largest violation of the optimality conditions, in units of the targets ±1. Others:
         relative gap between the primal and the dual objective.
     max_iterations : int, optional
-        Most steps, working sets or iterations for two classes. None: 300 iterations, or 10,000,000 steps (at least 100
-        n; working sets divide this by their size).
+        Most steps or iterations for two classes. None: 300 iterations, or max(10⁷, 100 n) steps.
 
     Attributes
     ----------
