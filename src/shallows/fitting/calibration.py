@@ -85,13 +85,11 @@ def calibrate(
         Outputs at rows that were left out of their fit.
     codes : ndarray, shape (n, c)
         −1 and +1: one column for two classes, else one for each class, of which a row has one +1.
-    weights : ndarray, shape (n,), optional
     shares : ndarray, shape (c,), optional
         Shares of the codes +1 among all training rows. The rows are weighted to have the same shares: among few rows a
         rare class is more or less frequent by chance.
     form : str
-        `BOUNDED` reduces the influence of a few outputs that are far too large. `SCALED` is one positive factor for all
-        bounded outputs, which does not change decisions.
+        `BOUNDED` reduces the influence of outputs that are far too large. `SCALED` does not change decisions.
     """
     scores, weights = scores.astype(np.float64), row_weights(codes, weights, shares)
     units = None if form == OUTPUTS else _median_size(scores, weights)
@@ -129,32 +127,20 @@ def learn_calibration(
 ) -> Calibration | None:
     """Learn a calibration on held-out rows, on rows left out in closed form, or on rows that further outputs lack.
 
+    Returns None if there are too few rows, or if every calibration is worse than none.
+
     Parameters
     ----------
-    targets : SquareClassTargets
-    rows : TrainingSet
-        The rows that the function was fitted to, in the user's order.
-    codes : ndarray, shape (n, c)
-        Their targets as the function learned them.
+    rows, codes
+        The rows that the function was fitted to, in the user's order, and their targets as it learned them.
     order : ndarray of int, shape (n,)
         The number of the row at each place of the fit.
     outputs : callable
         ``outputs(X, a)`` of checked points and some columns of coefficients, in the units of the targets.
     coefficients : array, shape (m, (1 + k) c)
-        Of the model's outputs, then of the k further sets of outputs.
-    held_out : HeldOut or None
-        Rows of early stopping.
-    choices : Choices
-        May have the closed form of all rows.
-    spans : sequence of slice
-        Rows of the fit that each further set of outputs was not trained on.
+        Of the model's outputs, then of the k further sets, which were not trained on the k ``spans``.
     left_out : tuple of ndarray and slice, optional
-        Outputs of a solver's own closed form at some rows of the fit, each left out of its fit.
-
-    Returns
-    -------
-    Calibration or None
-        None if there are too few rows, or if every calibration is worse than none.
+        Outputs at some rows of the fit, each left out, from a factor of the kernel matrix.
     """
     c, multilabel, X, weights = codes.shape[1], targets.several, rows.X, rows.weights
     own = coefficients[:, :c]
@@ -183,11 +169,11 @@ def learn_calibration(
         mine, closed = outputs(X, own)[order], path.fitted(ridge)[joined.group]
         if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
             each = [calibrate(*label, form=SCALED) for label in (_labels(*learned_on) if multilabel else [learned_on])]
-            made = _join_labels(each) if multilabel else each[0]
-            made = replace(made, units=_median_size(mine, row_weights(*learned_on[1:])))
+            calibration = _join_labels(each) if multilabel else each[0]
+            calibration = replace(calibration, units=_median_size(mine, row_weights(*learned_on[1:])))
             reason = "the training ended far from the solution that the left-out outputs belong to"
-            warn_user(_message(made, reason), UserWarning)
-            return made
+            warn_user(_message(calibration, reason), UserWarning)
+            return calibration
     all_codes = codes if path is None else codes[order][joined.first]
     return calibrate_judged(*learned_on, all_codes, **trained)
 
@@ -207,32 +193,24 @@ def calibrate_judged(
 
     The forms are tried in the order `OUTPUTS`, `BOUNDED`, `SCALED`. A form that never predicts a class is used only if
     the log loss of those that do is larger by more than its standard error, and at least two left-out rows have the
-    class: then the outputs predicted the class by chance.
+    class: then the outputs predicted the class by chance. Returns None if every form is worse, and warns if the first
+    one is.
 
     Parameters
     ----------
-    scores, codes, weights, shares
-        As for `calibrate`.
     all_codes : ndarray, shape (m, c)
         Codes of all rows that are left out one by one or in parts.
-    outputs_at : callable, optional
-        Outputs of the model at training rows with given numbers. A class that these outputs predict must still be
-        predicted with the calibration.
-    trained_codes : ndarray, optional
-        The codes of all training rows, for ``outputs_at``.
+    outputs_at, trained_codes : optional
+        Outputs of the model at training rows with given numbers, and the codes of all training rows. A class that these
+        outputs predict must still be predicted with the calibration.
     multilabel : bool
         Whether each column has its own calibration.
-
-    Returns
-    -------
-    Calibration or None
-        None if every form is worse. Any form but the usual one comes with a warning.
     """
     if not multilabel:
-        made, reason = _choose_form(scores, codes, weights, shares, all_codes, outputs_at, trained_codes)
+        calibration, reason = _choose_form(scores, codes, weights, shares, all_codes, outputs_at, trained_codes)
         if reason:
-            warn_user(_message(made, reason), UserWarning)
-        return made
+            warn_user(_message(calibration, reason), UserWarning)
+        return calibration
     each, reasons = [], []
     for k, label in enumerate(_labels(scores, codes, weights, shares)):
 
@@ -240,8 +218,8 @@ def calibrate_judged(
             return outputs_at(some)[:, [k]]
 
         of_model = (None, None) if outputs_at is None else (outputs, trained_codes[:, [k]])
-        made, reason = _choose_form(*label, all_codes[:, [k]], *of_model)
-        each.append(made or calibrate(*label, form=SCALED))
+        calibration, reason = _choose_form(*label, all_codes[:, [k]], *of_model)
+        each.append(calibration or calibrate(*label, form=SCALED))
         reasons += [(each[-1], f"for label {k} {reason}")] if reason else []
     if reasons:
         warn_user(_message(*reasons[0]), UserWarning)
@@ -277,24 +255,24 @@ def _choose_form(
     fold = np.arange(len(s)) % N_FOLDS
     surer: tuple[Calibration, Judgement, str] | None = None  # Misses a class, which may be noise
     for form in (SCALED,) if unknown.any() else (OUTPUTS, BOUNDED, SCALED):
-        made, logits = calibrate(scores, codes, weights, shares, form), np.zeros(s.shape)
+        calibration, logits = calibrate(scores, codes, weights, shares, form), np.zeros(s.shape)
         for k in range(min(N_FOLDS, len(s))):
             rest = s[fold != k], t[fold != k], w[fold != k]
             logits[fold == k] = calibrate(*rest, shares, form).logits(s[fold == k])
         # Without a fifth of the rows a class may have too few rows, so this uses the calibration of all rows.
-        found = _judge(plain_probabilities(s), class_labels(made.logits(s)), true, importance).found
+        found = _judge(plain_probabilities(s), class_labels(calibration.logits(s)), true, importance).found
         if outputs_at is not None:
             for k in np.flatnonzero(~found):
                 some = outputs_at(np.flatnonzero(class_labels(trained_codes) == k)[:MOST_LOOKED_AT])
-                lost = (class_labels(some) == k).any() and not (class_labels(made.logits(some)) == k).any()
+                lost = (class_labels(some) == k).any() and not (class_labels(calibration.logits(some)) == k).any()
                 found[k] = not lost
             plain = replace(plain, found=np.ones(n_classes, dtype=bool))
         judged = replace(_judge(calibrated_probabilities(logits), class_labels(logits), true, importance), found=found)
         fault = judged.fault(plain)
         if not fault and (surer is None or not surer[1].has_less_loss_than(judged)):
-            return made, reason
+            return calibration, reason
         if fault == MISSES_CLASS and surer is None and (found | (n_rows > 1)).all():  # One row does not show chance.
-            surer = made, judged, reason
+            surer = calibration, judged, reason
         reason = reason or fault
     return (None, reason) if surer is None else (surer[0], surer[2])
 
@@ -347,12 +325,13 @@ def _judge(probabilities: np.ndarray, decided: np.ndarray, true: np.ndarray, wei
     )
 
 
-def _message(made: Calibration | None, reason: str) -> str:
+def _message(calibration: Calibration | None, reason: str) -> str:
     used = {None: "No calibration is used", BOUNDED: "A calibration of bounded outputs is used"}
     used |= {SCALED: "A calibration with a single factor is used, which keeps the decisions of the outputs"}
+    instead = used[calibration and calibration.form]
     return (
-        f"The usual calibration of probabilities is not used: {reason}. {used[made and made.form]}. If some outputs "
-        "are far too large, a larger regularisation or scaled columns (StandardScaler) help."
+        f"The usual calibration of probabilities is not used: {reason}. {instead}. If some outputs are far too large, "
+        "a larger regularisation or scaled columns (StandardScaler) help."
     )
 
 
@@ -365,14 +344,14 @@ def _labels(
 
 def _join_labels(each: list[Calibration]) -> Calibration:
     """The calibrations of single columns as one."""
-    units = [np.full(1, np.inf) if made.units is None else made.units for made in each]
+    units = [np.full(1, np.inf) if calibration.units is None else calibration.units for calibration in each]
     return Calibration(
-        np.diag([made.matrix[0, 0] for made in each]),
-        np.array([made.shift[0] for made in each]),
-        float(np.mean([made.log_loss for made in each])),
+        np.diag([calibration.matrix[0, 0] for calibration in each]),
+        np.array([calibration.shift[0] for calibration in each]),
+        float(np.mean([calibration.log_loss for calibration in each])),
         each[0].n_rows,
-        None if all(made.units is None for made in each) else np.concatenate(units),
-        ", ".join(sorted({made.form for made in each})),
+        None if all(calibration.units is None for calibration in each) else np.concatenate(units),
+        ", ".join(sorted({calibration.form for calibration in each})),
     )
 
 

@@ -132,32 +132,18 @@ class Sample(NamedTuple):
 class Request:
     """The user's parameters.
 
-    Attributes
-    ----------
-    kernel, bandwidth, kernel_params
-        As the parameters of the estimator; kernel None if there is none.
-    regularisation : float, "auto" or None
-        λ for the user's weights; None if there is none.
-    of_classes : bool
-        Whether the targets are codes of classes that exclude each other.
-    all_equal : bool
-        Whether all points are equal; then nothing is chosen.
-    weight_unit : float
-        Divisor of the user's weights.
-    seed : int
-    matrix : array, CSR matrix or None
-        The kernel matrix of a fit that gets one instead of points.
+    ``regularisation`` is λ for the user's weights, and None if there is no λ. ``kernel`` is None if there is no kernel.
     """
 
     kernel: Any
     bandwidth: Any
     kernel_params: Any
     regularisation: float | str | None
-    of_classes: bool
-    all_equal: bool
-    weight_unit: float
+    of_classes: bool  # Whether the targets are codes of classes that exclude each other
+    all_equal: bool  # Whether all points are equal; then nothing is chosen
+    weight_unit: float  # Divisor of the user's weights
     seed: int
-    matrix: Any = None
+    matrix: Any = None  # The kernel matrix of a fit that gets one instead of points
 
     def searches_bandwidth(self) -> bool:
         """Whether the bandwidth is to be chosen: "auto" for a kernel with a name and a bandwidth that is not given."""
@@ -175,27 +161,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Choices:
-    """The values chosen from the training data of least squares.
+    """The values chosen from the training data of least squares."""
 
-    Attributes
-    ----------
-    bandwidth : float or None
-        Of the kernel; None means the median rule.
-    regularisation : float
-        λ for weights whose largest is one.
-    found : RidgeChoice or None
-        How they were found, if they were.
-    path : RidgePath or None
-        Ridge regression on all distinct rows of a small problem.
-    joined : Joined or None
-        All rows of a small problem with copies joined, if ``found`` or ``path`` belong to them.
-    """
-
-    bandwidth: float | None
-    regularisation: float = 0.0
-    found: RidgeChoice | None = None
-    path: RidgePath | None = None
-    joined: Joined | None = None
+    bandwidth: float | None  # Of the kernel; None means the median rule
+    regularisation: float = 0.0  # λ for weights whose largest is one
+    found: RidgeChoice | None = None  # How they were found, if they were
+    path: RidgePath | None = None  # Ridge regression on all distinct rows of a small problem
+    joined: Joined | None = None  # All rows with copies joined, if ``found`` or ``path`` belong to them
 
     def eigensystem(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The eigensystem of all rows, weighted, if it is known and all rows are distinct."""
@@ -217,20 +189,9 @@ def choose_kernel(
 ) -> tuple[Kernel | None, Choices]:
     """The kernel of a fit, None if it has none, and how its bandwidth and λ were chosen.
 
-    Parameters
-    ----------
-    sample : Sample
-        All rows, or those to choose with if the next three are given.
-    room : int
-        Bytes.
-    known : Kernel, optional
-        Of a preconditioner that the user gave.
-    points : array, optional
-        Points that the kernel is checked on.
-    first_rows, size : optional
-        The first rows of all as `Sample.first`; the number of all rows and of the inputs.
-    n_units : float
-        Centers or features of the function.
+    ``sample`` are all rows, or the rows to choose with if ``points`` (on which the kernel is checked), ``first_rows``
+    (of all rows, as `Sample.first`) and ``size`` (the number of all rows and of the inputs) are given. ``known`` is the
+    kernel of the user's preconditioner. ``room`` are bytes. ``n_units`` are centers or features of the function.
     """
     chosen = Choices(None if isinstance(request.bandwidth, str) else request.bandwidth)
     points = sample.points if points is None else points

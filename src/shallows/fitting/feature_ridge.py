@@ -65,10 +65,8 @@ def fit_feature_ridge(
         Unfitted, with the seed.
     kernel, bandwidth, kernel_params
         The user's; None if the transformer has no kernel, or is the user's own.
-    searches : bool
-        Whether the bandwidth is chosen.
-    grows : bool
-        Whether the number of features depends on the number of rows.
+    searches, grows : bool
+        Whether the bandwidth is chosen, and whether the number of features depends on the number of rows.
     of_landmarks : bool
         Whether the features are kernel values with points.
     regularisation : float, optional

@@ -36,34 +36,16 @@ SMALL_DAMPING = 0.1
 
 @dataclass(frozen=True)
 class FittedFunction:
-    """The result of a fit of least squares in steps.
+    """The result of a fit of least squares in steps."""
 
-    Attributes
-    ----------
-    model : KernelSum or FeatureFunction
-    targets : SquareClassTargets or SquareValueTargets
-        With the calibration of classes.
-    support : ndarray of int, or None
-        Numbers of the user's rows that are the centers; None if the centers are no rows.
-    bandwidth : float or None
-        Of the kernel, if there is one.
-    run : Run
-    report : dict
-        The entries of ``effective_params_``.
-    seconds : dict
-        Of each phase.
-    ended : Ended or None
-        Where the next fit may continue.
-    """
-
-    model: Any
-    targets: SquareTargets
-    support: np.ndarray | None
-    bandwidth: float | None
+    model: Any  # A `KernelSum` or a `FeatureFunction`
+    targets: SquareTargets  # With the calibration of classes
+    support: np.ndarray | None  # Numbers of the user's rows that are the centers; None if the centers are no rows
+    bandwidth: float | None  # Of the kernel, if there is one
     run: training.Run
-    report: dict[str, Any]
-    seconds: dict[str, float]
-    ended: Ended | None
+    report: dict[str, Any]  # The entries of ``effective_params_``
+    seconds: dict[str, float]  # Of each phase
+    ended: Ended | None  # Where the next fit may continue
 
 
 def check_memory(
@@ -79,12 +61,7 @@ def check_memory(
     """Refuse a budget that is smaller than the data, the points in the precision of the fit and its outputs.
 
     This happens before any large array exists, for budgets of a process on a CPU. ``n_arrays``: the most arrays of the
-    targets' shape in the fit.
-
-    Raises
-    ------
-    ShallowsError
-        With the least possible budget, and other remedies.
+    targets' shape in the fit. The error names the least possible budget and other remedies.
     """
     if options.memory is None or device.kind != "cpu":
         return

@@ -22,23 +22,12 @@ LEAST_MEMORY = 2**24
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may set about the machine. Results depend on ``dtype`` only.
+    """What a user may set about the machine. Results depend on ``dtype`` only."""
 
-    Attributes
-    ----------
-    device : {"auto", "cpu", "gpu", "gpu:N"}
-    memory : int or str, optional
-        Bytes that the process may use. None: a share of what is free.
-    dtype : {"auto", "float32", "float64"}
-    max_seconds : float, optional
-        Of training.
-    verbose : int
-    """
-
-    device: str = "auto"
-    memory: int | str | None = None
-    dtype: str = "auto"
-    max_seconds: float | None = None
+    device: str = "auto"  # "auto", "cpu", "gpu" or "gpu:N"
+    memory: int | str | None = None  # Bytes that the process may use. None: a share of what is free
+    dtype: str = "auto"  # "auto", "float32" or "float64"
+    max_seconds: float | None = None  # Of training
     verbose: int = 0
 
     def fit_device(self) -> arrays.Device:

@@ -29,19 +29,8 @@ BLOCK_BYTES = 2**25
 class FunctionSnapshot:
     """A function at a state of its solver. Its outputs are kept, so several measures of the same points cost one pass.
 
-    Attributes
-    ----------
-    model
-        The function, with ``scores``.
-    targets
-        Turn its outputs into labels or values.
-    problem, state
-        Of the solver; ``problem.training_scores(state)`` are the outputs at the points of the fit.
-    order : ndarray of int
-        The number of the training row at each of these points.
-    held_out : HeldOut or None
-        Rows for early stopping.
-    epoch : int
+    Observers read ``model, targets, problem, state, epoch`` and ``held_out``. ``problem.training_scores(state)`` are
+    the outputs at the points of the fit; ``order`` has the number of the training row at each of these points.
     """
 
     budget_share: ClassVar[int] = 4

@@ -59,26 +59,13 @@ def calibrated_probabilities(logits: np.ndarray, *, multilabel: bool = False) ->
 
 @dataclass(frozen=True)
 class SquareClassTargets:
-    """Classes coded −1 and +1, one column for each class; two classes have a single column.
-
-    Attributes
-    ----------
-    binarizer : LabelBinarizer
-    classes : ndarray
-        The labels; the numbers of the columns of several labels.
-    several : bool
-        Whether each row has several labels.
-    intercept : ndarray, shape (c,), or None
-        A constant that is subtracted from the codes.
-    calibration : Calibration or None
-        Turns outputs into logits.
-    """
+    """Classes coded −1 and +1, one column for each class; two classes have a single column."""
 
     binarizer: LabelBinarizer
-    classes: np.ndarray
-    several: bool
-    intercept: np.ndarray | None = None
-    calibration: Any = None
+    classes: np.ndarray  # The labels; the numbers of the columns of several labels
+    several: bool  # Whether each row has several labels
+    intercept: np.ndarray | None = None  # (c,): a constant that is subtracted from the codes
+    calibration: Any = None  # A `Calibration`, which turns outputs into logits
     are_equal: ClassVar[bool] = False
 
     def aims(self, y: np.ndarray) -> np.ndarray:
@@ -158,13 +145,8 @@ def learn_square_targets(
 ) -> SquareTargets:
     """Learn how training targets are coded for the square loss.
 
-    Parameters
-    ----------
-    fit_intercept : bool
-        Whether the mean of the codes of classes is subtracted.
-    in_unit : bool
-        Whether values are divided by their largest distance from the mean. Otherwise they are divided by a power of
-        two, and only if they are so large or small that squares could over- or underflow.
+    ``fit_intercept`` subtracts the mean of the codes of classes. ``in_unit`` divides values by their largest distance
+    from the mean. Otherwise they are divided by a power of two, and only if their squares could over- or underflow.
 
     Raises
     ------
