@@ -94,7 +94,7 @@ def test_weights_that_mean_nothing_are_told(name, given, message):
 
 
 def test_rows_of_several_labels_have_no_class():
-    with pytest.raises(ShallowsError, match="a row of several labels is of no one class"):
+    with pytest.raises(ShallowsError, match="a row of several labels has several classes"):
         EigenProClassifier(class_weight="balanced").fit(X, (X > 0).astype(int))
 
 

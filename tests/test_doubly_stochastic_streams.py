@@ -126,7 +126,7 @@ def test_a_label_unseen_until_the_tenth_batch_is_told_and_the_model_is_that_of_n
         yield X, np.where(y == "low", "new", y)
 
     model = small()
-    with pytest.raises(ValueError, match=r"Batch 10 .*of the 9 before.*'new'.*given to the first partial_fit"):
+    with pytest.raises(ValueError, match=r"Batch 10 .*the 9 batches before.*'new'.*given to the first partial_fit"):
         model.partial_fit(source(), classes=WORDS)
     whole = small().partial_fit(endless(9), classes=WORDS)
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
@@ -134,7 +134,7 @@ def test_a_label_unseen_until_the_tenth_batch_is_told_and_the_model_is_that_of_n
 
 def test_classes_that_change_are_refused():
     model = DoublyStochasticClassifier(block_size=16).partial_fit(endless(2), classes=WORDS)
-    with pytest.raises(ValueError, match="differ from those of the first call"):
+    with pytest.raises(ValueError, match="differ from the classes of the first call"):
         model.partial_fit(endless(2), classes=["low", "middle"])
 
 
@@ -148,7 +148,7 @@ def test_a_broken_batch_is_numbered_and_leaves_the_state_before_it(broken):
         yield (X[:, :1] if broken == "columns" else X), (y[:-1] if broken == "rows" else y)
 
     model = small()
-    with pytest.raises(ValueError, match="Batch 8 cannot be used, and the model is still that of the 7 before"):
+    with pytest.raises(ValueError, match="Batch 8 cannot be used, and the model includes the 7 batches before it"):
         model.partial_fit(source(), classes=WORDS)
     whole = small().partial_fit(endless(7), classes=WORDS)
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)

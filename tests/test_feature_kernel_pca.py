@@ -198,5 +198,5 @@ def test_one_row_or_what_is_no_number_is_refused(a_short_beginning):
         brief().fit(points(1))
     with pytest.raises(ValueError, match="NaN"):
         brief().fit(np.full((20, 3), np.nan))
-    with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model is still that of the 3 before"):
+    with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model includes the 3 batches before it"):
         brief().partial_fit(endless(spoilt=3))

@@ -148,7 +148,7 @@ def test_a_stream_that_ends_early_is_told_and_an_empty_one_refused():
 @pytest.mark.parametrize("n", [2, 30])
 def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(n, a_short_beginning):
     model = brief()
-    with pytest.raises(ValueError, match=f"Batch {n + 1} cannot be used, and the model is still that of the {n} befo"):
+    with pytest.raises(ValueError, match=f"Batch {n + 1} cannot be used, and the model includes the {n} batch"):
         model.partial_fit(endless(spoilt=n))
     good = brief().partial_fit(itertools.islice(endless(), n))
     assert model.n_iter_ == good.n_iter_

@@ -149,7 +149,7 @@ def test_a_stream_of_pairs_begins_as_a_fit_and_goes_on_batch_by_batch(Estimator)
 @pytest.mark.parametrize("Estimator", ALL)
 def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(Estimator):
     model = brief(Estimator, batch_size=200)
-    with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model is still that of the 3 before"):
+    with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model includes the 3 batches before it"):
         model.partial_fit(endless(spoilt=3))
     good = brief(Estimator, batch_size=200).partial_fit(itertools.islice(endless(), 3))
     x, _ = two_views()

@@ -352,8 +352,8 @@ def choose_policy(settings: DoublyStochastic, features: Any, sample: np.ndarray)
         if features.product_bound is None:
             raise ShallowsError(
                 "method='cdsg' compares the variances of an old block and a new one by a bound of the products of "
-                f"two features, and those of the kernel {features.kernel.name!r} have none. Take method='dsg' or "
-                "'udsg'."
+                f"two features, and the features of the kernel {features.kernel.name!r} have none. Take method='dsg' "
+                "or 'udsg'."
             )
         bound, cap = settings.gradient_bound, float(settings.cap)
         policy = CheckedReuse(float(variance), bound, cap, product_bound=features.product_bound)

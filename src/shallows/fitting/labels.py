@@ -127,7 +127,7 @@ def apply_class_weight(class_weight: Any, y: Any, weights: np.ndarray | None) ->
         )
     if np.ndim(y) == 2 and np.shape(y)[1] > 1:
         raise ShallowsError(
-            "class_weight weights whole rows, and a row of several labels is of no one class. Use sample_weight."
+            "class_weight weights whole rows, and a row of several labels has several classes. Use sample_weight."
         )
     classes, places = np.unique(single_column(y), return_inverse=True)
     if balanced:

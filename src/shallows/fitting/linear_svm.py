@@ -40,7 +40,7 @@ class LinearStream:
 
 @dataclass(frozen=True)
 class FittedLinearSVM:
-    """The result of a fit; ``stream`` is None if the solver cannot continue with further examples."""
+    """The result of a fit; there is no ``stream`` if the solver cannot continue with further examples."""
 
     model: LinearFunctions
     targets: Machines

@@ -233,5 +233,5 @@ def warn_if_above_zero(problem: RiskProblem, run: training.Run, name: str) -> No
     if value > (1.0 + column_scales.FAR_ABOVE) * of_zero:
         warn_user(
             f"{name} ended at an objective of {value:.3g}, and a constant has {of_zero:.3g}: it is "
-            f"far from its optimum after {run.epoch} epochs. Raise max_epochs or regularisation.",
+            f"not near its optimum after {run.epoch} epochs. Raise max_epochs or regularisation.",
         )

@@ -30,7 +30,7 @@ from .checks import warn_user
 from .machine import Options
 
 Batch = tuple[Any, ...]
-"""Parts with the same number of rows, such as (X, y, sample_weight); missing parts are None."""
+"""Parts with the same number of rows, such as (X, y, sample_weight); None is a missing part."""
 
 Check = Callable[[Batch, Any], tuple[Batch, Any]]
 """Checks a batch and what is known of the targets (None for the first rows); returns both."""
@@ -326,5 +326,5 @@ def name_batch_in_errors(number: int, is_whole: bool) -> Iterator[None]:
     except (ValueError, ShallowsError) as error:
         if number == 1:
             raise
-        now = "as it was before this call" if is_whole else f"still that of the {number - 1} before"
-        raise type(error)(f"Batch {number} cannot be used, and the model is {now}: {error}") from error
+        kept = "is unchanged" if is_whole else f"includes the {number - 1} batches before it"
+        raise type(error)(f"Batch {number} cannot be used, and the model {kept}: {error}") from error

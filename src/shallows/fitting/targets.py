@@ -42,7 +42,7 @@ def check_same_classes(known: np.ndarray, named: Any) -> None:
     """Refuse classes that differ from the classes of the first call to ``partial_fit``."""
     if named is not None and not np.array_equal(np.unique(np.asarray(named)), known):
         raise ValueError(
-            f"classes={list(np.unique(np.asarray(named)))!r} differ from those of the first call to partial_fit, "
+            f"classes={list(np.unique(np.asarray(named)))!r} differ from the classes of the first call to partial_fit, "
             f"{known.tolist()!r}."
         )
 
