@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows import __version__
 from shallows.errors import ShallowsError
-from shallows.utils.output import reader_may_leave
+from shallows_papers.output import reader_may_leave
 
 if TYPE_CHECKING:
     from shallows_papers.datasets.catalogue import Dataset

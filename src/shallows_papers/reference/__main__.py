@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shallows.errors import ShallowsError
-from shallows.utils.output import reader_may_leave
 from shallows_papers.experiments.planning.configuration import SCALES, load
+from shallows_papers.output import reader_may_leave
 
 #: Where the repository keeps them, below the folder of the project.
 REFERENCE = Path("results/reference")

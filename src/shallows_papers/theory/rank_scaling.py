@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from shallows import arrays, streams, training
-from shallows.distributed import simulated
 from shallows.errors import ShallowsError
 from shallows.estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
 from shallows.estimators.least_squares.eigenpro import EigenProRegressor
 from shallows.estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from shallows.fitting.machine import LEAST_MEMORY, Options
 
+from . import simulated_ranks
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes
 
@@ -59,7 +59,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 class _Steps(training.Observer):
     """Notes after every batch what a simulated process has computed, sent, and taken of the processor."""
 
-    def __init__(self, ranks: simulated.SimulatedRanks):
+    def __init__(self, ranks: simulated_ranks.SimulatedRanks):
         self._ranks = ranks
         self.noted: list[tuple[int, int, float]] = []
 
@@ -110,7 +110,7 @@ def rank_scaling(
         x, y = _problem(random_state, n_points * (size if points_grow else 1), n_inputs, n_outputs)
         if turn == 0:  # which loads and compiles what is loaded and compiled once
             models = _models(method, size, random_state, n_inputs, kept=True)
-            held[size] = most_bytes(simulated.fit, models, x, y) / size
+            held[size] = most_bytes(simulated_ranks.fit, models, x, y) / size
         else:
             steps[size].append(_most_of_a_step(method, size, random_state, x, y))
     values, sent, seconds = ([min(one[place] for one in steps[size]) for size in ranks] for place in range(3))
@@ -138,9 +138,9 @@ def _most_of_a_step(method: str, size: int, seed: int, x: np.ndarray, y: np.ndar
     """Values, bytes and processor seconds of a step, of the process that has most of each."""
     observers: list[_Steps] = []
 
-    def observe(ranks: simulated.SimulatedRanks) -> list[_Steps]:
+    def observe(ranks: simulated_ranks.SimulatedRanks) -> list[_Steps]:
         observers.append(_Steps(ranks))
         return observers[-1:]
 
-    simulated.fit(_models(method, size, seed, x.shape[1], kept=False), x, y, observers=observe)
+    simulated_ranks.fit(_models(method, size, seed, x.shape[1], kept=False), x, y, observers=observe)
     return np.max([one.of_a_step() for one in observers], axis=0)

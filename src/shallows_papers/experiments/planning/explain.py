@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
-from shallows.utils.output import reader_may_leave
 from shallows.utils.progress import duration
 from shallows_papers.datasets.listing.description import size_of
+from shallows_papers.output import reader_may_leave
 
 from ..setting_text import format_setting
 from . import costs, gpu_costs, target_entry

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, training
-from .fitting import fit_share, kind_of
-from .mpi import Mpi
+from shallows import arrays, training
+from shallows.distributed.fitting import fit_share, kind_of
+from shallows.distributed.mpi import Mpi
 
 
 class Operations:
