@@ -27,16 +27,27 @@ class RandomBinning(FeatureMap):
     in the same cell with probability exp(−‖x − z‖₁/σ), and z(x)ᵀz(y) is the share of grids in which this happens. Cells
     are hashed to ``n_bins`` columns (a multilinear hash); two cells of a grid collide with probability 1/n_bins.
 
+    Parameters
+    ----------
+    bandwidth : float
+        σ.
+    n_inputs, n_grids : int
+        d and P.
+    n_bins : int
+        Columns of a grid, a power of two.
+    seed : int
+        Seed of the grids, which are drawn again at every use.
+
     References
     ----------
     A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20, section 4.
     """
 
-    bandwidth: float  # σ
+    bandwidth: float
     n_inputs: int
-    n_grids: int  # P
-    n_bins: int = BINS  # Columns of a grid, a power of two
-    seed: int = 0  # Of the grids, which are drawn again at every use
+    n_grids: int
+    n_bins: int = BINS
+    seed: int = 0
 
     def __post_init__(self) -> None:
         check_whole(self, "n_inputs", "n_grids", "n_bins")

@@ -39,20 +39,32 @@ class HiddenUnits(FeatureMap):
     the Gaussian kernel. The units of distances have normal centers a with the training points' means and deviations;
     their b is uniform in [½, 3/2], divided by 2σ² for the Gaussian, times σ for the multiquadric.
 
+    Parameters
+    ----------
+    activation : {"sigmoid", "tanh", "gaussian", "multiquadric", "hard_limit", "cosine"}
+    n_inputs, n_features : int
+        d and L.
+    bandwidth : float
+        σ, in the units of the inputs.
+    mean, spread : arrays, shape (d,)
+        Means and deviations of the inputs, for units of distances.
+    seed, layer : int
+        Weights are a function of both. They are drawn again at every use.
+
     References
     ----------
     G.-B. Huang, Q.-Y. Zhu and C.-K. Siew (2006), "Extreme learning machine: theory and applications", Neurocomputing
     70. Some tables of these units print other formulas: tanh(z/2), distances that are not squared, or [z ≤ 0].
     """
 
-    activation: str  # A member of `ACTIVATIONS`
+    activation: str
     n_inputs: int
-    n_features: int  # L
-    bandwidth: float  # σ, in the units of the inputs
-    mean: Array | None = None  # Means of the inputs, shape (d,), for units of distances
-    spread: Array | None = None  # Deviations of the inputs, shape (d,), for units of distances
-    seed: int = 0  # Of the weights, which are drawn again at every use
-    layer: int = 0  # Layers have different draws
+    n_features: int
+    bandwidth: float
+    mean: Array | None = None
+    spread: Array | None = None
+    seed: int = 0
+    layer: int = 0
 
     def __post_init__(self) -> None:
         UnknownNameError.check("activation", self.activation, ACTIVATIONS)

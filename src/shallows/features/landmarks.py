@@ -46,10 +46,17 @@ def kmeans_centres(x: Array, n: int, seed: int) -> Array:
 @takes_numpy_integers
 @dataclass(frozen=True, eq=False)
 class RBFNetwork(FeatureMap):
-    """The features k(x, z₁), …, k(x, z_D)."""
+    """The features k(x, z₁), …, k(x, z_D).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    centres : array, shape (D, d)
+        Sampled points, centers of K-means, or any others.
+    """
 
     kernel: Any
-    centres: Array  # Shape (D, d): sampled points, centers of K-means, or any others
+    centres: Array
 
     @property
     def n_inputs(self) -> int:
@@ -91,14 +98,21 @@ class NystromFeatures(FeatureMap):
     are kept, with errors up to about a tenth, if σ also exceeds the rounding error of the eigensystem in double
     precision.
 
+    Parameters
+    ----------
+    kernel : Kernel
+    landmarks : array, shape (M, d)
+    n_components : int, optional
+        Number of top directions; None keeps all that exceed rounding.
+
     References
     ----------
     C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13.
     """
 
     kernel: Any
-    landmarks: Array  # Shape (M, d)
-    n_components: int | None = None  # Number of top directions; None keeps all that exceed rounding
+    landmarks: Array
+    n_components: int | None = None
 
     @cached_property
     def root(self) -> Array:

@@ -27,14 +27,22 @@ class TensorSketch(FeatureMap):
     circular convolution of their sketches, which is a product after Fourier transforms: O(p (d + D log D)) per point.
     The inner product of two sketches is unbiased for the kernel, with a variance of about (3^p / D) ‖·‖^{4p} at most.
 
+    Parameters
+    ----------
+    kernel : Polynomial
+        With ``degree`` p, ``offset`` c and ``scale`` s.
+    n_inputs, n_features : int
+        d and D.
+    seed : int
+
     References
     ----------
     N. Pham and R. Pagh (2013), "Fast and scalable polynomial kernels via explicit feature maps", KDD 19.
     """
 
-    kernel: Any  # A `Polynomial` with ``degree`` p, ``offset`` c and ``scale`` s
+    kernel: Any
     n_inputs: int
-    n_features: int  # D
+    n_features: int
     seed: int = 0
 
     def __post_init__(self) -> None:

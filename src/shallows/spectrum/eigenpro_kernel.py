@@ -18,11 +18,20 @@ class EigenProKernel(Kernel):
 
     Any estimator whose functions are combinations of a kernel accepts it; it has no frequencies for random features.
     Its largest eigenvalue is about λ_{q+1} instead of λ₁. Ma and Belkin (2017, section 3) define it by all eigenpairs.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    points : array, shape (M, d)
+        The subsample.
+    factor : array, shape (M, q)
+        B with k_EP(x, z) = k(x, z) − k(x, points) B Bᵀ k(points, z).
     """
 
-    kernel: Kernel  # k
-    points: Array = field(repr=False)  # The subsample, shape (M, d)
-    factor: Array = field(repr=False)  # B, shape (M, q): k_EP(x, z) = k(x, z) − k(x, points) B Bᵀ k(points, z)
+    kernel: Kernel
+    points: Array = field(repr=False)
+    factor: Array = field(repr=False)
     name = "eigenpro"
 
     @classmethod

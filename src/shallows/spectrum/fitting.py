@@ -65,9 +65,17 @@ def fit_preconditioner(
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues, and the settings with which they were computed."""
+    """Eigenvalues, and the settings with which they were computed.
 
-    values: np.ndarray  # Descending, shape (k,)
+    Attributes
+    ----------
+    values : ndarray, shape (k,)
+        Descending.
+    effective : dict
+        ``kernel``, ``bandwidth``, ``n_subsample``, ``kept_fraction`` of the matrix, ``device``, ``precision``.
+    """
+
+    values: np.ndarray
     effective: dict[str, Any]
 
     @property

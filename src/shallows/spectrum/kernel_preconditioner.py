@@ -32,11 +32,19 @@ class Preconditioner(SpectralPreconditioner):
     The eigenvalues belong to the kernel matrix of the subsample divided by M, weighted if there are sample weights. The
     vectors have shape (M, q) and are scaled by the square roots of the sample weights. `SpectralPreconditioner` and
     `Certificate` describe the other attributes.
+
+    Attributes
+    ----------
+    indices : array of int, shape (M,)
+        Row numbers of the subsample.
+    kernel : Kernel
+    n_places : float
+        The number of distinct training points if it is at most half of all, else infinite.
     """
 
-    indices: np.ndarray  # Row numbers of the subsample, shape (M,)
+    indices: np.ndarray
     kernel: Kernel
-    n_places: float = math.inf  # The number of distinct training points if it is at most half of all, else infinite
+    n_places: float = math.inf
     tail_constant: ClassVar[float] = 8.0
 
     @property
