@@ -219,9 +219,11 @@ def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
 @pytest.mark.parametrize("fraction", [0.1, 0.5, 0.99])
 def test_classes_of_one_row_each_leave_none_to_hold_out(Estimator, fraction):
     X, y = sample(4), np.arange(4)
-    with pytest.raises(ShallowsError, match=r"one of every class stays .* none of 4\. Give more rows, or take early"):
+    with pytest.raises(
+        ShallowsError, match=r"one row of every class .* only 4 rows were given\. Give more rows, or set early"
+    ):
         Estimator(early_stopping=True, validation_fraction=fraction).fit(X, y)
-    with pytest.raises(ShallowsError, match=r"which of 5 is none; take a larger share"):
+    with pytest.raises(ShallowsError, match=r"gives no validation row of 5 rows\. Use a larger fraction"):
         Estimator(early_stopping=True, validation_fraction=0.01).fit(sample(5), [0, 1, 2, 3, 3])
 
 

@@ -140,7 +140,7 @@ def test_columns_that_are_made_anew_are_those_of_the_whole_matrix():
             parts = list(anew.strips(k))
             np.testing.assert_allclose(np.vstack([Z for _, Z in parts]), w[:, None] * made.transform(x)[:, span])
     whole = NystroemFeatures(n_features=20, bandwidth=1.5, random_state=0, device="cpu").fit(x)
-    with pytest.raises(ShallowsError, match="made all at once"):
+    with pytest.raises(ShallowsError, match="computed all at once"):
         FeatureColumns(whole, x, None, 5, budget=0)
 
 

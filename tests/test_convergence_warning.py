@@ -141,4 +141,4 @@ def test_a_rank_beyond_what_the_regularisation_leaves_predicts_as_the_default_do
 def test_a_damping_that_holds_the_leading_directions_back_is_named():
     X = sample(300, 3)
     _, told = fitted(EigenProRegressor(damping=1e-5, random_state=0), X, np.sin(X[:, 0]) + X[:, 1])
-    assert len(told) == 1 and "damping=1e-05" in told[0] and "take damping=1." in told[0]
+    assert len(told) == 1 and "damping=1e-05" in told[0] and "set damping=1." in told[0]

@@ -152,7 +152,7 @@ def test_what_cannot_be_is_told_with_what_can():
         ({"n_units": 0}, "n_units must be a whole number of at least 1, got 0"),
         ({"C": 0.0}, "C must be a positive number, got 0.0"),
         ({"penalty": "elastic"}, "no value of penalty 'elastic'. Known: l1, l2"),
-        ({"penalty": "l1", "C": 1e-4}, "every weight is zero: take a larger C"),
+        ({"penalty": "l1", "C": 1e-4}, "every weight is zero: use a larger C"),
         ({"bandwidth": -1.0}, "bandwidth must be a positive number"),
         ({"n_units": 10**9}, "Weights of 1,000,000,000 units"),
     ]

@@ -35,7 +35,7 @@ except shallows.errors.ShallowsError as error:
 @pytest.mark.parametrize("name", ["EigenProClassifier", "FeatureEigenProClassifier"])
 def test_a_budget_below_what_the_process_holds_is_refused_and_the_least_that_is_named_is_kept(name):
     done = subprocess.run([sys.executable, "-c", PROGRAM, name], capture_output=True, text=True, check=True)
-    assert "memory='1MB' cannot be kept" in done.stdout and "EigenProCentres" in done.stdout
+    assert "memory='1MB' is too little" in done.stdout and "EigenProCentres" in done.stdout
     least = int(re.search(r'memory="(\d+)MB"', done.stdout)[1])
     assert int(re.search(r"peak (\d+)", done.stdout)[1]) <= 1e6 * least
 
@@ -57,7 +57,7 @@ def test_what_fits_into_any_budget_warns_of_one_that_the_process_exceeds_already
     y = (X[:, 0] > 0).astype(int)
     held = arrays.resident_memory()
     monkeypatch.setattr(arrays, "resident_memory", lambda: held)
-    with pytest.warns(UserWarning, match="memory='1MB' cannot be kept") as warned:
+    with pytest.warns(UserWarning, match="memory='1MB' is too little") as warned:
         EigenProCentresClassifier(memory="1MB", max_epochs=1, random_state=0).fit(X, y)
     least = re.search(r'memory="(\d+MB)"', str(warned[0].message))[1]
     monkeypatch.setattr(arrays, "resident_memory", lambda: held + 2**21)

@@ -36,7 +36,7 @@ def fit_autoencoder(
     size = n if by_rows else n_units
     needed, remedy = (
         24 * (size * size + n_units * d) + 12 * n * n_units * by_rows,
-        "Take fewer units, or give more memory.",
+        "Use fewer units, or give more memory.",
     )
     arrays.check_room(f"Weights of {n_units:,} units and a system of {size:,} equations take", needed, budget, remedy)
     hidden = orthogonal_units(activation, d, n_units, scale, seed).to(device)
@@ -51,7 +51,7 @@ def fit_autoencoder(
         gram, moments = sums_of_features(blocks(), 0.0)
         beta = solve_with_l1(gram, moments, 1.0 / C)
         if moments.any() and not beta.any():
-            raise ShallowsError(f"With penalty='l1' and C={C!r} every weight is zero: take a larger C.")
+            raise ShallowsError(f"With penalty='l1' and C={C!r} every weight is zero: use a larger C.")
     elif by_rows:
         beta = solve_by_rows(*(np.concatenate(parts) for parts in zip(*blocks(), strict=True)), 1.0 / C)
     else:

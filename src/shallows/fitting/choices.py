@@ -132,7 +132,7 @@ class Sample(NamedTuple):
 class Request:
     """The user's parameters.
 
-    ``regularisation`` is λ for the user's weights, and None if there is no λ. ``kernel`` is None if there is no kernel.
+    ``regularisation`` is λ for the user's weights, or None without λ. ``kernel`` may be None too.
     """
 
     kernel: Any

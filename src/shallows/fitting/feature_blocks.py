@@ -49,7 +49,7 @@ def check_room_of_system(size: int, of: str, budget: int) -> None:
         f"A system of {size:,} equations, one for each of the {of}, takes",
         24 * size * size,
         budget,
-        "Take fewer features, or give more memory.",
+        "Use fewer features, or give more memory.",
     )
 
 
@@ -82,8 +82,8 @@ class FeatureColumns:
             self._kept = transformer.transform(X)
         elif len(made) == 1 and block_size < width:
             raise ShallowsError(
-                f"These features are made all at once, and for {X.shape[0]:,} rows take {needed / 1e9:.3g} GB, more "
-                "than half of the budget. Give more memory, or take fewer, or 'fourier', which are made in blocks."
+                f"These features are computed all at once. For {X.shape[0]:,} rows they need {needed / 1e9:.3g} GB, "
+                "more than half of the budget. Give more memory, or use fewer features or 'fourier', which has blocks."
             )
         # Blocks of the map are joined, but not divided.
         self._parts: list[list[int]] = [[]]

@@ -170,7 +170,9 @@ def solve_in_blocks(
         Features with sparse rows, or features that are computed at once and do not fit into the memory.
     """
     if transformer._blocks.is_sparse:
-        raise ShallowsError("Block coordinate descent takes features with dense rows: take solver='direct' for these.")
+        raise ShallowsError(
+            "Block coordinate descent needs features with dense rows: use solver='direct' for these features."
+        )
     budget = options.budget(arrays.Device("cpu"))
     columns = FeatureColumns(transformer, X, root, solver.block_size or BLOCK_SIZE, budget)
     widest = max(span.stop - span.start for span in columns.spans)

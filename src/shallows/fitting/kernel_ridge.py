@@ -132,7 +132,7 @@ def fit_kernel_ridge(
                 training.Batches(n, plan.batch_size, seed, solver.shuffle, start.epoch),
                 training.Stopping(
                     solver.max_epochs,
-                    max_seconds=phases.left(options.max_seconds),
+                    max_seconds=phases.seconds_left(options.max_seconds),
                     tolerance=solver.tolerance,
                     validate=None if held_out is None else held_out.error,
                     patience=patience,
@@ -274,7 +274,7 @@ def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice
 
 
 def warn_of_residual(run: training.Run, solver: Any, regularisation: float, *, nothing_to_learn: bool) -> None:
-    """Warn if the iterations of an exact solver ended above the tolerance, whatever there was to learn."""
+    """Warn if the iterations of an exact solver ended above the tolerance."""
     residual = math.sqrt(max(run.losses[-1], 0.0))
     if not solver.is_direct and residual > solver.tol:
         warn_user(

@@ -24,7 +24,7 @@ SPARE_BYTES = 9 * 2**24
 """Bytes of a fit besides its arrays: blocks of the data, the choice of parameters, a small preconditioner."""
 
 FAR = 0.5
-"""A loss above this share of the zero function's is far from the training targets."""
+"""A loss above this share of the zero function's loss is large."""
 
 FAST, SLOW = 0.05, 0.01
 """Shares by which the loss falls in an epoch: below SLOW it counts as constant. On pure noise it fell by 0.1 to 3 % per
@@ -78,12 +78,11 @@ def check_memory(
         return
     half = dtype == np.float64 and options.dtype == "float64"
     raise ShallowsError(
-        f"memory={options.memory!r} cannot be kept: the process holds {_megabytes(used)} already, and the fit takes "
-        f"at least {_megabytes(least - used)}, of which {_megabytes(points)} are the points in {dtype.name}. "
-        f'The least that can be kept is memory="{_megabytes(least + GROWTH).replace(" ", "")}". To need less, read '
-        f"X as a memory map (numpy.load with mmap_mode) or hand over fewer rows"
-        f"{', take dtype=' + repr('float32') if half else ''}, or use EigenProCentresClassifier or "
-        "EigenProCentresRegressor, which read the data batch by batch."
+        f"memory={options.memory!r} is too little: the process already uses {_megabytes(used)}, and the fit needs at "
+        f"least {_megabytes(least - used)}, of which {_megabytes(points)} are the points in {dtype.name}. "
+        f'Set memory="{_megabytes(least + GROWTH).replace(" ", "")}" or more. To need less, read X as a memory map '
+        f"(numpy.load with mmap_mode), give fewer rows{', set dtype=' + repr('float32') if half else ''}, or use "
+        "EigenProCentresClassifier or EigenProCentresRegressor, which read the data batch by batch."
     )
 
 
@@ -133,7 +132,7 @@ def report_of_model(
 def warn_if_unconverged(
     run: training.Run, solver: Any, regularisation: float = 0.0, *, nothing_to_learn: bool = False
 ) -> None:
-    """Warn if a training ended at ``max_epochs`` far from the training targets and a remedy is known.
+    """Warn if a training ended at ``max_epochs`` with a large loss and a remedy is known.
 
     No warning if there is nothing to learn but the mean, because all points or targets are equal. None with a
     regularization, which keeps the loss of noisy targets large, unless a small damping explains the loss. None if the
@@ -144,16 +143,16 @@ def warn_if_unconverged(
     losses, tol, damping = run.losses, solver.tol, solver.damping
     if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
         return
-    ended = f"After max_epochs={solver.max_epochs} the training loss is still {losses[-1]:.2f} of that of the zero"
+    ended = f"After max_epochs={solver.max_epochs} the training loss is still {losses[-1]:.2f} times the loss of zero"
     if damping < SMALL_DAMPING and not run.validation_errors:
         warn_user(
-            f"{ended} function. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more "
-            "slowly than the others; take damping=1."
+            f"{ended}. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more slowly than "
+            "the others; set damping=1."
         )
     elif regularisation == 0:
         advice = _advice(solver.step_size, losses, run.validation_errors)
         if advice:
-            warn_user(f"{ended} function, above tol={tol:g}. {advice}")
+            warn_user(f"{ended}, above tol={tol:g}. {advice}")
 
 
 def fall_per_epoch(losses: list[float]) -> float:
@@ -168,24 +167,23 @@ def fall_per_epoch(losses: list[float]) -> float:
 
 def _advice(step_size: float | None, losses: list[float], validation_errors: list[float]) -> str:
     if validation_errors:
-        # The model is that of the best epoch. If it is not the last one, more epochs made predictions worse.
+        # The fit returns the best epoch's model. If that is not the last epoch, more epochs made predictions worse.
         rising = min(validation_errors[:-1], default=math.inf) > validation_errors[-1]
         return "The score of the held-out rows was still rising: a larger max_epochs may help." if rising else ""
     if len(losses) == 1:
-        return "One epoch does not show whether it falls: take a larger max_epochs."
+        return "One epoch does not show whether it falls: set a larger max_epochs."
     fall = fall_per_epoch(losses)
     if fall >= FAST:
         return (
-            f"It still falls, by {fall:.0%} an epoch: a larger max_epochs comes nearer to the training targets. Where "
-            "these are noisy, that can make predictions worse; early_stopping=True ends the training where held-out "
-            "rows are predicted best."
+            f"It still falls, by {fall:.0%} an epoch: a larger max_epochs fits the training targets better. If they "
+            "are noisy, that can make predictions worse; early_stopping=True ends the training when held-out rows are "
+            "predicted best."
         )
     if fall >= SLOW:
         return (
-            f"It falls slowly, by {fall:.1%} an epoch, as it does where targets are noisy: more epochs would then fit "
-            "the noise, and early_stopping=True, which ends the training where held-out rows are predicted best, can "
-            "help."
+            f"It falls slowly, by {fall:.1%} an epoch, which is typical for noisy targets: more epochs would fit the "
+            "noise. early_stopping=True, which ends the training when held-out rows are predicted best, can help."
         )
     if step_size is not None:
-        return f"It hardly falls with step_size={step_size:g}; leave the step to the program (step_size=None)."
+        return f"It hardly falls with step_size={step_size:g}; let the library choose the step (step_size=None)."
     return ""

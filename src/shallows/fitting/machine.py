@@ -54,7 +54,7 @@ class Options:
         return min(self.budget(device) // share, 2**28 if device.kind == "cpu" else 2**32)
 
     def warn_of_too_little_memory(self, device: arrays.Device, least: int = LEAST_MEMORY) -> None:
-        """Warn if the user's budget is less than the bytes in use and those of the smallest fit."""
+        """Warn if the user's budget is smaller than the bytes in use plus the bytes of the smallest fit."""
         if self.memory is None or device.kind != "cpu":
             return
         needed = arrays.resident_memory() + 2**26 + least
@@ -62,8 +62,8 @@ class Options:
             # Rounded up, so that several fits give the same text, which Python shows once.
             needed = 100 * math.ceil((needed + GROWTH) / 1e8)
             warn_user(
-                f"memory={self.memory!r} cannot be kept, since the process holds as much already or nearly so. "
-                f'What can be kept is memory="{needed}MB".',
+                f"memory={self.memory!r} is too little, because the process already uses nearly as much or more. "
+                f'Set memory="{needed}MB" or more.',
                 UserWarning,
             )
 
@@ -83,13 +83,13 @@ class Phases:
             self.seconds["evaluation"], seconds = max(0.0, seconds - run.seconds), run.seconds
         self.seconds[name] = seconds
 
-    def left(self, max_seconds: float | None) -> float | None:
-        """Seconds that remain for the training; warns if there are none."""
+    def seconds_left(self, max_seconds: float | None) -> float | None:
+        """Seconds that remain for the training; warns if no time remains."""
         before = sum(self.seconds.values())
         if max_seconds is not None and before > max_seconds:
             warn_user(
-                f"max_seconds={max_seconds:g} were over before the first step, after {before:.3g} seconds; the "
-                "training ends as soon as there is a model. Give it more time, or the bandwidth as a number."
+                f"max_seconds={max_seconds:g} were over before the first step, after {before:.3g} seconds. The "
+                "training ends as soon as there is a model. Allow more time, or give the bandwidth as a number."
             )
         return None if max_seconds is None else max(0.0, max_seconds - before)
 

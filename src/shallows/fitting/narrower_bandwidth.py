@@ -34,7 +34,7 @@ ASIDE = 3
 """1/ASIDE of the rows measure the errors."""
 
 MORE = 1.5
-"""A function is fitted to at least this multiple of the rows that chose the bandwidth; fewer would tell nothing new."""
+"""A function is fitted to at least this multiple of the rows that chose the bandwidth; fewer show nothing new."""
 
 ROWS_PER_NUMBER = 5
 """Rows that measure errors, for each number of the calibration, which has the square of the number of classes."""
@@ -54,7 +54,7 @@ is seldom better by enough then."""
 
 CHANCE, LEAST_GAIN, LEAST_SHARE = 2.0, 1e-3, 0.01
 """A narrower bandwidth must lower the error by more than CHANCE standard errors, LEAST_GAIN of a constant's error and
-LEAST_SHARE of its own error."""
+LEAST_SHARE of the error."""
 
 STEEPEST, LEAST_FACTOR = -1.0 / 3.0, 0.5
 """The best bandwidth falls as a power of the rows. The power is at least STEEPEST, that of functions of one input with

@@ -84,8 +84,8 @@ def split_rows(
 ) -> tuple[TrainingSet, HeldOut | None]:
     """The rows to train on, and a random share of the rows that early stopping holds out; None holds out no row.
 
-    The share is that of each class where there are classes, and every class keeps a training row. ``of_every_class``
-    holds out a row of each class that has two, even if the share is less. The rows depend on the seed and the labels.
+    Each class has the same share, and every class keeps a training row. ``of_every_class`` holds out a row of each
+    class that has two, even if the share is less. The held-out rows depend on the seed and the labels only.
 
     Raises
     ------
@@ -114,13 +114,13 @@ def split_rows(
         taken[order[: min(most, math.ceil(fraction * n))]] = True
     if most == 0:
         raise ShallowsError(
-            f"early_stopping=True holds rows out, but {'one of every class' if by_class else 'one'} stays to be "
-            f"trained on, and that leaves none of {n}. Give more rows, or take early_stopping=False."
+            f"early_stopping=True needs validation rows, and {'one row of every class' if by_class else 'one row'} for "
+            f"the training, but only {n} rows were given. Give more rows, or set early_stopping=False."
         )
     if not taken.any():
         raise ShallowsError(
-            f"early_stopping=True holds out validation_fraction={fraction:g} of the rows, which of {n} is none; take a "
-            "larger share, or early_stopping=False."
+            f"early_stopping=True with validation_fraction={fraction:g} gives no validation row of {n} rows. Use a "
+            "larger fraction, or set early_stopping=False."
         )
     held_out, training_rows = np.flatnonzero(taken), np.flatnonzero(~taken)
     return rows.take(training_rows), HeldOut(*rows.take(held_out)[:3], held_out, training_rows, of_labels)
