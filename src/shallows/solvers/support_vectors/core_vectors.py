@@ -202,12 +202,12 @@ class CoreVectorMachineStepper:
         _measure(problem, state)
         diagonal = matrix.diagonal()[:m].astype(np.float64)
         every, used = np.arange(m), np.zeros(m, dtype=np.int64)
-        clock, zero, infinite = np.zeros(1, dtype=np.int64), np.zeros(m), np.full(m, np.inf)
+        held = diagonal, matrix, every, used, np.zeros(1, dtype=np.int64)
         outside = SHARE_OF_EXCESS * state.excess if roughly and np.isfinite(state.excess) else 0.0
         tolerance = max(0.5 * self.epsilon, outside) * state.radius_squared
+        variables = state.coefficients, state.gradient, np.zeros(m), np.full(m, np.inf), every
         for _ in range(MOST_CALLS):
-            variables = state.coefficients, state.gradient, zero, infinite, every
-            taken, status, *_ = take_steps(1000, tolerance, np.inf, *variables, diagonal, matrix, every, used, clock)
+            taken, status, *_ = take_steps(1000, tolerance, np.inf, variables, held)
             state.n_steps += taken
             if status == OPTIMAL or taken == 0:
                 break

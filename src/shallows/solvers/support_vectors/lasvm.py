@@ -174,9 +174,9 @@ class LASVMStepper:
         active = np.empty(len(state.numbers), dtype=np.int64)
         active[: len(before)] = before
         kernel_values = state.matrix.diagonal().astype(np.float64), state.matrix
-        waiting = MOST_WAITING if state.waits else 0
+        signs, n_active, waiting = problem.signs[rows], len(before), MOST_WAITING if state.waits else 0
         left, taken, state.gap = _process_all(
-            slots, self.tolerance, problem.signs[rows], *state.variables, active, len(before), *kernel_values, waiting
+            slots, self.tolerance, signs, state.variables, active, n_active, *kernel_values, waiting
         )
         state.n_steps += taken
         state.drop_all_but(active[:left])
@@ -191,7 +191,7 @@ class LASVMStepper:
             # A step reads the current examples about eight times.
             allowed = min(most, steps_of_a_piece(8 * len(before)))
             left, taken, state.gap = _reprocess_all(
-                allowed, self.tolerance, *state.variables, active, len(before), diagonal, state.matrix
+                allowed, self.tolerance, state.variables, active, len(before), diagonal, state.matrix
             )
             state.n_steps += taken
             most -= taken
@@ -225,8 +225,9 @@ def _smallest_to_fall(beta, gradient, lower, active):
 
 
 @njit(cache=True)
-def _move(i, j, beta, gradient, lower, upper, active, diagonal, matrix):
+def _move(i, j, variables, active, diagonal, matrix):
     """Take the best step of a pair within its bounds."""
+    beta, gradient, lower, upper = variables
     curvature = max(diagonal[i] + diagonal[j] - 2.0 * matrix[i, j], SMALLEST_CURVATURE)
     step = (gradient[i] - gradient[j]) / curvature
     move_pair(i, j, step, beta, gradient, lower, upper, active, matrix[i], matrix[j])
@@ -251,8 +252,9 @@ def _bounds_of_intercept(beta, gradient, lower, upper, active):
 
 
 @njit(cache=True)
-def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting):
+def _reprocess(tolerance, variables, active, n_active, diagonal, matrix, most_waiting):
     """One REPROCESS; returns how many examples remain, whether a pair was moved, and the gap."""
+    beta, gradient, lower, upper = variables
     at_hand = active[:n_active]
     place = largest_to_grow(beta, gradient, upper, at_hand)
     if place < 0:
@@ -261,7 +263,7 @@ def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagon
     j, smallest = best_partner(i, beta, gradient, lower, at_hand, diagonal, matrix[i])
     largest, moved = gradient[i], j >= 0 and gradient[i] - smallest > tolerance
     if moved:
-        _move(i, j, beta, gradient, lower, upper, at_hand, diagonal, matrix)
+        _move(i, j, variables, at_hand, diagonal, matrix)
         place = largest_to_grow(beta, gradient, upper, at_hand)
         j = _smallest_to_fall(beta, gradient, lower, at_hand)
         if place < 0 or j < 0:
@@ -288,10 +290,9 @@ def _reprocess(tolerance, beta, gradient, lower, upper, active, n_active, diagon
 
 
 @njit(cache=True)
-def _process_all(
-    slots, tolerance, signs, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting
-):
+def _process_all(slots, tolerance, signs, variables, active, n_active, diagonal, matrix, most_waiting):
     """PROCESS and REPROCESS of examples in slots that are not active yet."""
+    beta, gradient, lower, upper = variables
     n_steps, gap = 0, 0.0
     for b in range(len(slots)):
         k = slots[b]
@@ -309,22 +310,18 @@ def _process_all(
             place = largest_to_grow(beta, gradient, upper, at_hand)
             i = at_hand[place] if place >= 0 else -1
         if i >= 0 and j >= 0 and gradient[i] - gradient[j] > tolerance:
-            _move(i, j, beta, gradient, lower, upper, at_hand, diagonal, matrix)
+            _move(i, j, variables, at_hand, diagonal, matrix)
             n_steps += 1
-        n_active, moved, gap = _reprocess(
-            tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, most_waiting
-        )
+        n_active, moved, gap = _reprocess(tolerance, variables, active, n_active, diagonal, matrix, most_waiting)
         n_steps += moved
     return n_active, n_steps, gap
 
 
 @njit(cache=True)
-def _reprocess_all(most, tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix):
+def _reprocess_all(most, tolerance, variables, active, n_active, diagonal, matrix):
     """REPROCESS until no pair is moved, or ``most`` times."""
     for n_steps in range(most):
-        n_active, moved, gap = _reprocess(
-            tolerance, beta, gradient, lower, upper, active, n_active, diagonal, matrix, 0
-        )
+        n_active, moved, gap = _reprocess(tolerance, variables, active, n_active, diagonal, matrix, 0)
         if not moved:
             return n_active, n_steps, gap
     return n_active, most, gap

@@ -87,14 +87,14 @@ def move_pair(i, j, step, beta, gradient, lower, upper, active, row_i, row_j):
 
 
 @njit(cache=True)
-def take_steps(
-    n_steps, tolerance, rounding, beta, gradient, lower, upper, active, diagonal, rows, slot_of, used, clock
-):
+def take_steps(n_steps, tolerance, rounding, variables, held):
     """Take steps while the rows are available, each on the pair of second order (Fan, Chen and Lin 2005).
 
-    Returns the number of steps, why they ended, i and j, and the gap. `MISSING`: row i is missing. `INDEFINITE`: i and
-    j are the pair.
+    ``variables`` are β, its gradient, the bounds and the active rows; ``held`` is `KernelRowSlab.compiled`. Returns the
+    number of steps, why they ended, i and j, and the gap; with `MISSING` row i is missing.
     """
+    beta, gradient, lower, upper, active = variables
+    diagonal, rows, slot_of, used, clock = held
     gap = np.inf
     for taken in range(n_steps):
         place = largest_to_grow(beta, gradient, upper, active)
@@ -147,7 +147,7 @@ class SMOStepper:
             most = min(left, steps_of_a_piece(4 * len(state.active)))
             most = min(most, state.until_shrinking) if self.shrinking else most
             variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active
-            taken, status, i, j, gap = take_steps(most, self.tolerance, rounding, *variables, *rows.compiled)
+            taken, status, i, j, gap = take_steps(most, self.tolerance, rounding, variables, rows.compiled)
             left -= taken
             state.n_steps += taken
             state.until_shrinking -= taken
