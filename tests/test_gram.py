@@ -375,15 +375,6 @@ def test_an_extra_distance_is_that_of_features_that_the_points_share():
     assert np.abs(product - naive_kernel("laplace", 1.5, x, z) @ a).max() < 1e-12
 
 
-def test_a_cross_product_reports_its_rows():
-    seen = []
-    points, a = kernels.augmented(sample(53)), sample(53, 1)
-    gram.cross_product(kernels.Gaussian(1.0), sample(100), points, a, budget=1, observe=seen.append)
-    assert seen == sorted(set(seen))
-    assert seen[-1] == 100
-    assert len(seen) > 1
-
-
 @pytest.mark.parametrize(
     ("budget", "dtype", "n_workers"),
     [(1, np.float32, 1), (2**15, np.float64, 1), (5000, np.float64, 2), (5000, np.float32, 3), (PLENTY, np.float32, 2)],

@@ -71,5 +71,5 @@ def test_a_matrix_with_compiled_loops_multiplies_as_the_formula_does(monkeypatch
     assert np.abs(K.dot(a.astype(np.float32)) - exact @ a).max() < 2e-5 * np.abs(exact @ a).max()
     rows, _ = K.rows_dot(slice(40, 150), a.astype(np.float32))
     assert np.abs(rows - exact[40:150] @ a).max() < 2e-5 * np.abs(exact @ a).max()
-    assert isinstance(K._filled_by, compiled.CompiledKernel)
+    assert isinstance(K._compiled, compiled.CompiledKernel)
     assert K.kernel == kernels.make("laplace", 2.0)

@@ -14,16 +14,7 @@ class ShallowsError(Exception):
 
 
 class UnknownNameError(ShallowsError, ValueError):
-    """An unknown name.
-
-    Parameters
-    ----------
-    kind : str
-        What the name should be, such as ``"dataset"``.
-    name : str
-    known : iterable of str
-        The names that exist.
-    """
+    """An unknown name. ``kind``: what the name should be, such as ``"dataset"``. ``known``: the names that exist."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str]):
         known = sorted(map(str, known))
@@ -44,12 +35,7 @@ class UnknownNameError(ShallowsError, ValueError):
 class MissingExtraError(ShallowsError, ImportError):
     """Optional packages are not installed.
 
-    Parameters
-    ----------
-    extra : str
-        The extra of ``pyproject.toml`` with the packages.
-    purpose : str
-        What needs the packages, as the subject of a sentence: ``"device='gpu'"``.
+    ``extra``: the extra of ``pyproject.toml`` with the packages. ``purpose``: what needs them, such as "device='gpu'".
     """
 
     def __init__(self, extra: str, purpose: str):

@@ -13,12 +13,7 @@ Value = TypeVar("Value")
 class Alone:
     """One process, and the interface of `shallows.distributed.mpi.Mpi` for several processes.
 
-    Attributes
-    ----------
-    rank, size : int
-        Number of this process, from 0, and number of processes.
-    on_this_node : int
-        Number of processes on this machine.
+    ``rank, size``: number of this process, and number of processes. ``on_this_node``: processes on this machine.
     """
 
     rank, size, on_this_node = 0, 1, 1

@@ -89,15 +89,7 @@ def is_out_of_device_memory(error: BaseException) -> bool:
 
 
 def resolve_device(device: str | Device = "auto") -> Device:
-    """The device of a parameter ``device``: "auto" means a GPU if one works, else the CPU.
-
-    Raises
-    ------
-    ShallowsError
-        If the value is not "auto", "cpu", "gpu" or "gpu:N", or if no GPU works for "gpu".
-    MissingExtraError
-        If CuPy is not installed for "gpu".
-    """
+    """The device for "auto" (a GPU if one works, else the CPU), "cpu", "gpu" or "gpu:N"."""
     if isinstance(device, Device):
         return device
     match = re.fullmatch(r"(auto|cpu)|gpu(?::(\d+))?", str(device))

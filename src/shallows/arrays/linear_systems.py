@@ -80,12 +80,7 @@ def triangular_gram(factor: Array) -> Array:
 def cholesky_in_place(matrix: Array) -> Array:
     """``L`` with ``L @ L.T = matrix`` for a C-ordered symmetric matrix, which may be overwritten.
 
-    The part of the result above the diagonal has no meaning.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the matrix is not positive definite to rounding.
+    The part of the result above the diagonal has no meaning. An indefinite matrix raises ``numpy.linalg.LinAlgError``.
     """
     if is_numpy(matrix):
         return _cholesky_by_threads(matrix) if _divides(matrix) else _cholesky_of_block(matrix)
@@ -165,13 +160,7 @@ def _for_all(work: Callable[[slice], None], start: int, stop: int, n_workers: in
 
 
 def solve_positive_definite(matrix: Array, b: Array) -> Array:
-    """Solve ``matrix @ x = b`` for a symmetric positive-definite matrix, which may be overwritten.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the matrix is not positive definite to rounding.
-    """
+    """Solve ``matrix @ x = b`` for a positive-definite matrix, which may be overwritten; see `cholesky_in_place`."""
     return solve_factored(cholesky_in_place(matrix), b)  # A second matrix may not fit.
 
 

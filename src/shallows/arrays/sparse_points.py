@@ -21,15 +21,7 @@ _STRIP_NUMBERS = 2**20
 
 
 class SparsePoints:
-    """The matrix [S, T] of a sparse part S and a few dense columns T, shape (n, d + k).
-
-    Parameters
-    ----------
-    rows : CSR matrix, shape (n, d)
-        S, in canonical form.
-    tail : ndarray, shape (n, k), optional
-        T.
-    """
+    """The matrix [S, T] of a sparse part S (``rows``, CSR, (n, d)) and dense columns T (``tail``, (n, k))."""
 
     __array_ufunc__ = None  # NumPy's operators call the methods below.
 

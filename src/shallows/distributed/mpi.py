@@ -39,14 +39,8 @@ class Mpi(Alone):
     """The processes of an MPI communicator; see `Alone` for the methods. Use it as ``with Mpi(communicator) as ranks``.
 
     All methods except `own_rows`, `local`, `piece`, `divide` and `count` are collective operations: all processes must
-    call them in the same order. ``communicator``: None means all processes of the program.
-
-    Attributes
-    ----------
-    n_values : int
-        Kernel or feature values that this process has computed for the steps (`count`).
-    n_bytes : int
-        Bytes that this process has contributed to sums.
+    call them in the same order. ``communicator``: None means all processes of the program. ``n_values``: kernel or
+    feature values that this process has computed for the steps. ``n_bytes``: bytes that it has contributed to sums.
     """
 
     n_values = 0

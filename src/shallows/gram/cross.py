@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 
 from .. import arrays, kernels
 from ..arrays import Array
@@ -61,7 +60,6 @@ def cross_product(
     *,
     budget: int,
     extra: Array | None = None,
-    observe: Callable[[int], None] | None = None,
     kept: Blocks | None = None,
 ) -> Array:
     """``k(x, points) @ a``, shape (m, c), without storing the matrix.
@@ -79,8 +77,6 @@ def cross_product(
         Bytes of the blocks.
     extra : array, shape (m,), optional
         Squared distance of features that are not in ``points`` (columns that are constant in the training data).
-    observe : callable, optional
-        Called with the number of finished rows after each block of rows.
     kept : dict, optional
         Blocks of the matrix, which this function adds and finds again in later calls with the same ``x``, ``points``,
         ``extra`` and ``budget``. Later results have the same bits. Not used if `shallows.gram.fused` is applicable.
@@ -91,8 +87,6 @@ def cross_product(
         out = xp.empty((m, a.shape[1]), dtype=a.dtype)
         for span in arrays.blocks(m, FUSED_ROWS):
             out[span, :] = fused.product(kernel, x[span, :], points, a, None if extra is None else extra[span])
-            if observe is not None:
-                observe(span.stop)
         return out
     n_workers = arrays.workers_for(x)
     default = BLOCK if arrays.device_of(x).kind == "cpu" else GPU_TILE
@@ -124,6 +118,4 @@ def cross_product(
                 out[mine, :] += block @ a[columns, :]
 
         arrays.in_threads(work, n_workers)
-        if observe is not None:
-            observe(span.stop)
     return out

@@ -14,18 +14,8 @@ from .cross import split_at_tiles, tile_edge
 class LazyGram:
     """The kernel matrix K of n points, for solvers whose coefficients are zero beyond the rows they have visited.
 
-    A first pass over the rows in their order computes half of the matrix, tile by tile. `Gram` computes its tiles at
-    once.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`).
-    budget : int
-        Bytes of the kept tiles; 0 keeps no tiles.
-    tile : int, optional
-        Edge of a tile.
+    A first pass over the rows in their order computes half of the matrix, tile by tile. (`Gram` computes its tiles at
+    once.) ``points`` (n, d + 2): augmented. ``budget``: bytes of the kept tiles. ``tile``: edge of a tile.
     """
 
     def __init__(self, kernel: Any, points: Array, *, budget: int, tile: int | None = None):

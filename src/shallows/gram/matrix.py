@@ -19,19 +19,9 @@ Piece = tuple[slice, slice, Array]
 
 
 class Columns:
-    """Some columns of some rows of a kernel matrix, in pieces that are views of tiles where possible.
+    """Some columns of some rows of a kernel matrix, shape (m, M), in pieces that are views of tiles where possible.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        (m, M)
-    pieces : list of (rows, columns, values)
-        Slices of the m rows and of the M columns, and the values there; together they cover the matrix once.
-
-    Attributes
-    ----------
-    spans : list of slice
-        The ranges of columns of the pieces, in order.
+    ``pieces``: (rows, columns, values), which cover the matrix once. ``spans``: the ranges of columns of the pieces.
     """
 
     def __init__(self, shape: tuple[int, int], pieces: list[Piece]):
@@ -95,7 +85,7 @@ class Gram:
         self.points = points
         self.n = points.shape[0]
         # This fills the tiles; solvers use the kernel itself.
-        self._filled_by = compiled_kernel(kernel, points, self.n * (self.n + 1) // 2)
+        self._compiled = compiled_kernel(kernel, points, self.n * (self.n + 1) // 2)
         self.dtype = points.dtype
         self.tile = min(tile, max(self.n, 1)) if tile else tile_edge(points, budget)
         self.n_workers = min(arrays.workers_for(points), -(-self.n // self.tile))
@@ -105,7 +95,7 @@ class Gram:
         affordable = max(0, int(budget) - 3 * self.n_workers * self.tile**2 * size)
         # Either all values are rounded or none, so that a model does not depend on the number of tiles that fit.
         fits = 2 * self.tile**2 * len(pairs) <= affordable
-        self._rounds = rounds and fits and isinstance(self._filled_by, CompiledKernel)
+        self._rounds = rounds and fits and isinstance(self._compiled, CompiledKernel)
         self.kept_bits = 16 if self._rounds else 8 * size
         bytes_of_tile = self.tile**2 * self.kept_bits // 8
         n_kept = min(len(pairs), affordable // bytes_of_tile)
@@ -136,10 +126,10 @@ class Gram:
                 rows, columns = self._spans[i], self._spans[j]
                 shape = rows.stop - rows.start, columns.stop - columns.start
                 if row_of_left != i:
-                    left, row_of_left = self._filled_by.left_factor(self.points[rows, :]), i
+                    left, row_of_left = self._compiled.left_factor(self.points[rows, :]), i
                 if self._rounds:
                     self._block(rows, j, left, scratch)
-                    self._filled_by.to_16_bits(scratch, *shape, store[k])
+                    self._compiled.to_16_bits(scratch, *shape, store[k])
                     self._tiles[i, j] = store[k]
                 else:
                     space = store[k] if in_one_array else xp.empty(shape, dtype=self.dtype)
@@ -157,13 +147,13 @@ class Gram:
         if tile is not None and not self._rounds:
             return tile[local, :] if i <= j else tile[:, local].T
         if tile is not None and i <= j:
-            self._filled_by.from_16_bits(tile, local.start, height, 0, width, scratch)
+            self._compiled.from_16_bits(tile, local.start, height, 0, width, scratch)
             return scratch[:height, :width]
         if tile is not None:
-            self._filled_by.from_16_bits(tile, 0, width, local.start, height, scratch)
+            self._compiled.from_16_bits(tile, 0, width, local.start, height, scratch)
             return scratch[:width, :height].T
         block = arrays.corner(scratch, height, width)
-        self._filled_by.fill(left, self.points[columns, :], block)
+        self._compiled.fill(left, self.points[columns, :], block)
         if i == j:
             kernels.set_diagonal(self.kernel, block, self.points[rows, :], local.start)
         return block
@@ -171,19 +161,9 @@ class Gram:
     # --------------------------------------------------------------------------------------- products
 
     def rows_dot(self, batch: slice, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
-        """``K[batch] @ a`` and the first columns ``K[batch, :head]``, for consecutive rows.
+        """``K[batch] @ a``, shape (m, c), and the first columns ``K[batch, :head]``, for consecutive rows.
 
-        Parameters
-        ----------
-        batch : slice
-        a : array, shape (n, c)
-        head : int
-            Number of first columns to return: a preconditioner needs the columns of its subsample.
-
-        Returns
-        -------
-        product : array, shape (m, c)
-        columns : Columns of shape (m, head), or None if ``head`` is 0
+        A preconditioner needs the columns of its subsample. The second result is None if ``head`` is 0.
         """
         xp, start, m = arrays.namespace(a), batch.start, batch.stop - batch.start
         rows_of_tiles, fuses = split_at_tiles(self._spans, batch), self._fuses(a)
@@ -326,7 +306,7 @@ class Gram:
         i = rows.start // self.tile
         if all((min(i, j), max(i, j)) in self._tiles for j in range(len(self._spans))):
             return None
-        return self._filled_by.left_factor(self.points[rows, :])
+        return self._compiled.left_factor(self.points[rows, :])
 
     def _scratch(self) -> Array | None:
         """Space for a tile, one for each thread."""

@@ -17,28 +17,10 @@ class KernelRowSlab:
     Compiled code finds a row and marks its use without Python. `fetch` computes a missing row, in a product of its
     own, so that its last digits do not depend on other rows.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`), on any device.
-    budget : int
-        Bytes of the kept rows; at least two rows are kept.
-    ridge : ndarray, shape (n,), optional
-        Added to the diagonal of the matrix.
-
-    Attributes
-    ----------
-    rows : ndarray, shape (capacity, n)
-        The kept rows, in the precision of the points.
-    slot_of : ndarray, shape (n,)
-        Index in ``rows`` of each row of the matrix, or −1.
-    used : ndarray, shape (capacity,)
-        Value of ``clock``, the number of uses so far, at the last use of each kept row.
-    diagonal : ndarray, shape (n,)
-        Diagonal of the matrix with the ridge.
-    n_made : int
-        Rows that were computed, each with n kernel evaluations.
+    ``points`` (n, d + 2): augmented, on any device. ``budget``: bytes of the kept rows, at least two. ``ridge`` (n,):
+    added to the diagonal. ``rows`` (capacity, n): the kept rows. ``slot_of`` (n,): index in ``rows`` of each row of the
+    matrix, or −1. ``used`` (capacity,): ``clock``, the number of uses so far, at the last use of each kept row.
+    ``diagonal`` (n,): of the matrix with the ridge. ``n_made``: number of computed rows.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, ridge: np.ndarray | None = None):

@@ -20,28 +20,15 @@ class ShuffledGram:
     The first rows are kept while they fit. Other rows are computed when a batch needs them. (`Gram` keeps square tiles,
     and any rows would need a part of nearly every tile.)
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`).
-    budget : int
-        Bytes of the kept rows and one batch. An error is raised if one batch does not fit.
-    batch_size : int
-        The most rows of a batch.
-
-    Attributes
-    ----------
-    kept_fraction : float
-        Share of the rows that are kept.
-    spare_bytes : int
-        Bytes of the budget that are not used.
+    ``points`` (n, d + 2): augmented. ``budget``: bytes of the kept rows and one batch; an error is raised if one batch
+    does not fit. ``batch_size``: largest number of rows of a batch. ``kept_fraction``: share of the kept rows.
+    ``spare_bytes``: unused bytes of the budget.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, batch_size: int):
         xp = arrays.namespace(points)
         self.kernel, self.points, self.n = kernel, points, points.shape[0]
-        self._filled_by = compiled_kernel(kernel, points, self.n * self.n)
+        self._compiled = compiled_kernel(kernel, points, self.n * self.n)
         self._on_cpu = arrays.device_of(points).kind == "cpu"
         self._spans = list(arrays.blocks(self.n, tile_edge(points, budget) if self._on_cpu else self.n))
         self._n_workers = min(arrays.workers_for(points), len(self._spans))
@@ -64,11 +51,11 @@ class ShuffledGram:
         if not len(batch):
             return
         points = arrays.take_rows(self.points, batch)
-        left = self._filled_by.left_factor(points)
+        left = self._compiled.left_factor(points)
 
         def work(worker: int) -> None:
             for span in self._spans[worker :: self._n_workers]:
-                self._filled_by.fill(left, self.points[span, :], out[:, span])
+                self._compiled.fill(left, self.points[span, :], out[:, span])
 
         arrays.in_threads(work, self._n_workers)
         xp = arrays.namespace(out)

@@ -54,14 +54,10 @@ def takes_numpy_integers(made: _Made) -> _Made:
 
 
 def numeric_targets(y: Any) -> Any:
-    """Targets of a regression as floating-point numbers, if they are Python objects or texts; all others unchanged.
+    """Targets of a regression as floating-point numbers, if they are Python objects or texts; others unchanged.
 
-    scikit-learn looks for NaN before it converts objects to numbers, and None becomes NaN in the conversion.
-
-    Raises
-    ------
-    ValueError
-        A target is missing, or is no number. The message names its row.
+    A missing target or a text raises a ValueError that names the row. (scikit-learn looks for NaN before it converts
+    objects to numbers, and None becomes NaN in the conversion.)
     """
     try:
         array = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
