@@ -13,20 +13,12 @@ PACKAGES = ("shallows", "shallows_papers")
 
 #: Names of modules in several rooms: of an algorithm its solver, estimator and study, or the same part of each room.
 SHARED = {
-    *("__init__", "base", "checkpoints", "convergence", "eigenpro", "fastfood", "feature_eigenpro", "feature_ridge"),
-    "feature_gaussian_process",
-    *("fitting", "fourier", "kernel_cca", "kernel_svd", "kitchen_sinks", "landmarks", "lasvm", "monomials", "oja"),
-    *("predictions", "problem", "quasi_monte_carlo", "regularised_risk", "rows", "semi_random", "source", "targets"),
-    *(
-        "budgeted_svm",
-        "expansion",
-        "kernel_ridge",
-        "kernel_sgd",
-        "kernel_svm",
-        "multi_hyperplane",
-        "tensor_sketch",
-        "warm_start",
-    ),
+    *("__init__", "base", "components", "convergence", "eigenpro"),
+    *("expansion", "fastfood", "feature_eigenpro", "feature_gaussian_process", "feature_ridge"),
+    *("fitting", "fourier", "kernel_cca", "kernel_ridge", "kernel_sgd"),
+    *("kernel_svd", "kitchen_sinks", "landmarks", "lasvm", "monomials"),
+    *("predictions", "problem", "quasi_monte_carlo", "regularised_risk", "rows"),
+    *("semi_random", "source", "targets", "tensor_sketch"),
 }
 
 
