@@ -1,8 +1,8 @@
 // Dual coordinate ascent on the variables of a batch, one after the other, with a block of threads for each output.
 //
-// In front of this text `ascent_on_gpu.py` puts REAL, the type of the arrays, and LOSS, one of the numbers of `ascent.py`, whose
-// arithmetic this is, in double precision. What is sequential is the choice of the variables; a change of one moves the scores
-// of all examples after it, which the threads share.
+// `ascent.py` defines REAL, the type of the arrays, and LOSS, the number of the loss, in front of this text. The arithmetic is
+// that of `ascent.py`, in double precision. Variables are set one after the other; the threads share the update of the scores
+// of all later examples.
 
 __device__ __forceinline__ double best_probability(const double m, const double q)
 {
@@ -49,7 +49,7 @@ __device__ __forceinline__ double best(const double parameter, const double v, c
 }
 
 // scores, targets, dual and change are (m, c), products (m, m) and weights (m), all row by row; work is (c, m). Variables are
-// overwritten by their new values, change by what f's coefficients change by.
+// overwritten by their new values, change by the change of f's coefficients.
 extern "C" __global__ void dual_ascent(const REAL* scores, const REAL* products, const REAL* targets, const REAL* weights,
                                        REAL* dual, REAL* change, double* work, const long long m, const long long c,
                                        const double scale, const double parameter)
@@ -60,7 +60,7 @@ extern "C" __global__ void dual_ascent(const REAL* scores, const REAL* products,
         f[j] = scores[j * c + k];
     __syncthreads();
     for (long long i = 0; i < m; ++i) {
-        // Every thread finds the new value by itself, and nobody writes what is read here before the next barrier.
+        // Every thread computes the new value, and no thread writes what is read here before the next barrier.
         const REAL* row = products + i * m;
         const double q = fmax((double)row[i] * scale, 1e-300), here = dual[i * c + k], w = weights[i];
         const double value = w * best(parameter, f[i] - q * here, q * w, targets[i * c + k]), moved = value - here;
