@@ -408,15 +408,12 @@ def _several_classes(scores: np.ndarray, own: np.ndarray, weights: np.ndarray) -
     weighted, mixed = weights[:, None] * wanted, k <= MOST_CLASSES
     end = 1 + (k * k if mixed else k)
 
-    def unpacked(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        deviation = v[1:end].reshape(k, k) if mixed else np.diag(v[1:end])
-        return np.exp(v[0]) * np.eye(k) + deviation, v[end:]
-
     def loss(v: np.ndarray) -> tuple[float, np.ndarray]:
-        matrix, shift = unpacked(v)
+        deviation, shift = v[1:end], v[end:]
+        matrix = np.exp(v[0]) * np.eye(k) + (deviation.reshape(k, k) if mixed else np.diag(deviation))
         logs = log_softmax(scores @ matrix + shift, axis=1)
         off = weights[:, None] * (np.exp(logs) - wanted)
-        slope, deviation = scores.T @ off, v[1:end]
+        slope = scores.T @ off
         value = -np.sum(weighted * logs)
         value += 0.5 / SPREAD * (deviation @ deviation + shift @ shift)
         freed = np.ravel(slope) if mixed else np.diagonal(slope)
@@ -424,5 +421,6 @@ def _several_classes(scores: np.ndarray, own: np.ndarray, weights: np.ndarray) -
         return value, np.concatenate(gradient)
 
     found = scipy.optimize.minimize(loss, np.zeros(end + k), jac=True, method="L-BFGS-B", options={"maxiter": 100})
-    matrix, shift = unpacked(found.x)
+    deviation, shift = found.x[1:end], found.x[end:]
+    matrix = np.exp(found.x[0]) * np.eye(k) + (deviation.reshape(k, k) if mixed else np.diag(deviation))
     return matrix, shift, -np.sum(weighted * log_softmax(scores @ matrix + shift, axis=1))

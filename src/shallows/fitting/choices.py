@@ -48,23 +48,18 @@ def check(estimator: Any, *, chooses: bool) -> None:
     if not known and not is_positive(bandwidth):
         words = "'auto', 'median', or None for the median rule" if chooses else "'median' or None for the median rule"
         raise ShallowsError(f"bandwidth must be a positive number, {words}, got {bandwidth!r}.")
-    check_calibration(getattr(estimator, "calibration", None))
+    check_automatic("calibration", getattr(estimator, "calibration", None))
     value = estimator.regularisation if chooses else 0.0
     if not is_automatic(value) and not (is_number(value) and 0 <= value < np.inf):
         raise ShallowsError(f"regularisation must be 'auto' or a number of at least 0, got {value!r}.")
-    check_components(getattr(estimator, "n_components", None))
+    check_automatic("n_components", getattr(estimator, "n_components", None), whole=True)
 
 
-def check_calibration(value: Any) -> None:
-    """Refuse any value but "auto" and None."""
-    if value is not None and not is_automatic(value):
-        raise ShallowsError(f"calibration must be 'auto' or None, got {value!r}.")
-
-
-def check_components(value: Any) -> None:
-    """Refuse any number of components but a whole number, "auto" and None."""
-    if value is not None and not is_automatic(value) and not is_whole(value):
-        raise ShallowsError(f"n_components must be a whole number from 1 to {MOST:,}, 'auto' or None, got {value!r}.")
+def check_automatic(name: str, value: Any, *, whole: bool = False) -> None:
+    """Refuse any value of a parameter but "auto", None, and with ``whole`` a whole number."""
+    if value is not None and not is_automatic(value) and not (whole and is_whole(value)):
+        number = f"a whole number from 1 to {MOST:,}, " if whole else ""
+        raise ShallowsError(f"{name} must be {number}'auto' or None, got {value!r}.")
 
 
 def choose_components(
@@ -145,19 +140,6 @@ class Request:
     seed: int
     matrix: Any = None  # The kernel matrix of a fit that gets one instead of points
 
-    def searches_bandwidth(self) -> bool:
-        """Whether the bandwidth is to be chosen: "auto" for a kernel with a name and a bandwidth that is not given."""
-        if not is_automatic(self.bandwidth) or self.kernel is None:
-            return False
-        name, bandwidth, _ = kernels.translate(self.kernel, None, self.kernel_params)
-        kind = kernels.kind(name)
-        return not isinstance(kind, Kernel) and kind.takes_bandwidth and bandwidth is None
-
-    def kernel_of(self, bandwidth: float | None) -> Kernel:
-        """The kernel, which has a name, with a bandwidth."""
-        name, _, parameters = kernels.translate(self.kernel, None, self.kernel_params)
-        return kernels.make(name, bandwidth, **parameters)
-
 
 @dataclass(frozen=True)
 class Choices:
@@ -199,12 +181,16 @@ def choose_kernel(
     regularizes = request.regularisation is not None and not request.all_equal
     if regularizes and not is_automatic(request.regularisation):
         chosen = replace(chosen, regularisation=float(request.regularisation) / request.weight_unit)
-    if regularizes and known is None and request.searches_bandwidth():
-        chosen = _choose(
-            request, chosen, lambda x, width: kernels.matrix(request.kernel_of(width), x), sample, searches=True
-        )
+    if regularizes and known is None and request.kernel is not None and is_automatic(request.bandwidth):
+        name, given, parameters = kernels.translate(request.kernel, None, request.kernel_params)
+        kind, kernel_of = kernels.kind(name), functools.partial(kernels.make, name, **parameters)
+        # Only a kernel with a name and without a bandwidth can have any bandwidth.
+        if not isinstance(kind, Kernel) and kind.takes_bandwidth and given is None:
+            chosen = _choose(
+                request, chosen, lambda x, width: kernels.matrix(kernel_of(width), x), sample, searches=True
+            )
         if chosen.found is not None and n >= FEWEST_ROWS:
-            scores_of = functools.partial(scores_of_centres, request.kernel_of)
+            scores_of = functools.partial(scores_of_centres, kernel_of)
             looked_at = scores_of, first_rows or sample.first, n, d, room, n_units
             found = narrower(chosen.found, *looked_at, of_classes=request.of_classes)
             chosen = replace(chosen, found=found, bandwidth=found.bandwidth)

@@ -163,7 +163,7 @@ def fit_kernel_centers(
                 announced(training.Batches(n, batch_size, seed, first_epoch=start.epoch), problem.points),
                 training.Stopping(
                     steps.max_epochs,
-                    max_seconds=phases.seconds_left(options.max_seconds),
+                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
                     tolerance=steps.tol,
                     validate=None if held_out is None else held_out.error,
                     patience=patience,

@@ -83,15 +83,15 @@ class Phases:
             self.seconds["evaluation"], seconds = max(0.0, seconds - run.seconds), run.seconds
         self.seconds[name] = seconds
 
-    def seconds_left(self, max_seconds: float | None) -> float | None:
+    def seconds_left(self, max_seconds: float) -> float:
         """Seconds that remain for the training; warns if no time remains."""
         before = sum(self.seconds.values())
-        if max_seconds is not None and before > max_seconds:
+        if before > max_seconds:
             warn_user(
                 f"max_seconds={max_seconds:g} were over before the first step, after {before:.3g} seconds. The "
                 "training ends as soon as there is a model. Allow more time, or give the bandwidth as a number."
             )
-        return None if max_seconds is None else max(0.0, max_seconds - before)
+        return max(0.0, max_seconds - before)
 
 
 def report_of_machine(budget: int, dtype: np.dtype, device: arrays.Device, seed: int) -> dict[str, int | str]:

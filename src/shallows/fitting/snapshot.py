@@ -240,11 +240,7 @@ class Start:
     digest: str | None  # Of the data, the parameters and the seed, if the next fit may continue this one
     ended: Ended | None  # Where the fit before ended, if this fit continues it
     seed: int
-
-    @property
-    def epoch(self) -> int:
-        """Epochs of the fits before."""
-        return 0 if self.ended is None else self.ended.n_epochs
+    epoch: int = 0  # Epochs of the fits before
 
     def state(self, solver: Any, problem: Any) -> Any:
         """The state of the solver to start from; None for its own first state."""
@@ -273,7 +269,9 @@ def begin(parameters: Mapping[str, Any] | None, ended: Ended | None, rows: Train
     if parameters is None:
         return Start(None, None, seed)
     digest = _digest(parameters, [rows.X, rows.y, rows.weights, rows.matrix], seed)
-    return Start(digest, ended if ended is not None and ended.digest == digest else None, seed)
+    if ended is None or ended.digest != digest:
+        return Start(digest, None, seed)
+    return Start(digest, ended, seed, ended.n_epochs)
 
 
 def _digest(given: Mapping[str, Any], parts: list[Any], seed: int) -> str:

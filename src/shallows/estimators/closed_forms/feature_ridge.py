@@ -11,7 +11,7 @@ from ... import kernels, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
 from ...fitting.checks import check_positive, check_whole
-from ...fitting.choices import check_components
+from ...fitting.choices import check_automatic
 from ...fitting.feature_ridge import fit_feature_ridge
 from ...kernels import Kernel
 from ...solvers import settings
@@ -171,7 +171,7 @@ class FeatureRidge(TransformedEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularisation")
-        check_components(self.n_components)
+        check_automatic("n_components", self.n_components, whole=True)
         if self.tol is not None:
             check_positive(self, "tol", or_zero=True)
         check_whole(self, "max_iterations", optional=True)

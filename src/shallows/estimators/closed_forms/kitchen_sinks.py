@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import ShallowsError
 from ...fitting.checks import check_positive, check_whole
-from ...fitting.choices import check_calibration
+from ...fitting.choices import check_automatic
 from ...fitting.feature_blocks import FittedOnFeatures
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
 from ...fitting.rows import TrainingSet
@@ -142,7 +142,7 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_calibration(self.calibration)
+        check_automatic("calibration", self.calibration)
 
 
 class RandomKitchenSinksRegressor(ValuePredictions, RandomKitchenSinks):
