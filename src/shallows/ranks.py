@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, TypeVar
 
 from .arrays import Array
@@ -58,25 +58,9 @@ class Alone:
         """The value of rank 0, any object that can be pickled."""
         return value
 
-    def on_first(self, work: Callable[[], Value]) -> Value:
-        """Call a function in rank 0 only; all processes get its result or raise its error."""
-        return work()
-
-    def any(self, value: bool) -> bool:
-        """Whether the value is true in at least one process."""
-        return bool(value)
-
-    def least(self, value: int) -> int:
-        """The smallest value of all processes."""
-        return value
-
     def share_of(self, budget: int, given: Any) -> int:
         """Bytes that each process may use, the same in all. ``given``: the budget of the user, or None."""
         return budget
-
-    def total(self, value: int) -> int:
-        """The sum of the values of all processes."""
-        return value
 
     def check_same(self, value: Hashable, what: str) -> None:
         """Raise an error if a value differs between processes; ``what``: its name in the plural, for the message."""

@@ -106,7 +106,8 @@ class Mpi(Alone):
     def from_first(self, value: Value) -> Value:  # noqa: D102
         return self._comm.bcast(value if self.rank == 0 else None, root=0)
 
-    def on_first(self, work: Callable[[], Value]) -> Value:  # noqa: D102
+    def on_first(self, work: Callable[[], Value]) -> Value:
+        """Call a function in rank 0 only; all processes get its result or raise its error."""
         done: tuple[Any, BaseException | None] = (None, None)
         if self.rank == 0:
             try:
@@ -118,16 +119,19 @@ class Mpi(Alone):
             raise error
         return value
 
-    def any(self, value: bool) -> bool:  # noqa: D102
+    def any(self, value: bool) -> bool:
+        """Whether the value is true in at least one process."""
         return bool(self._comm.allreduce(bool(value), op=self._mpi.LOR))
 
     def share_of(self, budget: int, given: Any) -> int:  # noqa: D102
         return self.least(budget if given is not None else budget // self.on_this_node)
 
-    def least(self, value: int) -> int:  # noqa: D102
+    def least(self, value: int) -> int:
+        """The smallest value of all processes."""
         return int(self._comm.allreduce(int(value), op=self._mpi.MIN))
 
-    def total(self, value: int) -> int:  # noqa: D102
+    def total(self, value: int) -> int:
+        """The sum of the values of all processes."""
         return int(self._comm.allreduce(int(value), op=self._mpi.SUM))
 
     def check_same(self, value: Hashable, what: str) -> None:  # noqa: D102
