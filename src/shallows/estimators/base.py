@@ -81,7 +81,6 @@ class Estimator(PlainParameters, BaseEstimator):
 
     _y_is_numeric = False
     _takes_targets = True
-    _takes_several_labels = False
     _warns_of_units = True
     """False for a transformer that another estimator fits, which has checked the same points."""
 
@@ -207,8 +206,6 @@ class Estimator(PlainParameters, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = precomputed.is_asked_for(self)
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = self._takes_several_labels
         return tags
 
     # ------------------------------------------------------------------------- seed, memory, progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Self
 
 import numpy as np
@@ -119,13 +120,12 @@ class LossPredictions(ClassifierMixin):
         targets = vars(self).get("_targets")
         return self._named_loss() if targets is None else targets.loss
 
-    @property
-    def _takes_several_labels(self) -> bool:
-        """Whether the loss treats each label alone."""
-        try:
-            return self._named_loss().coding != "indicator"
-        except ShallowsError:
-            return False  # The fit reports an unknown loss.
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with contextlib.suppress(ShallowsError):  # The fit reports an unknown loss.
+            # The loss treats each label alone.
+            tags.classifier_tags.multi_label = self._named_loss().coding != "indicator"
+        return tags
 
     @follows_input
     def decision_function(self, X: Any) -> np.ndarray:

@@ -191,7 +191,6 @@ class SquareLossLabels(ClassifierMixin):
     """Labels and probabilities from outputs that approximate −1 and +1. A fit stores its targets in ``_targets``."""
 
     _y_is_numeric = False
-    _takes_several_labels = True
 
     @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
@@ -251,3 +250,8 @@ class SquareLossLabels(ClassifierMixin):
         """
         scores = self._raw_predict(self._validated(X))
         return self._targets.probabilities(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
