@@ -272,8 +272,8 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
         (lambda: shallows.CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
         (lambda: shallows.DoublyStochasticKernelPCA(2, bandwidth="auto"), "'median' or None .both take the median"),
         (lambda: shallows.FourierFeatures(bandwidth=-1), "'median' or None .both take the median"),
-        (lambda: shallows.DoublyStochasticClassifier(loss="huber"), "not for classes.*Losses for classes: hinge, logistic"),
-        (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*Losses for numbers: epsilon_insensitive, huber"),
+        (lambda: shallows.DoublyStochasticClassifier(loss="huber"), "not for classes.*: hinge, logistic"),
+        (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*: epsilon_insensitive, huber"),
         (
             lambda: shallows.FeatureEigenProClassifier(features=shallows.FourierFeatures()),
             "It is a transformer: put it",

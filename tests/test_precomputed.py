@@ -213,7 +213,7 @@ def test_what_a_matrix_has_no_place_for_is_told():
         with pytest.raises(ShallowsError, match="A precomputed kernel has no parameters"):
             EigenProRegressor("precomputed", **options).fit(K(X, X), y)
     made = spectrum.fit_preconditioner(X, bandwidth=BANDWIDTH, rank=5, n_subsample=60, dtype="float64")
-    with pytest.raises(ShallowsError, match=r"EigenProRegressor does not take .* was made of points"):
+    with pytest.raises(ShallowsError, match=r"EigenProRegressor does not take .* was made for points"):
         EigenProRegressor("precomputed", preconditioner=made).fit(K(X, X), y)
     with pytest.raises(ShallowsError, match="no values for points"):
         kernels.make("precomputed")
