@@ -109,16 +109,9 @@ def uniform(
     like: Array | None = None,
     dtype: Any = None,
 ) -> Array:
-    """Uniform numbers in [0, 1), from the top 53 bits of integers (24 for float32).
+    """Uniform numbers in [0, 1), from the top 53 bits of integers (24 for float32); see `integers`.
 
-    Parameters
-    ----------
-    seed, purpose, counter, like
-        As for `integers`.
-    shape : tuple of int
-        Shape of the result. More rows begin with the same numbers.
-    dtype : optional
-        float32 or float64 (the default) of the library.
+    ``shape``: of the result; more rows begin with the same numbers. ``dtype``: float32 or float64, the default.
     """
     xp = np if like is None else arrays.namespace(like)
     dtype = xp.float64 if dtype is None else dtype

@@ -174,7 +174,7 @@ class DistributedEigenPro:
     1. multiplies the kernel values of S with its own centers; the products are summed (batch × outputs numbers),
     2. multiplies the values of S with its part of the subsample by the residual g and by V; the products are summed
        (rank × outputs numbers, and the energy gᵀ K_SS g if the iterates are averaged),
-    3. changes the coefficients of its own centers in S and in the subsample.
+    3. changes the coefficients of the centers that it has, in S and in the subsample.
     """
 
     step_size: float  # η, for a sum over the batch

@@ -40,7 +40,7 @@ class OwnBlocks:
 
 
 class DistributedKnownValues(KnownValues):
-    """`KnownValues`, the same in all processes. Each process adds the values of its own new blocks."""
+    """`KnownValues`, the same in all processes. Each process adds the values of the new blocks that it has."""
 
     def at(self, state: Any, problem: Any, batch: slice) -> Array:
         """Values of f at a batch, shape (m, c)."""
@@ -54,7 +54,7 @@ class DistributedKnownValues(KnownValues):
 
 @dataclass
 class DistributedExpansionState(ExpansionState):
-    """An `ExpansionState` in which each process has the coefficients of its own blocks only."""
+    """An `ExpansionState` in which each process has the coefficients of some blocks only."""
 
     ranks: Alone | None = None
 
@@ -131,9 +131,9 @@ class DistributedExpansionState(ExpansionState):
 class DistributedDoublyStochastic(DoublyStochasticStepper):
     """The step of `DoublyStochasticStepper` by several processes.
 
-    Each process computes the values of its own blocks at the points of the batch; the values are summed (batch ×
-    outputs numbers). For the coefficients of a new block, each process adds its share of the rows of the batch to
-    Φᵀ ℓ' and Φᵀ W Φ. These are summed too, and the process of the block keeps the solution.
+    Each process evaluates the blocks that it has at the points of the batch; the values are summed (batch × outputs
+    numbers). For the coefficients of a new block, each process adds its share of the rows of the batch to Φᵀ ℓ' and
+    Φᵀ W Φ. These are summed too, and the process of the block keeps the solution.
     """
 
     ranks: Alone | None = None

@@ -140,7 +140,7 @@ class DistributedCheckpoint:
             self._checkpoint.release()
 
     def restore(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """The arrays of this process and the notes in the last checkpoint, or None if there is none."""
+        """The arrays of this process and the notes in the last checkpoint; None without a checkpoint."""
         restored = self._ranks.on_first(self._checkpoint.restore)
         if restored is None:
             return None

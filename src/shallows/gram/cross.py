@@ -64,22 +64,10 @@ def cross_product(
 ) -> Array:
     """``k(x, points) @ a``, shape (m, c), without storing the matrix.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    x : array, shape (m, d)
-        Points of evaluation.
-    points : array, shape (n, d + 2)
-        Augmented centers, as in ``Gram.points``.
-    a : array, shape (n, c)
-        Coefficients.
-    budget : int
-        Bytes of the blocks.
-    extra : array, shape (m,), optional
-        Squared distance of features that are not in ``points`` (columns that are constant in the training data).
-    kept : dict, optional
-        Blocks of the matrix, which this function adds and finds again in later calls with the same ``x``, ``points``,
-        ``extra`` and ``budget``. Later results have the same bits. Not used if `shallows.gram.fused` is applicable.
+    ``x`` (m, d). ``points`` (n, d + 2): augmented centers. ``a`` (n, c): coefficients. ``budget``: bytes of the blocks.
+    ``extra`` (m,): squared distance of features that are not in ``points`` (constant columns of the training data).
+    ``kept``: blocks of the matrix, which this function adds, and finds again in later calls with the same ``x``,
+    ``points``, ``extra`` and ``budget``. Not used if `shallows.gram.fused` is applicable.
     """
     xp = arrays.namespace(x)
     m, n = x.shape[0], points.shape[0]

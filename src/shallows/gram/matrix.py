@@ -60,8 +60,7 @@ class Gram:
     points : array, shape (n, d + 2)
         Augmented points (`kernels.augmented`), centered for accuracy if the kernel allows it.
     budget : int
-        Bytes of the kept tiles and the scratch space. Products work with any budget: each worker computes one tile at
-        a time.
+        Bytes of the kept tiles and the scratch space. Products work with any budget.
     tile : int, optional
         Edge of a tile.
     rounds : bool
@@ -70,12 +69,8 @@ class Gram:
 
     Attributes
     ----------
-    n : int
-        Number of points.
     kept_fraction : float
-        Share of the tiles that are kept.
-    kept_bits : int
-        Bits of a kept value.
+        Share of the tiles that are kept, ``kept_bits`` bits for each value.
     spare_bytes : int
         Bytes of the budget that are not used.
     """

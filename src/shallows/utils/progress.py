@@ -75,7 +75,7 @@ class Lines:
 
 
 def progress_text(name: str, done: int, total: int | None, seconds: float) -> str:
-    """Progress of a part in words: its share and the time left, or its duration if the total is unknown."""
+    """Progress of a part as text: its share and the time left, or its duration if the total is unknown."""
     if not total:
         return f"{name}, {duration(seconds)} so far"
     left = "" if not done or done >= total else f", about {duration(seconds * (total - done) / done)} left"
@@ -83,7 +83,7 @@ def progress_text(name: str, done: int, total: int | None, seconds: float) -> st
 
 
 def duration(seconds: float) -> str:
-    """A time in words, such as "25 s", "3 min" or "1.5 h"."""
+    """A time as text, such as "25 s", "3 min" or "1.5 h"."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
