@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -138,18 +138,9 @@ class DistributedDoublyStochastic(DoublyStochasticStepper):
 
     ranks: Alone | None = None
 
-    @classmethod
-    def of(cls, solver: DoublyStochasticStepper, ranks: Alone) -> DistributedDoublyStochastic:
-        """The same solver for several processes."""
-        return cls(
-            **{field.name: getattr(solver, field.name) for field in fields(DoublyStochasticStepper)}, ranks=ranks
-        )
-
     def in_one_process(self) -> DoublyStochasticStepper:
         """The same solver for one process."""
-        return DoublyStochasticStepper(
-            **{field.name: getattr(self, field.name) for field in fields(DoublyStochasticStepper)}
-        )
+        return DoublyStochasticStepper(**{name: value for name, value in vars(self).items() if name != "ranks"})
 
     def init(self, problem: ExpansionProblem) -> DistributedExpansionState:
         """The zero function."""

@@ -75,7 +75,9 @@ class Mpi(Alone):
     def divide(self, solver: Any) -> Any:  # noqa: D102
         if isinstance(solver, EigenPro):
             return DistributedEigenProSettings(**vars(solver), ranks=self)
-        return DistributedDoublyStochastic.of(solver, self) if isinstance(solver, DoublyStochasticStepper) else solver
+        if isinstance(solver, DoublyStochasticStepper):
+            return DistributedDoublyStochastic(**vars(solver), ranks=self)
+        return solver
 
     def count(self, n_values: int) -> None:  # noqa: D102
         self.n_values += n_values
