@@ -113,7 +113,7 @@ def test_sliced_inverse_regression_separates_classes_in_two_functions():
     assert list(model.classes_) == ["one", "two", "zero"]
     follows = LogisticRegression().fit(model.transform(x[:400] / 16), words[:400])
     assert follows.score(model.transform(x[400:] / 16), words[400:]) > 0.95
-    with pytest.raises(ValueError, match="label 'three', which is none of"):
+    with pytest.raises(ValueError, match="label 'three', which is not among"):
         model.partial_fit(x[:10] / 16, np.repeat("three", 10))
 
 
