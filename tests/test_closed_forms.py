@@ -151,7 +151,7 @@ def test_classes_can_be_weighted():
     assert balanced > plain
 
 
-def test_what_cannot_be_is_told():
+def test_impossible_parameters_are_refused():
     X, y = problem(30)
     for parameters, message in [
         ({"features_params": {"activation": "relu"}}, "activation 'relu'"),

@@ -121,7 +121,7 @@ def test_the_kernel_and_the_feature_map_are_known_by_their_names(project):
 OF_TABLES = (
     "tests/test_experiments_measures.py::test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_uses_no_others",
     "tests/test_experiments_measures.py::test_a_run_depends_on_its_own_measure_and_on_no_other",
-    "tests/test_random_features.py::test_what_cannot_be_is_told",
+    "tests/test_random_features.py::test_impossible_parameters_are_refused",
     "tests/test_datasets_synthetic.py::test_a_generator_says_the_shape_and_the_task_of_its_blocks",
     "tests/test_datasets_synthetic.py::test_an_example_depends_on_its_seed_and_not_on_what_was_asked_before",
 )

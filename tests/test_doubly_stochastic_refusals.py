@@ -56,14 +56,14 @@ def test_a_parameter_out_of_its_range_is_one_clear_error(options, message):
         DoublyStochasticClassifier(**options).fit(*moons())
 
 
-def test_a_loss_of_classes_is_none_for_numbers():
+def test_a_loss_for_classes_is_refused_for_numbers():
     with pytest.raises(ShallowsError, match="'hinge' is not for numbers"):
         DoublyStochasticRegressor(loss="hinge").fit(*waves())
     with pytest.raises(ShallowsError, match=r"fraction .* must be a number in \(0, 1\]"):
         DoublyStochasticNoveltyDetector(fraction=0.0).fit(waves()[0])
 
 
-def test_a_product_of_theta_and_nu_outside_the_theory_is_allowed_and_said():
+def test_a_product_of_theta_and_nu_outside_the_theory_warns():
     X, y = moons()
     with pytest.warns(UserWarning, match=r"theta_nu=0\.5 is neither in \(1, 2\)"):
         DoublyStochasticClassifier(schedule="theory", theta_nu=0.5, regularisation=0.01, random_state=0).fit(X, y)
@@ -93,7 +93,7 @@ def test_stacking_and_roc_curves_of_margins_use_the_decision_function():
     assert scores == roc_auc_score(y, margins.decision_function(X))
 
 
-def test_a_fit_that_diverges_leaves_the_model_before_it():
+def test_a_fit_that_diverges_keeps_the_previous_model():
     X, y = waves()
     model = DoublyStochasticRegressor(random_state=0, n_iter=3).fit(X, y)
     before = model.predict(X)

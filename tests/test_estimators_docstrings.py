@@ -88,7 +88,7 @@ def test_the_docstring_is_the_one_in_the_source(Estimator):
 
 
 @pytest.mark.parametrize("Estimator", ALL)
-def test_the_defaults_that_are_described_are_those_of_the_constructor(Estimator):
+def test_the_described_defaults_are_the_defaults_of_the_constructor(Estimator):
     signature = inspect.signature(Estimator)
     for name, (kind, _) in entries(Estimator, "Parameters").items():
         default = signature.parameters[name].default
@@ -130,7 +130,7 @@ def test_parameters_of_one_name_are_described_alike_in_a_family(family):
 
 
 @pytest.mark.parametrize("name", ["device", "memory", "verbose", "dtype"])
-def test_what_all_families_have_is_described_everywhere(name):
+def test_parameters_of_all_families_are_described_everywhere(name):
     assert all(entries(Estimator, "Parameters")[name][1] for Estimator in ALL if hasattr(Estimator, "predict"))
 
 

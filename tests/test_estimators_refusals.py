@@ -149,7 +149,7 @@ def test_a_gpu_without_cupy_names_the_extra(Estimator, monkeypatch):
 
 @each
 @pytest.mark.parametrize(("scale", "dtype"), [(1e25, "float32"), (1e-30, "float32"), (1e170, "float64")])
-def test_features_whose_squares_leave_the_numbers_are_refused_in_words(Estimator, scale, dtype):
+def test_features_whose_squares_overflow_are_refused(Estimator, scale, dtype):
     X, y, _ = table(Estimator)
     with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
         Estimator(dtype=dtype).fit(X * scale, y)

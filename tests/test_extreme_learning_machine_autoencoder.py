@@ -145,7 +145,7 @@ def test_two_layers_are_not_worse_than_one_on_digits():
     assert wrong[2] < wrong[1] + 0.007 and wrong[1] < 0.02
 
 
-def test_what_cannot_be_is_told_with_what_can():
+def test_impossible_parameters_are_refused_with_what_can():
     X = sample(30, 3)
     refusals = [
         ({"activation": "gaussian"}, "Known: cosine, hard_limit, sigmoid, tanh"),

@@ -36,13 +36,13 @@ def endless(size=300, seed=0, spoilt=None):
 
 @pytest.fixture
 def a_short_beginning(monkeypatch):
-    """So few rows are enough to go on by steps."""
+    """Let a stream continue by steps after few rows."""
     monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 600)
 
 
 @pytest.fixture
 def a_small_sample(monkeypatch):
-    """So few rows are what a training starts from."""
+    """Start the training from few rows."""
     monkeypatch.setattr("shallows.fitting.feature_components.SAMPLE", 50)
 
 
@@ -89,7 +89,7 @@ def test_with_all_points_as_landmarks_it_is_kernel_pca():
 
 
 @pytest.mark.parametrize("solver", ["oja", "power", "msg"])
-def test_a_stream_gives_the_components_of_its_law(solver, a_short_beginning, a_small_sample):
+def test_a_stream_gives_the_components_of_its_distribution(solver, a_short_beginning, a_small_sample):
     model = brief(solver).partial_fit(endless(), n_iter=60)
     exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(points(2000, seed=999)).transform(points(400, seed=998))
     found = model.transform(points(400, seed=998))
@@ -121,7 +121,7 @@ def test_a_model_comes_back_from_a_file(solver, tmp_path):
         assert np.array_equal(loaded.transform(points()), model.transform(points()))
 
 
-def test_features_for_which_there_is_no_room_are_made_for_each_batch(monkeypatch):
+def test_features_that_do_not_fit_into_memory_are_computed_for_each_batch(monkeypatch):
     x = points(400)
     kept = brief("vr").fit(x)
     monkeypatch.setattr(
@@ -131,7 +131,7 @@ def test_features_for_which_there_is_no_room_are_made_for_each_batch(monkeypatch
     assert brief("vr").fit(x).dual_coef_ == pytest.approx(kept.dual_coef_, abs=1e-9)
 
 
-def test_observers_see_components_in_the_middle_of_the_training():
+def test_observers_see_components_during_the_training():
     curve = Curve([1, 20], lambda s: {"shape": s.transform(points()).shape[1]}, unit="iteration")
     brief("msg", n_iter=20).fit(points(300), observers=[curve])
     assert [row["shape"] for row in curve.rows] == [2, 2]
@@ -169,7 +169,7 @@ def test_a_fit_and_a_stream_on_a_gpu_give_what_they_give_on_a_cpu(solver, featur
         ({"features": "fourier", "n_features": 10**9}, r"1,000,000,000 features \(n_features\) takes"),
     ],
 )
-def test_parameters_out_of_range_are_told_with_their_value(options, match):
+def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
     with pytest.raises(ShallowsError, match=match):
         brief(**options).fit(points(50))
 
@@ -181,19 +181,19 @@ def test_more_components_than_features_are_refused():
 
 @pytest.mark.parametrize("solver", ["oja", "vr", "msg"])
 @pytest.mark.parametrize("step_size", [1e60, 1e300])
-def test_the_longest_steps_do_no_harm(solver, step_size):
+def test_the_longest_steps_are_harmless(solver, step_size):
     model = brief(solver, n_iter=5, dtype="float32", solver_params={"step_size": step_size}).fit(points(300))
     assert np.abs(model.dual_coef_.T @ model.dual_coef_ - np.eye(2)).max() < 1e-5
 
 
-def test_features_whose_squares_leave_the_numbers_are_refused_in_words():
+def test_features_whose_squares_overflow_are_refused():
     options = {"kernel": "linear", "bandwidth": None, "center": False, "dtype": "float32"}
     for solver in SOLVERS:
         with pytest.raises(ShallowsError, match=r"Scale|too large"):
             brief(solver, **options).fit(1e25 * points(300))
 
 
-def test_one_row_or_what_is_no_number_is_refused(a_short_beginning):
+def test_a_single_row_and_nan_are_refused(a_short_beginning):
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         brief().fit(points(1))
     with pytest.raises(ValueError, match="NaN"):

@@ -180,7 +180,7 @@ def test_points_in_batches_have_the_same_features(transformer, monkeypatch):
 # ------------------------------------------------------------------------------------------- refusals
 
 
-def test_what_cannot_be_is_told_with_what_can():
+def test_impossible_parameters_are_refused_with_what_can():
     X = sample(30, 3)
     with pytest.raises(ShallowsError, match="Use NystroemFeatures, which takes every kernel"):
         FourierFeatures("polynomial").fit(X)

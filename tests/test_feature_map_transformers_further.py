@@ -126,7 +126,7 @@ def test_centres_are_training_points_or_means():
         assert near.all() if centres == "sample" else not near.any()
 
 
-def test_what_cannot_be_is_told_with_what_can():
+def test_impossible_parameters_are_refused_with_what_can():
     X = sample(30, 3)
     refusals = [
         (Fastfood("laplace_product"), "of ‖x − z‖₂ alone"),

@@ -180,7 +180,7 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_model(tm
     assert np.array_equal(resumed.transform(x), brief(batch_size=50).fit(x).transform(x))
 
 
-def test_observers_see_components_in_the_middle_of_the_training():
+def test_observers_see_components_during_the_training():
     x = points(300)
     curve = Curve([1, 20], lambda s: {"shape": s.transform(x).shape[1], "n": s.n_random_features}, unit="iteration")
     brief(block_size=16).fit(x, observers=[curve])
@@ -204,7 +204,7 @@ def test_observers_see_components_in_the_middle_of_the_training():
         ({"kernel": "linear"}, "no spectral draws"),
     ],
 )
-def test_parameters_out_of_range_are_told_with_their_value(options, match):
+def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
     with pytest.raises(ShallowsError, match=match):
         DoublyStochasticKernelPCA(**options).fit(points(50))
 

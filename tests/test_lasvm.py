@@ -66,8 +66,8 @@ def test_a_feature_that_is_constant_in_the_first_rows_of_a_stream_counts_in_late
     assert model.score(x, y) == 1.0
 
 
-def test_kernel_values_are_made_by_one_thread_of_blas(monkeypatch):
-    """Threads that wait for each other made a fit on a busy machine five times as long."""
+def test_blas_computes_kernel_values_with_one_thread(monkeypatch):
+    """On a busy machine, threads that waited for each other made a fit five times slower."""
     x, y = two_classes()
     seen, values = [], kernels.values
 
@@ -110,7 +110,7 @@ def test_gradients_and_bounds_hold_after_every_batch_and_the_objective_never_fal
     assert len(slots) < 400
 
 
-def test_the_size_of_a_batch_changes_the_cost_and_not_where_it_ends():
+def test_the_batch_size_changes_the_cost_but_not_the_result():
     x, y = two_classes()
     states = []
     for size in (1, 50, 400):
@@ -126,7 +126,7 @@ def test_the_size_of_a_batch_changes_the_cost_and_not_where_it_ends():
 
 
 @pytest.mark.slow
-def test_examples_that_do_not_count_are_dropped_and_taken_in_once():
+def test_examples_without_influence_are_dropped_and_kept_only_once():
     # Two clouds apart: of 3,000 examples few are at the boundary.
     side = np.where(np.arange(3000) % 2, 2.0, -2.0)
     x, y = sample(3000, 2) * 0.7 + side[:, None], np.sign(side)
@@ -154,7 +154,7 @@ def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):
     assert whole.score(x, y) > 0.85
 
 
-def test_a_label_that_was_not_announced_is_told():
+def test_a_label_that_was_not_announced_is_refused():
     x, y = two_classes(60)
     model = LASVMClassifier().partial_fit(x, y)
     with pytest.raises(ValueError, match=r"the label 3\.0, which is not one of the classes of the first call"):
@@ -162,7 +162,7 @@ def test_a_label_that_was_not_announced_is_told():
 
 
 @pytest.mark.parametrize("multiclass", ["one_vs_one", "one_vs_rest"])
-def test_several_classes_are_told_apart_and_a_saved_model_predicts_the_same(multiclass, tmp_path):
+def test_several_classes_are_learned_and_a_saved_model_predicts_the_same(multiclass, tmp_path):
     X, y = load_digits(return_X_y=True)
     model = LASVMClassifier(bandwidth=20.0, C=10.0, multiclass=multiclass, random_state=0).fit(X[:1200], y[:1200])
     assert model.score(X[1200:], y[1200:]) > 0.95
@@ -182,7 +182,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
     assert resumed.n_resumes > 2
 
 
-def test_what_cannot_be_is_told():
+def test_impossible_parameters_are_refused():
     x, y = two_classes(40)
     with pytest.raises(ShallowsError, match="precomputed"):
         LASVMClassifier("precomputed").fit(x @ x.T, y)

@@ -41,7 +41,7 @@ def set_first_rows(monkeypatch, n):
 
 @pytest.fixture(autouse=True)
 def short_beginnings(monkeypatch):
-    """So few rows, and features of the first solution, are enough to begin with."""
+    """Lower the numbers of rows and features with which a model begins."""
     set_first_rows(monkeypatch, 80)
     monkeypatch.setattr("shallows.fitting.kernel_components.START_WIDTH", 256)
     monkeypatch.setattr("shallows.estimators.streaming.OTHER_CLASSES", 10)
@@ -55,7 +55,7 @@ def points(n, seed):
 
 
 def parts(name, n, seed=0):
-    """What the methods of an estimator take beside weights: points, and targets or a second view where there are."""
+    """Arguments of an estimator's methods without weights: points, and targets or a second view if it has one."""
     X, x = points(n, seed)
     X[:, 0] += 1.5 * (X[:, 2] > 0)
     if name.endswith("Classifier"):
@@ -95,7 +95,7 @@ def test_a_stream_goes_on_from_a_file_as_if_it_had_not_been_saved(name, options,
 
 
 def quality(model, name, new):
-    """How well a model does on new points; 1 is the best there is."""
+    """The quality of a model on new points; 1 is the best possible value."""
     if name.endswith(("Classifier", "Regressor")):
         return model.score(*new)
     if name.endswith("NoveltyDetector"):

@@ -279,7 +279,7 @@ def test_the_origin_of_the_data_is_kept():
         ({"kernel": "exponential", "bandwidth": 0.01, "regularisation": 0.1}, "largest value of the kernel"),
     ],
 )
-def test_what_cannot_be_is_told(options, message):
+def test_impossible_parameters_are_refused(options, message):
     with pytest.raises(ShallowsError, match=message):
         DoublyStochasticClassifier(**options).fit(*moons())
 

@@ -116,7 +116,7 @@ def test_chosen_features_are_better_than_twice_as_many_random_ones():
     assert k < 200 and wrong < of_random
 
 
-def test_what_cannot_be_is_told_with_what_can():
+def test_impossible_parameters_are_refused_with_what_can():
     X, y = waves(60)
     refusals = [
         ({"regularisation": 0.0}, "regularisation must be a positive number, got 0.0"),

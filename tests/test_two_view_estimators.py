@@ -216,6 +216,6 @@ def test_what_is_no_model_and_what_does_not_fit_one_is_refused(Estimator):
         (KernelSlicedInverseRegression, {"target_bandwidth": -1.0}, "target_bandwidth must be a positive number"),
     ],
 )
-def test_parameters_out_of_range_are_told_with_their_value(Estimator, options, match):
+def test_an_error_names_the_value_of_a_parameter_out_of_range(Estimator, options, match):
     with pytest.raises(ShallowsError, match=match):
         brief(Estimator, **options).fit(*two_views(50))
