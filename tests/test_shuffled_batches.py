@@ -126,7 +126,7 @@ def test_a_batch_is_held_against_its_own_targets_and_its_share_of_all():
             state = SimpleNamespace(loss=loss)
             monitor = Monitor(problem, state)
             assert monitor.diverged(state, batch) == diverged
-            assert monitor.epoch_diverged() == (not diverged and loss > 56)
+            assert monitor.end_epoch()[1] == (not diverged and loss > 56)
 
 
 def test_several_processes_refuse_it():

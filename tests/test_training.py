@@ -144,7 +144,7 @@ def test_the_rule_that_validates_is_shown_the_snapshot():
 
 def test_no_epoch_is_no_training():
     with pytest.raises(ShallowsError, match="max_epochs must be at least 1"):
-        Stopping(max_epochs=0)
+        train(None, None, Batches(10, 5, 0), Stopping(max_epochs=0))
 
 
 def test_a_problem_that_is_solved_from_the_start_ends_after_an_epoch():

@@ -6,9 +6,9 @@ are made, so that a grid search continues with ``error_score``.
 
 from __future__ import annotations
 
-import math
 import numbers
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -25,57 +25,57 @@ class Parameter:
 
     default: Any
     expected: str  # The allowed values, for error messages
-    allows: Callable[[Any], bool]
+    kind: type = str  # numbers.Integral or numbers.Real for numbers, bytes for sizes, str for one of ``names``
+    names: tuple[str, ...] = ()
+    above: float = 0  # Numbers are larger than this
+    most: float = sys.float_info.max
+    multiple_of: int = 1  # Of whole numbers
 
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a real number; True and False are not."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    def allows(self, value: Any) -> bool:
+        """Whether a field may have this value. None is allowed as a default and as a size."""
+        if value is None:
+            return self.default is None or self.kind is bytes
+        if self.kind is str:
+            return str(value) in self.names
+        if self.kind is bytes:
+            try:
+                return arrays.parse_bytes(value) > 0
+            except ShallowsError:
+                return False
+        if not isinstance(value, self.kind) or isinstance(value, bool) or not self.above < value <= self.most:
+            return False
+        return self.multiple_of == 1 or value % self.multiple_of == 0
 
 
 def positive(default: float | None = None) -> Parameter:
     """A positive number; None is allowed if it is the default."""
-
-    def allows(value: Any) -> bool:
-        return (value is None and default is None) or (is_number(value) and math.isfinite(value) and value > 0)
-
-    return Parameter(default, f"a positive number{' or None' if default is None else ''}", allows)
+    return Parameter(default, f"a positive number{' or None' if default is None else ''}", numbers.Real)
 
 
 def share(default: float) -> Parameter:
     """A number in (0, 1]."""
-    return Parameter(default, "a number in (0, 1]", lambda value: is_number(value) and 0 < value <= 1)
+    return Parameter(default, "a number in (0, 1]", numbers.Real, most=1)
 
 
 def count(least: int = 1) -> Parameter:
     """A whole number of at least ``least`` or None, which is the default."""
-
-    def allows(value: Any) -> bool:
-        return value is None or (isinstance(value, numbers.Integral) and is_number(value) and least <= value < 2**31)
-
-    return Parameter(None, f"a whole number of at least {least} or None", allows)
+    expected = f"a whole number of at least {least} or None"
+    return Parameter(None, expected, numbers.Integral, above=least - 1, most=2**31 - 1)
 
 
 def flag(default: bool = False) -> Parameter:
     """True or False."""
-    return Parameter(default, "True or False", lambda value: str(value) in ("True", "False"))
+    return Parameter(default, "True or False", names=("True", "False"))
 
 
 def choice(*names: str) -> Parameter:
     """One of some names; the first is the default."""
-    return Parameter(names[0], "one of " + ", ".join(map(repr, names)), lambda value: str(value) in names)
+    return Parameter(names[0], "one of " + ", ".join(map(repr, names)), names=names)
 
 
 def size(default: str) -> Parameter:
     """Bytes, as a number or a text such as "4GB", or None."""
-
-    def allows(value: Any) -> bool:
-        try:
-            return value is None or arrays.parse_bytes(value) > 0
-        except ShallowsError:
-            return False
-
-    return Parameter(default, "a size in bytes, a number or such as '4GB', or None", allows)
+    return Parameter(default, "a size in bytes, a number or such as '4GB', or None", bytes)
 
 
 def setting(rule: Parameter) -> Any:

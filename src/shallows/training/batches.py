@@ -22,7 +22,7 @@ class BatchSource(Protocol):
     def __len__(self) -> int:
         """Batches of an epoch, 0 if unknown."""
 
-    def of_epoch(self, epoch: int) -> list[Any] | Passage:
+    def of_epoch(self, epoch: int) -> list[Any] | Iterator[Any]:
         """The batches of an epoch, in their order."""
 
 
@@ -129,28 +129,8 @@ class Stream:
         """0: the number of batches is unknown."""
         return 0
 
-    def of_epoch(self, epoch: int) -> Passage:
+    def of_epoch(self, epoch: int) -> Iterator[Any]:
         """The batches of a pass over the stream."""
         if epoch and not callable(self.source):
-            return Passage(iter(()))
-        return Passage(iter(self.source() if callable(self.source) else self.source))
-
-
-class Passage:
-    """One pass over a stream, which reads no batch before it is needed."""
-
-    def __init__(self, batches: Iterator[Any]):
-        self._batches = batches
-        self._next = 0
-        self._last: Any = None
-
-    def at(self, position: int) -> Any:
-        """The batch of a position, or None after the end. Positions may not decrease."""
-        if position < self._next - 1:
-            raise ShallowsError("A stream cannot be read backwards.")
-        while self._next <= position:
-            self._last = next(self._batches, None)
-            if self._last is None:
-                break
-            self._next += 1
-        return self._last
+            return iter(())
+        return iter(self.source() if callable(self.source) else self.source)

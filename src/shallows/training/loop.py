@@ -17,7 +17,7 @@ import numpy as np
 from .. import arrays
 from ..errors import DeviceError, DivergenceError, ShallowsError, TrainingInterrupted
 from ..utils.plain_numbers import takes_numpy_integers
-from .batches import BatchSource, Passage, Stream
+from .batches import BatchSource, Stream
 from .checkpoints import Checkpoint
 from .observers import Observer
 from .states import Kept, Monitor, Solver, is_finite, keep, packed, put_back, unpacked
@@ -119,10 +119,6 @@ class Stopping:
     target: float | None = None
     patience: int = 3
 
-    def __post_init__(self) -> None:
-        if self.max_epochs < 1:
-            raise ShallowsError(f"max_epochs must be at least 1, got {self.max_epochs!r}.")
-
     def after_batch(self, run: Run, *, until_exhausted: bool) -> str:
         """The rule that ends the run after a batch, or an empty text."""
         if self.max_iterations is not None and run.iteration >= self.max_iterations:
@@ -208,18 +204,33 @@ def train(
     ShallowsError
         If a stream ends before its first batch.
     """
+    if stopping.max_epochs < 1:
+        raise ShallowsError(f"max_epochs must be at least 1, got {stopping.max_epochs!r}.")
     state = solver.init(problem) if state is None else state
     run = Run(state, len(batches), stopping.max_epochs, make_snapshot=snapshot, max_iterations=stopping.max_iterations)
     training = _Training(solver, problem, batches, stopping, observers, checkpoint, may_shrink, run)
-    if checkpoint is None:
-        training.run_to_the_end()
-        return run
-    checkpoint.acquire()
+    if checkpoint is not None:
+        checkpoint.acquire()
     try:
-        training.restore()
-        training.run_to_the_end()
+        if checkpoint is not None:
+            training.restore()
+        for observer in observers:
+            observer.on_start(run)
+        try:
+            while not run.stopped_by:
+                training.go_through_epoch()
+            if training.best.kept is not None:
+                put_back(run.state, training.best.kept)
+        finally:
+            for observer in observers:
+                observer.on_end(run)
+    except Exception as error:
+        if arrays.is_device_failure(error):
+            raise training.device_failure(error) from error
+        raise
     finally:
-        checkpoint.release()
+        if checkpoint is not None:
+            checkpoint.release()
     return run
 
 
@@ -245,23 +256,6 @@ class _Training:
         self.at_epoch_start = None if self.streamed else keep(run.state)
         self.best = BestState()
 
-    def run_to_the_end(self) -> None:
-        """Train until a rule ends it. With validation the state is then the best one."""
-        for observer in self.observers:
-            observer.on_start(self.run)
-        try:
-            while not self.run.stopped_by:
-                self.go_through_epoch()
-            if self.best.kept is not None:
-                put_back(self.run.state, self.best.kept)
-        except Exception as error:
-            if arrays.is_device_failure(error):
-                raise self.device_failure(error) from error
-            raise
-        finally:
-            for observer in self.observers:
-                observer.on_end(self.run)
-
     def device_failure(self, error: Exception) -> DeviceError:
         """The error for a GPU that failed during the training, with what to do."""
         where = f"epoch {self.run.epoch + 1}" if self.run.n_batches else f"batch {self.run.position + 1} of the stream"
@@ -277,16 +271,15 @@ class _Training:
     # ---------------------------------------------------------------------------------------- steps and epochs
 
     def go_through_epoch(self) -> None:
-        """Take the batches of an epoch, until a rule ends the run."""
-        run = self.run
-        order = self.batches.of_epoch(run.epoch)
-        while (batch := batch_at(order, run.position)) is not None:
+        """Take the batches of an epoch, until it has ended or diverged or a rule ends the run."""
+        run, order = self.run, self.batches.of_epoch(self.run.epoch)
+        for batch in itertools.islice(order, run.position, None):
             started = time.perf_counter()
             run.state = self.solver.step(self.problem, run.state, batch)
             run.seconds += time.perf_counter() - started
             if self.monitor.diverged(run.state, batch):
                 self.roll_back()
-                continue
+                return
             run.position += 1
             run.iteration += 1
             for observer in self.observers:
@@ -296,21 +289,21 @@ class _Training:
                 break
             if self.checkpoint is not None and (self.streamed or run.position < len(order)):
                 self.write_if_due(f"at epoch {run.epoch + 1}")
-        if batch is None or (not self.streamed and run.position == len(order)):
+        if not run.stopped_by or (not self.streamed and run.position == len(order)):
             self.end_epoch()
 
     def end_epoch(self) -> None:
         """Count a whole epoch, or go back if it has diverged."""
-        run, monitor = self.run, self.monitor
+        run = self.run
         if self.streamed and run.position == 0:
             raise ShallowsError("The stream ended before its first batch.")
+        loss, diverged = self.monitor.end_epoch()
         # One batch of a stream shows no slow growth.
-        if (not self.streamed and monitor.epoch_diverged()) or not is_finite(run.state):
+        if (diverged and not self.streamed) or not is_finite(run.state):
             self.roll_back()
             return
-        run.losses.append(monitor.epoch_loss())
+        run.losses.append(loss)
         run.epoch, run.position = run.epoch + 1, 0
-        monitor.begin_epoch()
         for observer in self.observers:
             observer.on_epoch(run)
         run.stopped_by = run.stopped_by or self.stopping.after_epoch(run)
@@ -349,7 +342,7 @@ class _Training:
         run.last_rollback = run.epoch
         run.iteration -= run.position
         run.position = 0
-        self.monitor.begin_epoch()
+        self.monitor.end_epoch()
 
     # --------------------------------------------------------------------------------------------- checkpoints
 
@@ -400,10 +393,3 @@ class _Training:
         self.checkpoint.save(held, notes)
         if self.checkpoint.stop_requested and not at_the_end:
             raise TrainingInterrupted(f"Training was stopped {place}. {self.checkpoint.path} has its state.")
-
-
-def batch_at(order: list[Any] | Passage, position: int) -> Any:
-    """The batch of a position in an epoch, or None after the last."""
-    if isinstance(order, Passage):
-        return order.at(position)
-    return order[position] if position < len(order) else None

@@ -131,15 +131,17 @@ class Monitor:
     def __init__(self, problem: Any, state: Any):
         self._is_monitored = isinstance(state, MonitoredState)
         of_squares = not self._is_monitored and isinstance(state, LeastSquaresState)
-        self._zero_losses = square_losses(problem) if of_squares else None
-        self._total = float(self._zero_losses.sum()) if of_squares else 0.0
+        self._zero_losses, self._total = None, 0.0
+        if of_squares:
+            # Weighted square losses of the zero function at each row.
+            targets = arrays.to_numpy(problem.targets).astype(np.float64, copy=False)
+            self._zero_losses = np.einsum("ij,ij->i", targets, targets)
+            if problem.weights is not None:
+                self._zero_losses = self._zero_losses * arrays.to_numpy(problem.weights)[:, 0]
+            self._total = float(self._zero_losses.sum())
         self.growth = getattr(problem, "growth", GROWTH)
         self.epoch_growth = EPOCH_GROWTH if math.isfinite(self.growth) else math.inf
         self._total_of_references, self._n_references = 0.0, 0
-        self.begin_epoch()
-
-    def begin_epoch(self) -> None:
-        """Set the sums of the epoch to zero."""
         self._sum = self._sum_of_references = self._sum_of_usual = 0.0
 
     def diverged(self, state: Any, batch: Any) -> bool:
@@ -174,15 +176,13 @@ class Monitor:
         self._total_of_references, self._n_references = self._total_of_references + here, self._n_references + 1
         return max(here, self._total_of_references / self._n_references) or math.inf
 
-    def epoch_diverged(self) -> bool:
-        """Whether the sum over the epoch has diverged although no batch has."""
-        return (
-            self._sum > self.epoch_growth * max(abs(self._total or self._sum_of_references), self._sum_of_usual) + 1e-30
-        )
-
-    def epoch_loss(self) -> float:
-        """The number of the epoch as a share of its reference; NaN without one."""
-        return self._sum / max(abs(self._total or self._sum_of_references), 1e-300)
+    def end_epoch(self) -> tuple[float, bool]:
+        """The sum over the epoch as a share of its reference (NaN without one), and whether it has diverged."""
+        reference = abs(self._total or self._sum_of_references)
+        loss = self._sum / max(reference, 1e-300)
+        diverged = self._sum > self.epoch_growth * max(reference, self._sum_of_usual) + 1e-30
+        self._sum = self._sum_of_references = self._sum_of_usual = 0.0
+        return loss, diverged
 
     def remember(self) -> list[float]:
         """What a checkpoint keeps."""
@@ -192,12 +192,3 @@ class Monitor:
     def recall(self, numbers: list[float]) -> None:
         """Go back to the result of `remember`."""
         self._sum, self._sum_of_references, self._total_of_references, self._n_references, self._sum_of_usual = numbers
-
-
-def square_losses(problem: Any) -> np.ndarray:
-    """Weighted square losses of the zero function at each row, shape (n,)."""
-    targets = arrays.to_numpy(problem.targets).astype(np.float64, copy=False)
-    rows = np.einsum("ij,ij->i", targets, targets)
-    if problem.weights is not None:
-        rows = rows * arrays.to_numpy(problem.weights)[:, 0]
-    return rows

@@ -53,11 +53,6 @@ class KernelSolver(Settings):
         """The solver for n points and this number of bytes, with the user's preconditioner read."""
         return self
 
-    @property
-    def tolerance(self) -> float:
-        """The share of the zero function's loss at which the training stops."""
-        return self.tol
-
     def step_bytes(self, plan: Any, n_outputs: int, itemsize: int) -> int:
         """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
         p = plan.preconditioner
@@ -105,11 +100,6 @@ class RidgeSolver(KernelSolver):
     def max_epochs(self) -> int:
         """The most passes over the rows."""
         return self.max_iterations or self.default_iterations
-
-    @property
-    def tolerance(self) -> float:
-        """The share of the zero function's loss at which the training stops: residuals are squared."""
-        return self.tol**2
 
     def plan(  # noqa: D102
         self,
@@ -198,17 +188,18 @@ class DeviceState:
 
     def remember(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """What a checkpoint keeps."""
-        named = {name: getattr(self, name) for name in self.kept}
-        held = {name: _copy(array) for name, array in named.items() if array is not None}
+        named = {name: getattr(self, name) for name in self.kept if getattr(self, name) is not None}
+        held = {name: arrays.namespace(array).asarray(array, copy=True) for name, array in named.items()}
         return held, {name: getattr(self, name) for name in self.counted}
 
     def recall(self, held: dict[str, Array], numbers: dict[str, Any]) -> None:
         """Go back to the result of `remember`."""
         first = getattr(self, self.kept[0])
+        xp = arrays.namespace(first)
         for name in self.kept:
             like = getattr(self, name)
             like = first if like is None else like
-            setattr(self, name, _copy(arrays.like(held[name], like)) if name in held else None)
+            setattr(self, name, xp.asarray(arrays.like(held[name], like), copy=True) if name in held else None)
         for name in self.counted:
             setattr(self, name, numbers[name])
 
@@ -217,10 +208,6 @@ class DeviceState:
         first = getattr(self, self.kept[0])
         xp = arrays.namespace(first)
         return bool(xp.all(xp.isfinite(first)))
-
-
-def _copy(x: Array) -> Array:
-    return arrays.namespace(x).asarray(x, copy=True)
 
 
 @dataclass

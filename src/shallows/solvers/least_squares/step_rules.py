@@ -88,13 +88,9 @@ class Cycle:
         factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
         if self.falling is not None:
             unit, w, allowed = self.falling
-            factor = min(factor, unit * step_of_noise(allowed / (1 + done), w))
+            allowed = allowed / (1 + done)
+            factor = min(factor, unit * (2.0 * allowed / (w + allowed)))
         return factor, share
-
-
-def step_of_noise(share: float, w: float) -> float:
-    """The step a, in units of 1/(m λ), at which noise makes up a share g = a w/(2 − a) of the loss."""
-    return 2.0 * share / (w + share)
 
 
 @dataclass(frozen=True)
@@ -153,7 +149,8 @@ class Certified:
         interpolates = p.n_functions >= n
         if max(v, of_targets) > QUIET or (m < n and not interpolates):
             v, w = max(v, of_targets), max(w, of_targets)
-            constant = unit * min(2.0 / (1.0 + v), step_of_noise(self.noise, w))
+            # The second step is the a at which noise makes up the share g = a w/(2 − a) of the loss.
+            constant = unit * min(2.0 / (1.0 + v), 2.0 * self.noise / (w + self.noise))
             falling = None if interpolates else (unit, w, self.noise)
             return Cycle(n_steps, (), (constant,), self.memory * n_steps, falling, few)
         rho = min(1.0, p.flattened_top / top)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -236,9 +236,7 @@ class DecompositionStepper:
         return state
 
 
-def _is_even(value: Any) -> bool:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    return bool(whole and 2 <= value < 2**31 and value % 2 == 0)
+EVEN = Parameter(10, "an even whole number of at least 2", numbers.Integral, above=1, most=2**31 - 1, multiple_of=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +255,7 @@ class Decomposition(DualSettings):
 
     cache: int | str | None = setting(size("500MB"))
     shrinking: bool = setting(flag(True))
-    working_set: int = setting(Parameter(10, "an even whole number of at least 2", _is_even))
+    working_set: int = setting(EVEN)
 
     steps: ClassVar[str] = "working sets"
     steps_of_a_call: ClassVar[int] = 1000
