@@ -95,8 +95,8 @@ def test_a_fit_to_anything_else_begins_anew(name, change):
 def test_nothing_is_kept_for_a_fit_that_is_not_to_go_on():
     X, y, _ = table("RegularisedRiskRegressor")
     model = RegularisedRiskRegressor(random_state=0, warm_start=True).fit(X, y)
-    assert "_ended" in vars(model)
-    assert "_ended" not in vars(model.set_params(warm_start=False).fit(X, y))
+    assert model._ended is not None
+    assert model.set_params(warm_start=False).fit(X, y)._ended is None
 
 
 def test_a_fit_that_was_broken_off_goes_on_from_the_one_before():

@@ -262,10 +262,10 @@ def _choose_form(
         # Without a fifth of the rows a class may have too few rows, so this uses the calibration of all rows.
         found = _judge(plain_probabilities(s), class_labels(calibration.logits(s)), true, importance).found
         if outputs_at is not None:
-            for k in np.flatnonzero(~found):
-                some = outputs_at(np.flatnonzero(class_labels(trained_codes) == k)[:MOST_LOOKED_AT])
-                lost = (class_labels(some) == k).any() and not (class_labels(calibration.logits(some)) == k).any()
-                found[k] = not lost
+            for label in np.flatnonzero(~found):
+                some = outputs_at(np.flatnonzero(class_labels(trained_codes) == label)[:MOST_LOOKED_AT])
+                after = class_labels(calibration.logits(some))
+                found[label] = not ((class_labels(some) == label).any() and not (after == label).any())
             plain = replace(plain, found=np.ones(n_classes, dtype=bool))
         judged = replace(_judge(calibrated_probabilities(logits), class_labels(logits), true, importance), found=found)
         fault = judged.fault(plain)

@@ -167,8 +167,8 @@ def fit_feature_eigenpro(
         "damping": float(plan.preconditioner.damping),
         "power": plan.preconditioner.power,
     }
-    width = None if made is None else made.bandwidth
-    return FittedFunction(model, targets, None, width, run, report, phases.seconds, start.end(run))
+    used_bandwidth = None if made is None else made.bandwidth
+    return FittedFunction(model, targets, None, used_bandwidth, run, report, phases.seconds, start.end(run))
 
 
 def place_points(

@@ -250,7 +250,7 @@ def choose_for_centers(
     ranks: Alone,
     *,
     calibrates: bool,
-) -> tuple[Kernel, Choices]:
+) -> tuple[Any, Choices]:
     """The kernel, and how its bandwidth and λ were chosen, the same in all processes."""
     n = len(centers.rows)
     kernel, choices = choose_kernel(
@@ -303,8 +303,8 @@ def plan_training(
         eigensystem=choices.eigensystem(),
         all_equal=all_equal,
     )
-    plan = agreed_plan(plan, ranks, points)
-    return plan, plan.batch_size
+    agreed: Any = agreed_plan(plan, ranks, points)
+    return agreed, agreed.batch_size
 
 
 def bytes_of_step(plan: ProjectedPlan | None, centers: Centers, batch_size: int, targets: Array) -> int:
@@ -337,22 +337,20 @@ def make_problem(
     # Kept values are read again only in a second epoch, and fused products have no blocks that could be kept.
     keeps = passes > 1 and not fused.is_applicable(kernel, points, targets)
     kept = KeptStrips(n, points, 3 * (budget - strips) // 4 if keeps else 0)
-    rows = centers.rows
+    rows: Any = centers.rows
     rows = rows if rows.held_bytes else RowsAhead(rows, arrays.device_of(points), ranks.piece)
     if plan:
         onto = plan.projection, plan.preconditioner
-        problem = CentresProblem(
-            kernel, points, rows, targets, *onto, weights, regularisation, strips, kept, ranks=ranks
-        )
-        return problem, ProjectedEigenProStepper(float(plan.step_size), average=batch_size < n), batch_size
+        of_rows = rows, targets, *onto, weights, regularisation, strips, kept
+        stepper = ProjectedEigenProStepper(float(plan.step_size), average=batch_size < n)
+        return CentresProblem(kernel, points, *of_rows, ranks=ranks), stepper, batch_size
     preconditioner = nystrom_conjugate_gradients.make_preconditioner(
         *(kernel, points, n, regularisation, centers.weights_from(None if weights is None else weights[:, 0])),
         of_all_points=centers.sampled and centers.n == n,
     )
     batch_size, n_first = ranks.from_first(first_rows_to_learn(n, centers.n, kept.n_rows, batch_size))
-    of_rows = rows, targets, preconditioner, weights, regularisation, strips, kept
-    problem = NystromProblem(kernel, points, *of_rows, n_first, batch_size, ranks)
-    return problem, NystromConjugateGradients(), batch_size
+    of_problem = rows, targets, preconditioner, weights, regularisation, strips, kept, n_first, batch_size, ranks
+    return NystromProblem(kernel, points, *of_problem), NystromConjugateGradients(), batch_size
 
 
 def first_rows_to_learn(n: int, n_centers: int, n_kept: int, batch_size: int) -> tuple[int, int]:
