@@ -145,7 +145,8 @@ def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
     solver = BudgetedSGDStepper(kernel, size.budget, 1e-3, "removal")
     state = solver.init(train)
     points = rows_of(size, size.budget, 1, "budget").points.toarray()
-    state.add(points, np.random.default_rng(0).normal(size=(size.budget, state.buffer.shape[1])) * 1e-3)
+    coefficients = np.random.default_rng(0).normal(size=(size.budget, state.buffer.shape[1])) * 1e-3
+    state.fill(kernels.augmented(points), coefficients)
     state.n_steps = 1000
     solver.step(train, solver.init(train), np.arange(1))
 
