@@ -24,7 +24,7 @@ from ..fitting.machine import Options
 from ..fitting.rows import TrainingSet
 from ..kernels import precomputed
 from ..utils import progress
-from ..utils.plain_numbers import PlainParameters, numeric_targets
+from ..utils.plain_numbers import numeric_targets, plain_parameter
 from .constructors import refuse_other_names
 from .input_checks import largest_unit, read_points, to_host
 
@@ -76,7 +76,7 @@ def restore_attributes(estimator: Any, attributes: dict[str, Any]) -> None:
     vars(estimator).update(attributes)
 
 
-class Estimator(PlainParameters, BaseEstimator):
+class Estimator(BaseEstimator):
     """Base of all estimators. A fit is a function in `shallows.fitting`, its result a model in `shallows.models`."""
 
     _y_is_numeric = False
@@ -100,6 +100,9 @@ class Estimator(PlainParameters, BaseEstimator):
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}.{hint}")
         return super().__new__(cls)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, plain_parameter(self, name, value))
 
     def set_params(self, **parameters: Any) -> Any:
         """Set parameters of the estimator.

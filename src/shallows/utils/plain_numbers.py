@@ -30,13 +30,11 @@ def plain_numbers(value: Any) -> Any:
     return value
 
 
-class PlainParameters:
-    """Base of estimators: parameters that are NumPy integers are stored as Python integers."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, np.integer | list | tuple | dict) and name in inspect.signature(type(self)).parameters:
-            value = plain_numbers(value)
-        super().__setattr__(name, value)
+def plain_parameter(estimator: Any, name: str, value: Any) -> Any:
+    """The value to store as an attribute: a parameter of the constructor has Python integers."""
+    if isinstance(value, np.integer | list | tuple | dict) and name in inspect.signature(type(estimator)).parameters:
+        return plain_numbers(value)
+    return value
 
 
 def takes_numpy_integers(made: _Made) -> _Made:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shallows.errors import ShallowsError
 from shallows.estimators.input_checks import to_host
 from shallows.fitting.checks import check_choice, check_kinds, is_whole
-from shallows.utils.plain_numbers import PlainParameters
+from shallows.utils.plain_numbers import plain_parameter
 
 from ..nets.architectures import shape_of_examples
 
@@ -60,7 +60,7 @@ def _can(method: str) -> Callable[[Any], bool]:
     return has
 
 
-class ImageVotes(PlainParameters, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier of images whose decision is that of several copies: pieces of an image, and mirror images.
 
     The classifier is trained on all copies of the training images, and the score of a new image is the mean of the
@@ -120,6 +120,9 @@ class ImageVotes(PlainParameters, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self.crop = crop
         self.mirror = mirror
         self.train_on = train_on
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, plain_parameter(self, name, value))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the classifier on the copies.

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shallows import arrays, streams, training
 from shallows.errors import ShallowsError
 from shallows.estimators.base import keeps_model_on_failure
-from shallows.utils.plain_numbers import PlainParameters, numeric_targets
+from shallows.utils.plain_numbers import numeric_targets, plain_parameter
 from shallows.utils.stored_parameters import stores_parameters
 
 from . import backend, layers
@@ -85,7 +85,7 @@ so other nets are given the same; a step that diverges is halved."""
 _ROWS = 256  # predicted at once, at most
 
 
-class NeuralNet(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the nets: it trains them, and evaluates their outputs and their features."""
 
     @stores_parameters
@@ -126,6 +126,9 @@ class NeuralNet(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _mean_loss(self, scores: np.ndarray, y: np.ndarray) -> float:
         raise NotImplementedError
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, plain_parameter(self, name, value))
 
     # --------------------------------------------------------------------------- the fit
 
