@@ -108,8 +108,8 @@ def fit_kernel_ridge(
         phases.end("selection")
 
         room = budget - points.nbytes
-        known = {"ridge": choices.regularisation, "eigensystem": choices.eigensystem()}
-        plan = solver.plan(kernel, points, sample.weights, c, seed, room, **known, all_equal=all_equal)
+        chosen = {"ridge": choices.regularisation, "eigensystem": choices.eigensystem()}
+        plan = solver.plan(kernel, points, sample.weights, c, seed, room, **chosen, all_equal=all_equal)
         choices = replace(choices, regularisation=ranks.from_first(choices.regularisation))
         phases.end("eigensystem")
 

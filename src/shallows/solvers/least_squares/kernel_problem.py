@@ -23,8 +23,7 @@ from ..settings import Settings
 class KernelSolver(Settings):
     """Base of the settings of solvers whose model is a sum of kernel functions at all training points.
 
-    A solver adds ``plan``, which decides sizes and steps before any large array exists, ``step_bytes``, the bytes of a
-    step, ``build``, which makes the problem and the stepper, and ``report``, its entries of ``effective_params_``.
+    A fit calls `for_size`, `plan`, `build` and `report` in this order.
     """
 
     n_arrays: ClassVar[int] = 6
@@ -52,6 +51,68 @@ class KernelSolver(Settings):
     def for_size(self, n: int, budget: int) -> KernelSolver:
         """The solver for n points and this number of bytes, with the user's preconditioner read."""
         return self
+
+    def plan(
+        self,
+        kernel: Kernel,
+        points: Array,
+        weights: Array | None,
+        n_outputs: int,
+        seed: int,
+        budget: int,
+        *,
+        ridge: float,
+        eigensystem: Any,
+        all_equal: bool,
+    ) -> Any:
+        """Decide the sizes and the steps before any large array exists.
+
+        Parameters
+        ----------
+        points : array, shape (n, d + 2)
+            Augmented training points, in the order of the fit.
+        weights : array of shape (n,), optional
+            Sample weights.
+        budget : int
+            Bytes for everything but the points.
+        ridge : float
+            λ.
+        eigensystem : tuple, optional
+            Eigenvalues and eigenvectors of the kernel matrix, if the choice of λ computed them.
+        all_equal : bool
+            Whether all points are the same.
+        """
+        raise NotImplementedError
+
+    def build(
+        self,
+        plan: Any,
+        points: Array,
+        targets: Array,
+        weights: Array | None,
+        ridge: float,
+        n_outputs: int,
+        budget: int,
+        *,
+        n_left_out: int,
+        start: Array | None,
+    ) -> tuple[KernelProblem, Any]:
+        """Make the problem, with its kernel matrix, and the stepper.
+
+        Parameters
+        ----------
+        targets, weights : array, shape (n, c)
+            The first ``n_outputs`` columns are the model's, the others are trained for a calibration.
+        n_left_out : int
+            How many of the last rows an exact solver leaves out one by one in closed form.
+        start : array of shape (n, c), optional
+            Coefficients to start from; for exact solvers.
+        """
+        raise NotImplementedError
+
+    def report(self, plan: Any, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:
+        """The entries of ``effective_params_`` about the solver."""
+        raise NotImplementedError
 
     def step_bytes(self, plan: Any, n_outputs: int, itemsize: int) -> int:
         """Bytes of one step: the batch's kernel values with the subsample, its outputs, and the preconditioner."""
