@@ -20,7 +20,7 @@ from shallows import (
     RandomKitchenSinksClassifier,
 )
 from shallows.fitting.calibration import calibrate, calibrate_judged
-from shallows.fitting.labels import class_labels, with_every_class
+from shallows.fitting.rows import class_labels, with_every_class
 
 BY_KERNEL = [KernelRidgeClassifier, EigenProClassifier, EigenProCentresClassifier]
 CALIBRATED = [*BY_KERNEL, FeatureEigenProClassifier, KernelSGDClassifier, RandomKitchenSinksClassifier]

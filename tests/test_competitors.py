@@ -24,7 +24,7 @@ from shallows.estimators import (
     RegularisedRiskClassifier,
     RegularisedRiskRegressor,
 )
-from shallows.training.batches import InOrderThenDrawn, InOrderThenShuffled
+from shallows.training.steps import InOrderThenDrawn, InOrderThenShuffled
 from solved_by import constructor
 
 WAYS = [

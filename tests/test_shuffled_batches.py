@@ -17,7 +17,7 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError
-from shallows.training.states import Monitor
+from shallows.training.steps import Monitor
 
 N, SIZE, SEED = 53, 16, 5
 

@@ -25,7 +25,7 @@ from shallows.solvers.examples import Examples, ExampleSet
 from shallows.solvers.expansions.expansion import ExpansionState
 from shallows.solvers.expansions.growing_expansion import WORST_CONDITION, GrowingExpansion
 from shallows.training import Batches, Curve, Stopping, Stream, train
-from shallows.training.states import MonitoredState
+from shallows.training.steps import MonitoredState
 
 # ------------------------------------------------------------------------- blocks that are mixed by a matrix
 

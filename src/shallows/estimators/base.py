@@ -17,16 +17,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, kernels, training
+from ..arrays.inputs import largest_unit, read_points, to_host
 from ..errors import DeviceMemoryError, ShallowsError
-from ..fitting.checks import check_kinds, warn_user
-from ..fitting.labels import apply_class_weight, refuse_missing_labels
 from ..fitting.machine import Options
-from ..fitting.rows import TrainingSet
+from ..fitting.rows import TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
 from ..utils import progress
+from ..utils.checks import check_kinds, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
 from .constructors import refuse_other_names
-from .input_checks import largest_unit, read_points, to_host
 
 LEAST_WEIGHT = 1e-300
 """Smaller weights, in units of the largest, underflow to zero when they are divided by it."""

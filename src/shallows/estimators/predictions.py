@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from ..arrays.inputs import follows_input
 from ..errors import ShallowsError
-from ..fitting.labels import check_classes, refuse_missing_labels, single_column
+from ..fitting.rows import check_classes, refuse_missing_labels, single_column
 from ..losses import Loss
-from .input_checks import follows_input
 
 
 def has_probabilities(model: Any) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from .. import arrays, kernels, training
+from ..arrays.inputs import follows_input
 from ..fitting import choices
-from ..fitting.checks import check_positive, check_whole, is_whole, warn_user
 from ..fitting.feature_blocks import FittedOnFeatures
 from ..fitting.rows import TrainingSet, check_early_stopping
 from ..fitting.square_targets import SquareClassTargets
@@ -18,8 +18,8 @@ from ..kernels import precomputed
 from ..models.centring import check_scores
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
+from ..utils.checks import check_positive, check_whole, is_whole, warn_user
 from .base import Estimator, keeps_model_on_failure, print_progress
-from .input_checks import follows_input
 
 
 class LeastSquaresEstimator(Estimator):

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse
 
 from .. import arrays, training
+from ..arrays.inputs import LEAST_ROWS, to_host
 from ..errors import ShallowsError
-from ..fitting import labels, stream_training
+from ..fitting import stream_training
+from ..fitting.rows import refuse_balanced
 from ..fitting.stream_training import Batch, StreamState, copy_batch, join_batches, n_rows, next_beginning
 from ..utils.plain_numbers import plain_numbers
 from .base import Estimator, restore_attributes
-from .input_checks import LEAST_ROWS, to_host
 from .predictions import learn_classes_of_stream
 
 ENOUGH = 400
@@ -82,7 +83,7 @@ def check_rows(
     The first call sets ``classes_``. With ``infers_classes`` it may use the labels of its rows instead of ``classes``.
     """
     estimator._check_parameters()
-    labels.refuse_balanced(estimator.class_weight)
+    refuse_balanced(estimator.class_weight)
     first = not estimator.__sklearn_is_fitted__()
     rows = estimator._validated_training_set(X, y, sample_weight, first=first, whole=False)
     y = learn_classes_of_stream(estimator, rows.y, classes, first=first, infers_classes=infers_classes)

@@ -12,11 +12,11 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from .. import arrays, streams
+from ..arrays.inputs import refuse_text, to_host
 from ..errors import ShallowsError
-from ..fitting.checks import is_whole
+from ..utils.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers
 from .feature_maps.fourier import FourierFeatures
-from .input_checks import refuse_text, to_host
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
 

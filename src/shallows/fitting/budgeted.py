@@ -19,8 +19,8 @@ from ..models.centring import check_scores, stay_sparse
 from ..models.host_functions import GaussianSum, Hyperplanes
 from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from ..spectrum.leave_one_out import RidgeChoice
+from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
-from .checks import warn_user
 from .machine import Options, Phases
 from .targets import Machines
 

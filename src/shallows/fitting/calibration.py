@@ -11,9 +11,8 @@ import scipy.optimize
 from scipy.special import expit, log_softmax
 
 from .. import arrays
-from .checks import warn_user
-from .labels import class_labels
-from .rows import HeldOut, TrainingSet
+from ..utils.checks import warn_user
+from .rows import HeldOut, TrainingSet, class_labels
 from .square_targets import LEAST_SHARE, SquareClassTargets, calibrated_probabilities, plain_probabilities
 
 if TYPE_CHECKING:

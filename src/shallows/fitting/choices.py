@@ -28,7 +28,7 @@ from ..spectrum.kernel_ridge_choice import (
     number_of_rows,
 )
 from ..spectrum.leave_one_out import REGULARISATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
-from .checks import MOST, is_number, is_positive, is_whole, warn_user
+from ..utils.checks import MOST, is_number, is_positive, is_whole, warn_user
 from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centres
 from .rows import TrainingSet
 

@@ -10,7 +10,7 @@ import scipy.optimize
 import scipy.sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from .checks import warn_user
+from ..utils.checks import warn_user
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 

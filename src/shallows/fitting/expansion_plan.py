@@ -21,7 +21,7 @@ from ..solvers.expansions.expansion import ExpansionProblem, counts_of
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import choose_ridge
-from .checks import is_positive, warn_user
+from ..utils.checks import is_positive, warn_user
 from .machine import report_of_machine
 from .rows import TrainingSet
 from .targets import ExpansionTargets, StreamedClasses

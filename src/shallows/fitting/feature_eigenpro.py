@@ -16,8 +16,8 @@ from ..models.centring import Centring, check_scale
 from ..models.functions import FeatureFunction
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
 from ..solvers.least_squares.step_rules import StepPlan, report_steps
+from ..utils.checks import is_whole
 from .calibration import learn_calibration
-from .checks import is_whole
 from .choices import (
     Choices,
     Request,

@@ -16,8 +16,8 @@ from ..solvers.least_squares import normal_equations
 from ..solvers.least_squares.feature_block_descent import BLOCK_SIZE, FeatureBlockDescent, FeatureBlockProblem
 from ..solvers.least_squares.normal_equations import Direct
 from ..spectrum.kernel_ridge_choice import AUTO
+from ..utils.checks import warn_user
 from . import leave_one_out_choice
-from .checks import warn_user
 from .choices import choose_components
 from .feature_blocks import (
     FeatureColumns,

@@ -18,8 +18,8 @@ from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
 from ..spectrum.certificates import different
 from ..spectrum.kernel_ridge_choice import is_automatic
+from ..utils.checks import warn_user
 from .calibration import learn_calibration
-from .checks import warn_user
 from .choices import (
     Choices,
     Request,

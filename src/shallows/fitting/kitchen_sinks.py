@@ -13,9 +13,8 @@ from ..solvers.least_squares.normal_equations import minimise_in_box
 from .calibration import Calibration, calibrate_judged
 from .choices import held_out_spans
 from .feature_blocks import FittedOnFeatures, blocks_of_rows, check_room_of_system
-from .labels import class_labels, with_every_class
 from .machine import Options, Phases
-from .rows import TrainingSet
+from .rows import TrainingSet, class_labels, with_every_class
 from .square_targets import learn_square_targets
 
 

@@ -14,11 +14,10 @@ from ..models.centring import Centring
 from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import most_pair_steps, report_violation
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
-from ..training.batches import InOrderThenShuffled
+from ..training.steps import InOrderThenShuffled
 from . import leave_one_out_choice
-from .labels import single_column
 from .machine import Options
-from .rows import TrainingSet
+from .rows import TrainingSet, single_column
 from .support_vectors import FittedMachines, warn_of_work_left
 from .targets import Machines
 

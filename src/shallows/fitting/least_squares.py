@@ -13,7 +13,7 @@ from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..models.centring import Centring, stay_sparse
 from ..spectrum import principal_components
-from .checks import is_whole, warn_user
+from ..utils.checks import is_whole, warn_user
 from .choices import Choices
 from .machine import GROWTH, Options
 from .rows import HeldOut, TrainingSet

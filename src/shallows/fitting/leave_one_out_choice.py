@@ -14,7 +14,7 @@ from ..losses.margins import Hinge
 from ..models.centring import Centring, check_scale
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
-from .checks import is_positive
+from ..utils.checks import is_positive
 
 
 def check_bandwidth(value: Any) -> None:

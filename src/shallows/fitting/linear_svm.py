@@ -17,11 +17,10 @@ from ..solvers.linear_svm.lbfgs import LogisticProblem
 from ..solvers.linear_svm.problem import LOSSES, LinearSettings, LinearSVMProblem, OneVersusRest
 from ..solvers.linear_svm.rows import as_rows
 from ..solvers.linear_svm.subgradients import StochasticSettings
+from ..utils.checks import warn_user
 from . import column_scales
-from .checks import warn_user
-from .labels import single_column
 from .machine import Options, Phases
-from .rows import TrainingSet
+from .rows import TrainingSet, single_column
 from .snapshot import FunctionSnapshot
 from .targets import Machines
 

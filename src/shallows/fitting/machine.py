@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, training
 from ..gpu import gpu_checks
 from ..solvers.settings import SMALL
-from .checks import warn_user
+from ..utils.checks import warn_user
 
 GROWTH = 2**22
 """Bytes that the process may gain until the user tries again. The budget that a message names includes them."""

@@ -16,9 +16,9 @@ from ..losses import Loss
 from ..models.centring import Centring
 from ..models.functions import FeatureFunction, KernelSum
 from ..solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
-from ..training.batches import InOrderThenDrawn, InOrderThenShuffled
+from ..training.steps import InOrderThenDrawn, InOrderThenShuffled
+from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
-from .checks import warn_user
 from .machine import Options, Phases, report_of_machine
 from .rows import TrainingSet, split_rows
 from .snapshot import Ended, RiskSnapshot, begin

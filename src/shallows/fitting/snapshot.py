@@ -12,7 +12,7 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..gram import Blocks
-from ..training import states
+from ..training.steps import keep, put_back
 from .machine import Options
 from .rows import HeldOut, TrainingSet
 
@@ -248,14 +248,14 @@ class Start:
             return None
         state = solver.init(problem)
         held = {name: arrays.like(array, state.coefficients) for name, array in self.ended.held.items()}
-        states.put_back(state, (held, dict(self.ended.numbers)))
+        put_back(state, (held, dict(self.ended.numbers)))
         return state
 
     def end(self, run: training.Run) -> Ended | None:
         """Where a run ended, if the next fit may continue it."""
         if self.digest is None:
             return None
-        held, numbers = states.keep(run.state)
+        held, numbers = keep(run.state)
         held = {name: np.array(arrays.to_numpy(array)) for name, array in held.items()}
         return Ended(self.digest, self.seed, self.epoch + run.epoch, held, numbers)
 

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from ..errors import ShallowsError
-from .labels import check_classes
+from .rows import check_classes
 
 USUAL = 1e100
 """Targets between its reciprocal and it have squares that are numbers in float64."""
@@ -66,6 +66,7 @@ class SquareClassTargets:
     several: bool  # Whether each row has several labels
     intercept: np.ndarray | None = None  # (c,): a constant that is subtracted from the codes
     calibration: Any = None  # A `Calibration`, which turns outputs into logits
+    of_classes: ClassVar[bool] = True
     are_equal: ClassVar[bool] = False
 
     def aims(self, y: np.ndarray) -> np.ndarray:
@@ -108,6 +109,7 @@ class SquareValueTargets:
     one_column: bool
     intercept: np.ndarray
     scale: np.ndarray
+    of_classes: ClassVar[bool] = False
 
     def aims(self, y: np.ndarray) -> np.ndarray:
         """Values as a matrix, float64, shape (n, c)."""

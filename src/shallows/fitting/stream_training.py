@@ -24,9 +24,9 @@ import scipy.sparse
 from .. import arrays, training
 from ..arrays import Device
 from ..errors import ShallowsError
-from ..training import states
-from . import checks
-from .checks import warn_user
+from ..training.steps import Kept, keep, put_back
+from ..utils import checks
+from ..utils.checks import warn_user
 from .machine import Options
 
 Batch = tuple[Any, ...]
@@ -264,7 +264,7 @@ class Reached:
     waiting: tuple[Batch, ...]
     n_batches: int
     sample: Any
-    kept: states.Kept | None
+    kept: Kept | None
 
 
 class Steps(training.Observer):
@@ -307,14 +307,14 @@ class Steps(training.Observer):
         # One statement, so that Ctrl-C cannot separate its parts.
         self.reached, self._n_steps = Reached((), self._reader.n_batches, self._sample, kept), self._n_steps + 1
 
-    def _copied_state(self) -> states.Kept | None:
-        return None if self._reader.is_whole else states.keep(self._run.state)
+    def _copied_state(self) -> Kept | None:
+        return None if self._reader.is_whole else keep(self._run.state)
 
     def run_until_failure(self) -> training.Run | None:
         """The training with the state after the last whole step, if there was one."""
         if not self._n_steps:
             return None
-        states.put_back(self._run.state, self.reached.kept)
+        put_back(self._run.state, self.reached.kept)
         return self._run
 
 

@@ -17,11 +17,10 @@ from .. import arrays, training
 from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import TwoClassSettings
 from ..spectrum.leave_one_out import RidgeChoice
+from ..utils.checks import warn_user
 from . import leave_one_out_choice
-from .checks import warn_user
-from .labels import single_column
 from .machine import LEAST_MEMORY, Options, Phases, report_of_machine
-from .rows import TrainingSet
+from .rows import TrainingSet, single_column
 from .square_targets import unit_of_targets
 from .targets import Machines
 

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from ..losses import Logistic, Loss
 from ..losses.margins import Hinge
 from ..utils.lazy_tables import LazyTable
-from .labels import are_several, check_classes, check_takes_several, signs, single_column
+from .rows import are_several, check_classes, check_takes_several, signs, single_column
 
 AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"})
 """The default loss for more than two classes. A table, so that runs with another loss do not depend on its module."""

@@ -1,14 +1,13 @@
 """The one loop that drives any solver: batches, stopping rules, observers, checkpoints and the detection of divergence.
 
-`states` describes what the loop asks of a solver and of its state.
+`steps` describes what the loop asks of a solver and of its state.
 """
 
 from ..errors import TrainingInterrupted
-from .batches import Batches, OwnRows, Stream
 from .checkpoints import Checkpoint
 from .loop import MAX_ROLLBACKS, Run, Stopping, train
 from .observers import Curve, Observer, Progress
-from .states import EPOCH_GROWTH, GROWTH
+from .steps import EPOCH_GROWTH, GROWTH, Batches, OwnRows, Stream
 
 __all__ = [
     "EPOCH_GROWTH",

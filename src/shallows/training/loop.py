@@ -17,10 +17,9 @@ import numpy as np
 from .. import arrays
 from ..errors import DeviceError, DivergenceError, ShallowsError, TrainingInterrupted
 from ..utils.plain_numbers import takes_numpy_integers
-from .batches import BatchSource, Stream
 from .checkpoints import Checkpoint
 from .observers import Observer
-from .states import Kept, Monitor, Solver, is_finite, keep, packed, put_back, unpacked
+from .steps import BatchSource, Kept, Monitor, Solver, Stream, is_finite, keep, packed, put_back, unpacked
 
 MAX_ROLLBACKS = 20
 
@@ -178,7 +177,7 @@ def train(
     Parameters
     ----------
     solver
-        Has ``init(problem)`` and ``step(problem, state, batch)``. `shallows.training.states` describes its state.
+        Has ``init(problem)`` and ``step(problem, state, batch)``. `shallows.training.steps` describes its state.
     problem
         For a state of least squares it has ``targets`` and ``weights``. Its ``growth``, if there is one, is the largest
         allowed ratio of the watched number and its reference.

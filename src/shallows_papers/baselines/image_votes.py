@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from shallows.arrays.inputs import to_host
 from shallows.errors import ShallowsError
-from shallows.estimators.input_checks import to_host
-from shallows.fitting.checks import check_choice, check_kinds, is_whole
+from shallows.utils.checks import check_choice, check_kinds, is_whole
 from shallows.utils.plain_numbers import plain_parameter
 
 from ..nets.architectures import shape_of_examples

@@ -8,12 +8,12 @@ import numpy as np
 
 from ...errors import UnknownNameError
 from ...fitting.budgeted import FittedBudgeted, fit_multi_hyperplane, outputs
-from ...fitting.checks import check_positive, check_whole
-from ...fitting.labels import single_column
+from ...fitting.rows import single_column
 from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
 from ...solvers.settings import settings_of
+from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions

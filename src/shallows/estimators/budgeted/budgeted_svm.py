@@ -9,12 +9,12 @@ import numpy as np
 from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
 from ...fitting.budgeted import FittedBudgeted, fit_budgeted_svm, outputs
-from ...fitting.checks import check_positive, check_whole
-from ...fitting.labels import single_column
+from ...fitting.rows import single_column
 from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
 from ...solvers.settings import settings_of
+from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions

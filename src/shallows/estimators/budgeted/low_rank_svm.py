@@ -12,10 +12,10 @@ from sklearn.svm import LinearSVC
 from ... import arrays, kernels
 from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
-from ...fitting.checks import check_positive, check_whole
 from ...kernels import precomputed
 from ...models.centring import Centring
 from ...spectrum.leave_one_out import RidgeChoice
+from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..feature_maps.landmarks import LANDMARKS, NystroemFeatures

@@ -8,8 +8,8 @@ from ... import arrays, features
 from ...errors import UnknownNameError
 from ...features.hidden_units import OF_PRODUCTS
 from ...fitting.autoencoder import fit_autoencoder
-from ...fitting.checks import check_choice, check_positive, check_whole
 from ...kernels import Kernel
+from ...utils.checks import check_choice, check_positive, check_whole
 from ..constructors import stores_parameters
 from ..feature_maps.base import STRIP_BYTES, FeatureMapTransformer
 

@@ -9,16 +9,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ... import arrays, kernels
+from ...arrays.inputs import follows_input
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
-from ...fitting.checks import check_choice, check_whole, is_whole
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
 from ...fitting.rows import TrainingSet
+from ...utils.checks import check_choice, check_whole, is_whole
 from ..constructors import stores_parameters
 from ..feature_maps.fourier import FourierFeatures
 from ..feature_maps.landmarks import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures
-from ..input_checks import follows_input
 from ..predictions import ValuePredictions
 from ..square_loss import TransformedEstimator
 

@@ -10,12 +10,12 @@ from sklearn.base import clone
 from ... import kernels, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
-from ...fitting.checks import check_positive, check_whole
 from ...fitting.choices import check_automatic
 from ...fitting.feature_ridge import fit_feature_ridge
 from ...kernels import Kernel
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
+from ...utils.checks import check_positive, check_whole
 from ...utils.lazy_tables import LazyTable
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters

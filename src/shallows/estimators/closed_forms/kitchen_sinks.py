@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ShallowsError
-from ...fitting.checks import check_positive, check_whole
 from ...fitting.choices import check_automatic
 from ...fitting.feature_blocks import FittedOnFeatures
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
 from ...fitting.rows import TrainingSet
+from ...utils.checks import check_positive, check_whole
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.random_units import HiddenUnits, check_units
 from ..predictions import ValuePredictions

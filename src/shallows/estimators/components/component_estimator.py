@@ -11,19 +11,19 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ... import arrays, kernels, training
+from ...arrays.inputs import follows_input, read_points
 from ...errors import TooFewDirectionsError
 from ...fitting import stream_training
-from ...fitting.checks import check_median_bandwidth, check_positive, check_whole, width
 from ...fitting.components import NotCoded
 from ...fitting.kernel_components import fit_kernel_components
 from ...fitting.stream_training import Batch, StreamState
 from ...models.centring import check_scores
 from ...solvers.components.component_steps import ComponentSettings
 from ...solvers.settings import settings_of
+from ...utils.checks import check_median_bandwidth, check_positive, check_whole, width
 from ...utils.plain_numbers import plain_numbers
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..input_checks import follows_input, read_points
 from ..streaming import GrowingModel, batches_of, is_array
 
 FLOATS = [np.float64, np.float32]

@@ -10,13 +10,13 @@ from sklearn.utils.metaestimators import available_if
 
 from ... import training
 from ...errors import UnknownNameError
-from ...fitting.checks import check_choice
 from ...fitting.feature_components import PrincipalFeatures, fit_feature_components
 from ...fitting.machine import Phases
 from ...fitting.stream_training import Batch
 from ...solvers import settings
 from ...solvers.feature_components import SOLVERS
 from ...solvers.feature_components.problem import FeaturePCASettings, FeaturePCAState
+from ...utils.checks import check_choice
 from ...utils.lazy_tables import LazyTable
 from ..constructors import stores_parameters
 from ..feature_maps.base import FeatureMapTransformer

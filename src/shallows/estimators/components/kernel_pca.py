@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...fitting.checks import check_choice
 from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.oja import ComponentState, Oja
+from ...utils.checks import check_choice
 from ..constructors import with_parameters
 from .component_estimator import ComponentEstimator
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...fitting.checks import check_choice
 from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.kernel_svd import TwoViewSVD
 from ...solvers.components.two_view_state import TwoViewState
+from ...utils.checks import check_choice
 from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 

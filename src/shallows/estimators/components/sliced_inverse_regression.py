@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from ...fitting.checks import check_choice, check_median_bandwidth, width
+from ...arrays.inputs import read_points, to_host
 from ...fitting.components import Labels, NotCoded, Values
 from ...fitting.kernel_components import KernelComponents
-from ...fitting.labels import refuse_missing_labels
+from ...fitting.rows import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
 from ...fitting.stream_training import Batch
 from ...solvers.components.kernel_cca import TwoViewCCA
 from ...solvers.components.two_view_state import TwoViewState
+from ...utils.checks import check_choice, check_median_bandwidth, width
 from ..constructors import with_parameters
-from ..input_checks import read_points, to_host
 from .component_estimator import FLOATS, ComponentEstimator
 from .two_view_estimator import METHODS, TwoViewEstimator
 

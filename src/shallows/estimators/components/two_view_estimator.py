@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays
-from ...fitting.checks import width
+from ...arrays.inputs import read_points
 from ...fitting.components import PlainView
 from ...fitting.stream_training import Batch
 from ...models.centring import check_scores
+from ...utils.checks import width
 from ...utils.plain_numbers import numeric_targets
-from ..input_checks import read_points
 from .component_estimator import FLOATS, ComponentEstimator
 
 METHODS = ("newton", "gradient", "printed")

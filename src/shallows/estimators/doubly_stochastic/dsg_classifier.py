@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import arrays, losses, training
 from ...errors import ShallowsError
-from ...fitting.labels import refuse_balanced, refuse_missing_labels
+from ...fitting.rows import refuse_balanced, refuse_missing_labels
 from ...fitting.stream_training import StreamState
 from ...fitting.targets import StreamedClasses
 from ..constructors import with_parameters

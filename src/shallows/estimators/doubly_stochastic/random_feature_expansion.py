@@ -12,13 +12,6 @@ from ... import arrays, kernels, training
 from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
 from ...fitting import leave_one_out_choice, stream_training
-from ...fitting.checks import (
-    check_choice,
-    check_positive,
-    check_whole,
-    is_number,
-    warn_user,
-)
 from ...fitting.expansion import TrainedExpansion, fit_expansion
 from ...fitting.rows import TrainingSet
 from ...fitting.stream_training import Batch, StreamState
@@ -30,6 +23,7 @@ from ...solvers.expansions import doubly_stochastic
 from ...solvers.expansions.block_policies import POLICIES
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.settings import settings_of
+from ...utils.checks import check_choice, check_positive, check_whole, is_number, warn_user
 from ...utils.plain_numbers import plain_numbers
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters

@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams
+from ...arrays.inputs import follows_input
 from ...features import Blocks, FeatureMap
-from ...fitting.checks import check_median_bandwidth, check_whole
 from ...kernels import Kernel, precomputed
 from ...models.centring import Centring, check_scale, check_scores
+from ...utils.checks import check_median_bandwidth, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..input_checks import follows_input
 
 SAMPLE = 1000
 """Points for the median rule and the check of the kernel."""

@@ -7,8 +7,8 @@ from typing import Any
 import scipy.sparse
 
 from ... import arrays, features
-from ...fitting.checks import check_whole
 from ...kernels import Kernel
+from ...utils.checks import check_whole
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 

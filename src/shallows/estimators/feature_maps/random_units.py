@@ -7,8 +7,8 @@ from typing import Any
 from ... import arrays, features, streams
 from ...errors import ShallowsError, UnknownNameError
 from ...features.hidden_units import ACTIVATIONS, stacked
-from ...fitting.checks import MOST, check_whole, is_whole
 from ...kernels import Kernel
+from ...utils.checks import MOST, check_whole, is_whole
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 

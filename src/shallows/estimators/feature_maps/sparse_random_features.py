@@ -14,16 +14,16 @@ from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.utils.validation import validate_data
 
 from ... import arrays, features
+from ...arrays.inputs import read_points, to_host
 from ...errors import ShallowsError
 from ...features.fourier import FourierFeatures
 from ...features.given_units import GivenUnits
-from ...fitting.checks import check_positive, check_whole
-from ...fitting.labels import refuse_missing_labels
+from ...fitting.rows import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
 from ...kernels import Kernel
+from ...utils.checks import check_positive, check_whole
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..input_checks import read_points, to_host
 from .base import STRIP_BYTES, FeatureMapTransformer
 
 TOLERANCE, PASSES, LAST_PASSES = 1e-4, 50, 1000

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ShallowsError
-from ...fitting.checks import is_whole
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
@@ -18,6 +17,7 @@ from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
 from ...spectrum import Preconditioner
 from ...training import Observer
+from ...utils.checks import is_whole
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import LeastSquaresEstimator, SquareLossLabels

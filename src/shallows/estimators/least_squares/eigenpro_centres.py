@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ...arrays.inputs import read_points
 from ...errors import ShallowsError
 from ...fitting.center_points import are_training_points
-from ...fitting.checks import MOST, check_choice, is_whole
 from ...fitting.kernel_centers import CONJUGATE_GRADIENTS, EIGENPRO, fit_kernel_centers
 from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
@@ -20,8 +20,8 @@ from ...solvers.least_squares.projected import ProjectedEigenPro
 from ...solvers.settings import settings_of
 from ...spectrum.kernel_ridge_choice import AUTO
 from ...training import Observer
+from ...utils.checks import MOST, check_choice, is_whole
 from ..constructors import stores_parameters, with_parameters
-from ..input_checks import read_points
 from ..predictions import ValuePredictions
 from ..square_loss import LeastSquaresEstimator, SquareLossLabels
 

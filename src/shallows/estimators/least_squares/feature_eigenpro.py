@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ... import features as feature_maps
-from ...fitting.checks import check_whole
 from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
@@ -16,6 +15,7 @@ from ...solvers.least_squares.feature_eigenpro import FeatureEigenPro
 from ...solvers.least_squares.step_rules import StepRule
 from ...solvers.settings import settings_of
 from ...training import Observer
+from ...utils.checks import check_whole
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import LeastSquaresEstimator, SquareLossLabels

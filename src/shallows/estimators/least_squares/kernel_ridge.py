@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...fitting.checks import check_whole
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.least_squares import FittedFunction
 from ...fitting.rows import TrainingSet
@@ -15,6 +14,7 @@ from ...solvers import settings
 from ...solvers.least_squares import RIDGE_SOLVERS
 from ...solvers.least_squares.kernel_problem import RidgeSolver
 from ...training import Observer
+from ...utils.checks import check_whole
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import LeastSquaresEstimator, SquareLossLabels

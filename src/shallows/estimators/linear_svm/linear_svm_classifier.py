@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 
 from ... import training
 from ...errors import ShallowsError, UnknownNameError
-from ...fitting.checks import check_choice, check_positive, check_whole
 from ...fitting.linear_svm import continue_linear_svm, fit_linear_svm
 from ...fitting.targets import Machines
 from ...models.host_functions import LinearFunctions
@@ -19,6 +18,7 @@ from ...solvers.linear_svm.problem import LinearSettings
 from ...solvers.linear_svm.rows import SAMPLINGS
 from ...solvers.linear_svm.subgradients import AVERAGINGS
 from ...solvers.settings import settings_of
+from ...utils.checks import check_choice, check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions

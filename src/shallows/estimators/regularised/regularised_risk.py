@@ -11,7 +11,6 @@ from ... import arrays, kernels, losses, training
 from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
-from ...fitting.checks import check_positive, check_whole
 from ...fitting.regularised_risk import FittedRisk, fit_regularised_risk
 from ...fitting.rows import check_early_stopping
 from ...kernels import precomputed
@@ -20,6 +19,7 @@ from ...models.functions import FeatureFunction
 from ...solvers import settings
 from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import RiskSettings
+from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import LossPredictions, ValuePredictions

@@ -8,9 +8,9 @@ import numpy as np
 
 from ... import arrays, kernels
 from ...fitting import leave_one_out_choice
-from ...fitting.checks import check_choice, check_positive, check_whole
 from ...fitting.support_vectors import FittedMachines, fit_kernel_svm
 from ...solvers.support_vectors.dual_problem import TwoClassSettings
+from ...utils.checks import check_choice, check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions

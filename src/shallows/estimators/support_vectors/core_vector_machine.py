@@ -7,14 +7,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from ...arrays.inputs import follows_input
 from ...fitting import leave_one_out_choice
-from ...fitting.checks import check_positive, check_whole
 from ...fitting.support_vectors import fit_core_vector_regression
 from ...solvers.settings import settings_of
 from ...solvers.support_vectors.core_vectors import CoreVectorMachine
+from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
-from ..input_checks import follows_input
 from .classifier import SupportVectorClassifier, check_kernel_and_limits, outputs
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...errors import ShallowsError
-from ...fitting.checks import check_choice
 from ...solvers import settings
 from ...solvers.support_vectors import SOLVERS
 from ...solvers.support_vectors.dual_problem import DualSettings
+from ...utils.checks import check_choice
 from ..constructors import with_parameters
 from .classifier import SupportVectorClassifier
 

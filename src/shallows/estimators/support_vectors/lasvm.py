@@ -7,13 +7,13 @@ from typing import Any, Self
 
 from sklearn.utils.validation import _num_samples
 
-from ...fitting.checks import check_whole
 from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, visit_examples
 from ...fitting.rows import TrainingSet
 from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...solvers.settings import settings_of
 from ...solvers.support_vectors.lasvm import LASVM
+from ...utils.checks import check_whole
 from ..base import keeps_model_on_failure
 from ..constructors import with_parameters
 from ..streaming import check_rows, end_beginning, rows_to_learn

@@ -12,7 +12,7 @@ from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.step_rules import make as make_rule
 from shallows.spectrum.kernel_preconditioner import make_preconditioner
-from shallows.training.batches import Batches
+from shallows.training.steps import Batches
 
 from ..results import AnalysisResult
 from ..resumable import ResumableLoop
