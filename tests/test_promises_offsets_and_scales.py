@@ -24,7 +24,7 @@ from shallows import (
     RegularisedRiskClassifier,
     kernels,
 )
-from shallows.arrays import inputs
+from shallows.arrays import user_arrays
 from shallows.errors import DivergenceError
 from shallows.solvers.linear_svm import SOLVERS
 
@@ -285,16 +285,16 @@ def test_counts_of_rare_words_are_in_one_unit():
     counts = np.random.default_rng(1).poisson(lengths * 200 / np.arange(1, 20_001)).astype(float)
     deviations = counts.std(axis=0)
     assert deviations.max() > 1e3 * np.median(deviations[deviations > 0])
-    assert inputs.largest_unit(scipy.sparse.csr_array(counts)) is None
+    assert user_arrays.largest_unit(scipy.sparse.csr_array(counts)) is None
     counts[:, 7] *= 1e6
-    assert inputs.largest_unit(scipy.sparse.csr_array(counts))[0] == 7
+    assert user_arrays.largest_unit(scipy.sparse.csr_array(counts))[0] == 7
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-20, 1.0, 1e300])
 def test_units_are_seen_at_any_scale(scale):
     rows = np.column_stack([VARYING * UNITS, np.full(150, 0.1)]) * scale
     for form in (rows, scipy.sparse.csr_array(rows)):
-        column, spread, median = inputs.largest_unit(form)
+        column, spread, median = user_arrays.largest_unit(form)
         assert column == 2 and spread / median == pytest.approx(1e6, rel=0.3)
-        assert inputs.largest_unit(form[:, [0, 1, 3, 4]]) is None
-        assert inputs.largest_unit(form[:5]) is None
+        assert user_arrays.largest_unit(form[:, [0, 1, 3, 4]]) is None
+        assert user_arrays.largest_unit(form[:5]) is None

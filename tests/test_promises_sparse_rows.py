@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import BudgetedSVMClassifier, LinearSVMClassifier, PolynomialFeatures
-from shallows.arrays.inputs import canonical_rows
+from shallows.arrays.user_arrays import canonical_rows
 from shallows_papers.datasets.formats.libsvm import libsvm_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

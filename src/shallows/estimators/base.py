@@ -7,7 +7,8 @@ import difflib
 import functools
 import inspect
 import numbers
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,13 +18,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import arrays, kernels, training
-from ..arrays.inputs import largest_unit, read_points, to_host
+from ..arrays.user_arrays import largest_unit, read_points, to_host
 from ..errors import DeviceMemoryError, ShallowsError
 from ..fitting.machine import Options
 from ..fitting.rows import TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
 from ..utils import progress
-from ..utils.checks import check_kinds, warn_user
+from ..utils.checks import is_whole, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
 from .constructors import refuse_other_names
 
@@ -33,6 +34,7 @@ LEAST_WEIGHT = 1e-300
 WITHOUT_BANDWIDTH = ("linear", "polynomial", "tensor_sketch")
 """Feature maps that have no bandwidth."""
 
+DTYPES = ("auto", "float32", "float64")
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -73,6 +75,44 @@ def restore_attributes(estimator: Any, attributes: dict[str, Any]) -> None:
     """Give an estimator these attributes and no others."""
     vars(estimator).clear()
     vars(estimator).update(attributes)
+
+
+def check_kinds(estimator: Any) -> None:
+    """Refuse a value of the wrong kind; the name or the default of a parameter shows which kind it needs."""
+    for name, parameter in inspect.signature(type(estimator)).parameters.items():
+        value, default = getattr(estimator, name), parameter.default
+        if name == "random_state":
+            right = value is None or value is np.random
+            right = right or is_whole(value, 0, None) or isinstance(value, np.random.RandomState)
+            kind = "a whole number of at least 0, None or a numpy.random.RandomState"
+        elif name == "verbose":
+            right, kind = isinstance(value, bool) or is_whole(value, 0), "a whole number of at least 0, True or False"
+        elif isinstance(default, bool) or name == "orthogonal":
+            right, kind = isinstance(value, bool | np.bool_), "True or False"
+        elif name.endswith("_params"):
+            right, kind = value is None or isinstance(value, Mapping), "a dictionary or None"
+        elif name == "dtype":
+            right, kind = isinstance(value, str) and value in DTYPES, "'auto', 'float32' or 'float64'"
+        elif name == "device":
+            right = isinstance(value, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(value))  # type: ignore[assignment]
+            kind = "'auto', 'cpu', 'gpu' or 'gpu:N'"
+        elif name == "memory":
+            right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"
+        else:
+            # A name is never a list or an array. It is a dictionary only for a rule with parameters.
+            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centres")
+            several = isinstance(value, list | set | np.ndarray) or (isinstance(value, dict) and name != "step_rule")
+            right, kind = not (is_name and several), f"a name, such as {default!r}"
+        if not right and not (value is None and default is None):
+            raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
+
+
+def _is_size(value: Any) -> bool:
+    try:
+        arrays.parse_bytes(value)
+    except ShallowsError:
+        return False
+    return True
 
 
 class Estimator(BaseEstimator):

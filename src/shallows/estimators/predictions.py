@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..arrays.inputs import follows_input
+from ..arrays.user_arrays import follows_input
 from ..errors import ShallowsError
 from ..fitting.rows import check_classes, refuse_missing_labels, single_column
 from ..losses import Loss

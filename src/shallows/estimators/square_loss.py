@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from .. import arrays, kernels, training
-from ..arrays.inputs import follows_input
+from ..arrays.user_arrays import follows_input
 from ..fitting import choices
 from ..fitting.feature_blocks import FittedOnFeatures
 from ..fitting.rows import TrainingSet, check_early_stopping

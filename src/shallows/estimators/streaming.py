@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import arrays, training
-from ..arrays.inputs import LEAST_ROWS, to_host
+from ..arrays.user_arrays import LEAST_ROWS, to_host
 from ..errors import ShallowsError
 from ..fitting import stream_training
 from ..fitting.rows import refuse_balanced

@@ -12,7 +12,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from .. import arrays, streams
-from ..arrays.inputs import refuse_text, to_host
+from ..arrays.user_arrays import refuse_text, to_host
 from ..errors import ShallowsError
 from ..utils.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers

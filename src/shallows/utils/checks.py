@@ -5,22 +5,17 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-import re
 import sys
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import arrays
 from ..errors import ShallowsError, UnknownNameError
 
 MOST = 2**31 - 1
 """The largest count that a parameter may be. Compiled loops and other libraries count in 32 bits."""
-
-DTYPES = ("auto", "float32", "float64")
 
 
 def warn_user(message: str, category: type[Warning] = ConvergenceWarning) -> None:
@@ -45,44 +40,6 @@ def is_whole(value: Any, least: int = 1, most: int | None = MOST) -> bool:
     """Whether a value is a whole number from ``least`` to ``most`` (None: no limit)."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     return whole and value >= least and (most is None or value <= most)
-
-
-def check_kinds(estimator: Any) -> None:
-    """Refuse a value of the wrong kind; the name or the default of a parameter shows which kind it needs."""
-    for name, parameter in inspect.signature(type(estimator)).parameters.items():
-        value, default = getattr(estimator, name), parameter.default
-        if name == "random_state":
-            right = value is None or value is np.random
-            right = right or is_whole(value, 0, None) or isinstance(value, np.random.RandomState)
-            kind = "a whole number of at least 0, None or a numpy.random.RandomState"
-        elif name == "verbose":
-            right, kind = isinstance(value, bool) or is_whole(value, 0), "a whole number of at least 0, True or False"
-        elif isinstance(default, bool) or name == "orthogonal":
-            right, kind = isinstance(value, bool | np.bool_), "True or False"
-        elif name.endswith("_params"):
-            right, kind = value is None or isinstance(value, Mapping), "a dictionary or None"
-        elif name == "dtype":
-            right, kind = isinstance(value, str) and value in DTYPES, "'auto', 'float32' or 'float64'"
-        elif name == "device":
-            right = isinstance(value, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(value))  # type: ignore[assignment]
-            kind = "'auto', 'cpu', 'gpu' or 'gpu:N'"
-        elif name == "memory":
-            right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"
-        else:
-            # A name is never a list or an array. It is a dictionary only for a rule with parameters.
-            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centres")
-            several = isinstance(value, list | set | np.ndarray) or (isinstance(value, dict) and name != "step_rule")
-            right, kind = not (is_name and several), f"a name, such as {default!r}"
-        if not right and not (value is None and default is None):
-            raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
-
-
-def _is_size(value: Any) -> bool:
-    try:
-        arrays.parse_bytes(value)
-    except ShallowsError:
-        return False
-    return True
 
 
 def check_positive(estimator: Any, *names: str, or_zero: bool = False) -> None:

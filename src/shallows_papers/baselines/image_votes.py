@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from shallows.arrays.inputs import to_host
+from shallows.arrays.user_arrays import to_host
 from shallows.errors import ShallowsError
-from shallows.utils.checks import check_choice, check_kinds, is_whole
+from shallows.estimators.base import check_kinds
+from shallows.utils.checks import check_choice, is_whole
 from shallows.utils.plain_numbers import plain_parameter
 
 from ..nets.architectures import shape_of_examples

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ... import arrays, kernels
-from ...arrays.inputs import follows_input
+from ...arrays.user_arrays import follows_input
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ... import arrays, kernels, training
-from ...arrays.inputs import follows_input, read_points
+from ...arrays.user_arrays import follows_input, read_points
 from ...errors import TooFewDirectionsError
 from ...fitting import stream_training
 from ...fitting.components import NotCoded

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from ...arrays.inputs import read_points, to_host
+from ...arrays.user_arrays import read_points, to_host
 from ...fitting.components import Labels, NotCoded, Values
 from ...fitting.kernel_components import KernelComponents
 from ...fitting.rows import refuse_missing_labels

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays
-from ...arrays.inputs import read_points
+from ...arrays.user_arrays import read_points
 from ...fitting.components import PlainView
 from ...fitting.stream_training import Batch
 from ...models.centring import check_scores

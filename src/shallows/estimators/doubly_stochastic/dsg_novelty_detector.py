@@ -9,7 +9,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ... import losses
-from ...arrays.inputs import follows_input, to_host
+from ...arrays.user_arrays import follows_input, to_host
 from ...fitting.targets import NoveltyTargets
 from ..constructors import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion

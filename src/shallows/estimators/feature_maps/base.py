@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams
-from ...arrays.inputs import follows_input
+from ...arrays.user_arrays import follows_input
 from ...features import Blocks, FeatureMap
 from ...kernels import Kernel, precomputed
 from ...models.centring import Centring, check_scale, check_scores

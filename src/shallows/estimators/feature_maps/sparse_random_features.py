@@ -14,7 +14,7 @@ from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.utils.validation import validate_data
 
 from ... import arrays, features
-from ...arrays.inputs import read_points, to_host
+from ...arrays.user_arrays import read_points, to_host
 from ...errors import ShallowsError
 from ...features.fourier import FourierFeatures
 from ...features.given_units import GivenUnits

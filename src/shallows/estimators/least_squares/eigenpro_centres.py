@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ...arrays.inputs import read_points
+from ...arrays.user_arrays import read_points
 from ...errors import ShallowsError
 from ...fitting.center_points import are_training_points
 from ...fitting.kernel_centers import CONJUGATE_GRADIENTS, EIGENPRO, fit_kernel_centers

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ...arrays.inputs import follows_input
+from ...arrays.user_arrays import follows_input
 from ...fitting import leave_one_out_choice
 from ...fitting.support_vectors import fit_core_vector_regression
 from ...solvers.settings import settings_of
