@@ -18,6 +18,9 @@ _PUBLIC = LazyTable(
     "public name",
     __name__,
     {
+        "EarlyStopping": ".fitting.rows",
+        "Options": ".fitting.machine",
+        "options": ".fitting.machine",
         "load": ".saving",
         "save": ".saving",
         "two_sample_test": ".estimators.two_samples",
@@ -25,17 +28,22 @@ _PUBLIC = LazyTable(
 )
 _ROOMS = (
     "arrays",
+    "decomposition",
     "distributed",
     "errors",
     "estimators",
     "features",
+    "gaussian_process",
     "gram",
+    "kernel_approximation",
     "kernels",
     "losses",
     "saving",
     "solvers",
     "spectrum",
+    "statistics",
     "streams",
+    "svm",
     "training",
 )
 _MOVED = {

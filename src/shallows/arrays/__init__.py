@@ -35,7 +35,7 @@ from .linear_systems import (
     solve_triangular_in_double,
     triangular_gram,
 )
-from .memory import available_memory, check_room, memory_budget, parse_bytes, peak_memory, resident_memory
+from .memory import available_memory, check_room, is_size, memory_budget, parse_bytes, peak_memory, resident_memory
 from .operations import (
     apply_in_place,
     blocks,
@@ -82,6 +82,7 @@ __all__ = [
     "is_device_failure",
     "is_numpy",
     "is_out_of_device_memory",
+    "is_size",
     "is_sparse",
     "itemsize",
     "like",

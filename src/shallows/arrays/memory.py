@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,15 @@ def parse_bytes(size: int | float | str) -> int:
     if not (number and math.isfinite(size) and size > 0):
         raise ShallowsError(f"A size in bytes must be positive, got {size!r}.")
     return int(size)
+
+
+def is_size(size: Any) -> bool:
+    """Whether a value is a size in bytes, see `parse_bytes`."""
+    try:
+        parse_bytes(size)
+    except ShallowsError:
+        return False
+    return True
 
 
 def available_memory(device: Device | None = None) -> int:

@@ -9,7 +9,7 @@ import inspect
 import numbers
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -20,10 +20,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, kernels, training
 from ..arrays.user_arrays import largest_unit, read_points, to_host
 from ..errors import DeviceMemoryError, ShallowsError
-from ..fitting.machine import Options
-from ..fitting.rows import TrainingSet, apply_class_weight, refuse_missing_labels
+from ..fitting.machine import DTYPES, Options
+from ..fitting.rows import EarlyStopping, TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
-from ..utils import progress
+from ..utils import frozen, progress
 from ..utils.checks import is_whole, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
 from .constructors import refuse_other_names
@@ -33,8 +33,6 @@ LEAST_WEIGHT = 1e-300
 
 WITHOUT_BANDWIDTH = ("linear", "polynomial", "tensor_sketch")
 """Feature maps that have no bandwidth."""
-
-DTYPES = ("auto", "float32", "float64")
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -50,8 +48,12 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
+            check_options(self)
             with print_progress(self):
-                return fit(self, *args, **kwargs)
+                found = fit(self, *args, **kwargs)
+            if found is self:
+                self.options_ = self._options()
+            return found
         except BaseException as error:
             restore_attributes(self, before)
             if arrays.is_out_of_device_memory(error):
@@ -65,9 +67,21 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
     return fit_or_restore  # type: ignore[return-value]
 
 
+def check_options(estimator: Any) -> None:
+    """Refuse options of the wrong kind or with a wrong value."""
+    options = getattr(estimator, "options", None)
+    if not (options is None or isinstance(options, Options)):
+        raise ShallowsError(
+            f"options must be shallows.Options(...) or None, got {options!r}. For example: "
+            "options=Options(device='gpu', memory='8GB')."
+        )
+    if options is not None:
+        options.check()
+
+
 def print_progress(estimator: Any) -> contextlib.AbstractContextManager[None]:
     """With ``verbose``, print how far long parts of the work inside the block are."""
-    quiet = not getattr(estimator, "verbose", 0)
+    quiet = not estimator._options().verbose
     return contextlib.nullcontext() if quiet else progress.listening(progress.Lines(type(estimator).__name__))
 
 
@@ -97,7 +111,7 @@ def check_kinds(estimator: Any) -> None:
             right = isinstance(value, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(value))  # type: ignore[assignment]
             kind = "'auto', 'cpu', 'gpu' or 'gpu:N'"
         elif name == "memory":
-            right, kind = value is None or _is_size(value), "a size in bytes, a number or such as '4GB', or None"
+            right, kind = value is None or arrays.is_size(value), "a size in bytes, a number or such as '4GB', or None"
         else:
             # A name is never a list or an array. It is a dictionary only for a rule with parameters.
             is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centres")
@@ -107,19 +121,13 @@ def check_kinds(estimator: Any) -> None:
             raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
 
 
-def _is_size(value: Any) -> bool:
-    try:
-        arrays.parse_bytes(value)
-    except ShallowsError:
-        return False
-    return True
-
-
 class Estimator(BaseEstimator):
     """Base of all estimators. A fit is a function in `shallows.fitting`, its result a model in `shallows.models`."""
 
     _y_is_numeric = False
     _takes_targets = True
+    _named: ClassVar[Mapping[str, Mapping[str, type]]] = {"kernel": kernels.KERNELS}
+    """Classes of the objects that a parameter may be, by their names."""
     _warns_of_units = True
     """False for a transformer that another estimator fits, which has checked the same points."""
 
@@ -143,13 +151,32 @@ class Estimator(BaseEstimator):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, plain_parameter(self, name, value))
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by their names.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Also those of solvers, kernels and other objects, such as ``solver__rank``.
+
+        Returns
+        -------
+        dict
+        """
+        found = super().get_params(deep)
+        if deep:
+            for name, value in list(found.items()):
+                found |= {f"{name}__{path}": part for path, part in frozen.parameters(value).items()}
+        return found
+
     def set_params(self, **parameters: Any) -> Any:
-        """Set parameters of the estimator.
+        """Set parameters of the estimator, or of its solver, kernel or options, such as ``solver__rank=80``.
 
         Parameters
         ----------
         **parameters
-            By their names.
+            By their names. A parameter of a named object, such as ``solver="eigenpro"``, replaces the name by the
+            object.
 
         Returns
         -------
@@ -161,7 +188,35 @@ class Estimator(BaseEstimator):
             If the estimator has no such parameter. For a name of another library, the message gives ours.
         """
         refuse_other_names(type(self), parameters, ValueError)
-        return super().set_params(**parameters)
+        parts: dict[str, dict[str, Any]] = {}
+        whole: dict[str, Any] = {}
+        for path, value in parameters.items():
+            name, inside, rest = path.partition("__")
+            if inside and not hasattr(getattr(self, name, None), "set_params"):
+                parts.setdefault(name, {})[rest] = value
+            else:
+                whole[path] = value
+        super().set_params(**whole)
+        for name, given in parts.items():
+            if name not in self._get_param_names():
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}.")
+            setattr(self, name, frozen.with_parameters(self._object(name, next(iter(given))), given))
+        return self
+
+    def _object(self, name: str, path: str) -> Any:
+        """The object of a parameter, also if the parameter is the object's name."""
+        value = getattr(self, name)
+        table = self._named.get(name, {})
+        if isinstance(value, str) and value in table:
+            return table[value]()
+        if name == "options" and value is None:
+            return Options()
+        if name == "early_stopping" and isinstance(value, bool):
+            return EarlyStopping()
+        if not frozen.is_frozen(value):
+            example = f", such as {name}={next(iter(table))!r}" if table else ""
+            raise ValueError(f"{name}={value!r} has no parameter {path!r}. Set {name} to an object first{example}.")
+        return value
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are wrong for any data. A subclass that checks more calls this first."""
@@ -265,7 +320,9 @@ class Estimator(BaseEstimator):
         return before.seed if before is not None and getattr(self, "warm_start", False) else None
 
     def _options(self) -> Options:
-        """What the parameters say about the machine."""
+        """What the parameters, and a block ``with shallows.options(...)``, say about the machine."""
+        if hasattr(self, "options"):
+            return (self.options or Options()).in_block()
         known = ("device", "memory", "dtype", "max_seconds", "verbose")
         return Options(**{name: getattr(self, name) for name in known if hasattr(self, name)})
 
@@ -278,7 +335,7 @@ class Estimator(BaseEstimator):
         return self._options().budget(device)
 
     def _progress_observers(self) -> list[training.Observer]:
-        return [training.Progress(type(self).__name__)] if self.verbose else []
+        return [training.Progress(type(self).__name__)] if self._options().verbose else []
 
     def _set_course(self, run: training.Run) -> None:
         """Set the fitted attributes that describe a training in epochs."""

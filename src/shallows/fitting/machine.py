@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import math
+import re
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from .. import arrays, training
+from ..errors import ShallowsError
 from ..gpu import gpu_checks
 from ..solvers.settings import SMALL
-from ..utils.checks import warn_user
+from ..utils.checks import is_positive, is_whole, warn_user
 
 GROWTH = 2**22
 """Bytes that the process may gain until the user tries again. The budget that a message names includes them."""
@@ -20,15 +26,66 @@ LEAST_MEMORY = 2**24
 """Bytes that the smallest fit needs."""
 
 
+DTYPES = ("auto", "float32", "float64")
+
+_block: contextvars.ContextVar[Mapping[str, Any]] = contextvars.ContextVar("options", default={})
+"""What the innermost block ``with shallows.options(...)`` sets."""
+
+
 @dataclass(frozen=True)
 class Options:
-    """What a user may set about the machine. Results depend on ``dtype`` only."""
+    """Where a fit runs, and what it may use.
 
-    device: str = "auto"  # "auto", "cpu", "gpu" or "gpu:N"
-    memory: int | str | None = None  # Bytes that the process may use. None: a share of what is free
-    dtype: str = "auto"  # "auto", "float32" or "float64"
-    max_seconds: float | None = None  # Of training
+    Parameters
+    ----------
+    device : {"auto", "cpu", "gpu", "gpu:N"}
+        "auto" uses a GPU if CuPy finds one.
+    memory : int or str, optional
+        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+    dtype : {"auto", "float32", "float64"}
+        Precision. "auto": float64 for up to 1,000 rows and for direct solvers, otherwise float32.
+    max_seconds : float, optional
+        Time limit of the fit. If the preparation takes longer, training stops as soon as there is a model.
+    verbose : int
+        1 shows a progress bar.
+
+    Examples
+    --------
+    >>> from shallows import KernelRidgeRegressor, Options
+    >>> model = KernelRidgeRegressor(options=Options(device="cpu", memory="2GB"))
+    """
+
+    device: str = "auto"
+    memory: int | str | None = None
+    dtype: str = "auto"
+    max_seconds: float | None = None
     verbose: int = 0
+
+    def check(self) -> None:
+        """Raise a `ShallowsError` that names the first value that is not allowed."""
+        device = isinstance(self.device, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(self.device))
+        dtype = isinstance(self.dtype, str) and self.dtype in DTYPES
+        seconds = self.max_seconds is None or is_positive(self.max_seconds)
+        verbose = isinstance(self.verbose, bool) or is_whole(self.verbose, 0)
+        for name, right, expected in (
+            ("device", device, "'auto', 'cpu', 'gpu' or 'gpu:N'"),
+            (
+                "memory",
+                self.memory is None or arrays.is_size(self.memory),
+                "a size in bytes, a number or such as '4GB'",
+            ),
+            ("dtype", dtype, "'auto', 'float32' or 'float64'"),
+            ("max_seconds", seconds, "a positive number or None"),
+            ("verbose", verbose, "a whole number of at least 0, True or False"),
+        ):
+            if not right:
+                raise ShallowsError(f"{name} must be {expected}, got {getattr(self, name)!r}.")
+
+    def in_block(self) -> Options:
+        """These options, with those of the block ``with shallows.options(...)`` in place of defaults."""
+        default = Options()
+        unset = {name: value for name, value in _block.get().items() if getattr(self, name) == getattr(default, name)}
+        return replace(self, **unset)
 
     def fit_device(self) -> arrays.Device:
         """The device of a fit. Refuses a GPU that cannot be used, and warns if float32 is slow on it."""
@@ -66,6 +123,43 @@ class Options:
                 f'Set memory="{needed}MB" or more.',
                 UserWarning,
             )
+
+
+@contextlib.contextmanager
+def options(
+    *, device: str | None = None, memory: int | str | None = None, verbose: int | None = None
+) -> Iterator[None]:
+    """A block whose fits and predictions use these options, except where an estimator has its own.
+
+    Precision and time limit change the model, so they are set on the estimator only. The block is valid in its thread,
+    not in worker processes of ``n_jobs``.
+
+    Parameters
+    ----------
+    device, memory, verbose : optional
+        As in `Options`.
+
+    Raises
+    ------
+    ShallowsError
+        For a value that is not allowed.
+
+    Examples
+    --------
+    >>> import shallows
+    >>> with shallows.options(device="cpu", memory="2GB"):
+    ...     model = shallows.KernelRidgeRegressor().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> model.options_.memory
+    '2GB'
+    """
+    given = {"device": device, "memory": memory, "verbose": verbose}
+    given = {name: value for name, value in given.items() if value is not None}
+    Options(**given).check()  # type: ignore[arg-type]
+    before = _block.set({**_block.get(), **given})
+    try:
+        yield
+    finally:
+        _block.reset(before)
 
 
 @dataclass

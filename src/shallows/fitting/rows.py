@@ -75,6 +75,43 @@ class HeldOut:
         return merged
 
 
+@dataclass(frozen=True)
+class EarlyStopping:
+    """Hold out rows, stop when their score stops improving, and keep the model of the best epoch.
+
+    Parameters
+    ----------
+    fraction : float
+        Share of the training rows that are held out, between 0 and 1.
+    patience : int
+        Epochs without a better score after which the training stops.
+    """
+
+    fraction: float = 0.1
+    patience: int = 3
+
+    @classmethod
+    def of(cls, value: Any) -> EarlyStopping | None:
+        """The object of a parameter that is True, False or an object; None if no rows are held out.
+
+        Raises
+        ------
+        ShallowsError
+            For another value, or values of the object that are not allowed.
+        """
+        if isinstance(value, bool | np.bool_):
+            return cls() if value else None
+        if not isinstance(value, cls):
+            raise ShallowsError(f"early_stopping must be True, False or EarlyStopping(...), got {value!r}.")
+        if not (is_number(value.fraction) and 0 < value.fraction < 1):
+            raise ShallowsError(f"fraction of early stopping must lie between 0 and 1, got {value.fraction!r}.")
+        if not is_whole(value.patience):
+            raise ShallowsError(
+                f"patience of early stopping must be a whole number of at least 1, got {value.patience!r}."
+            )
+        return value
+
+
 def check_early_stopping(estimator: Any) -> None:
     """Refuse parameters of early stopping, or a tolerance, outside their range; skip absent ones."""
     if hasattr(estimator, "early_stopping"):

@@ -66,6 +66,7 @@ __all__ = [
     "median_bandwidth",
     "names_that_define",
     "set_diagonal",
+    "split",
     "translate",
     "values",
 ]
@@ -117,6 +118,15 @@ def kind(name: Any) -> type[Kernel] | Kernel:
 def names_that_define(*methods: str) -> str:
     """The quoted names of the kernels that have one of some methods, for messages; see `Kernel.defines`."""
     return ", ".join(repr(name) for name, one in KERNELS.items() if one.defines(*methods))
+
+
+def split(kernel: Any, bandwidth: Any) -> tuple[Any, Any, dict[str, Any] | None]:
+    """A kernel, bandwidth and further parameters, where a kernel object without a bandwidth becomes its name."""
+    if not (isinstance(kernel, Kernel) and kernel.is_open):
+        return kernel, bandwidth, None
+    if KERNELS.get(kernel.name) is not type(kernel):
+        raise ShallowsError(f"The kernel {kernel!r} needs a bandwidth, such as {type(kernel).__name__}(bandwidth=1.0).")
+    return kernel.name, bandwidth, kernel.parameters or None
 
 
 def check_own_parameters(
@@ -174,6 +184,8 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
     name, bandwidth, parameters = translate(name, bandwidth, parameters)
     found = kind(name)
     if isinstance(found, Kernel):
+        if found.is_open:
+            raise ShallowsError(f"The kernel {found!r} needs a bandwidth, such as {type(found).__name__}(1.0).")
         check_own_parameters(found, bandwidth, parameters)
         return found
     if found is Precomputed:

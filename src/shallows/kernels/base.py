@@ -82,6 +82,11 @@ class Kernel:
             )
 
     @property
+    def is_open(self) -> bool:
+        """Whether the kernel has no bandwidth yet, so that an estimator chooses it."""
+        return self.takes_bandwidth and self.bandwidth is None
+
+    @property
     def has_frequencies(self) -> bool:
         """Whether `frequencies` is defined."""
         return self.defines("frequencies")

@@ -160,12 +160,13 @@ class Exponential(PowerSeries):
         σ, in the units of the features; positive and finite. A large distance from the origin needs a larger one.
     """
 
-    bandwidth: float
+    bandwidth: float | None = None
     name = "exponential"
     takes_bandwidth = True
 
     def __post_init__(self) -> None:
-        check_positive("bandwidth", self.bandwidth)
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
 
     def left_factor(self, points: Array) -> Array:  # noqa: D102
         return points[:, :-2] * self.bandwidth**-2

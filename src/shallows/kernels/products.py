@@ -24,16 +24,17 @@ class ProductKernel(Kernel):
 
     Parameters
     ----------
-    bandwidth : float
-        σ, in the units of the features; positive and finite.
+    bandwidth : float, optional
+        σ, in the units of the features. None: an estimator chooses it.
     """
 
-    bandwidth: float
+    bandwidth: float | None = None
     takes_bandwidth = True
     shift_invariant = True
 
     def __post_init__(self) -> None:
-        check_positive("bandwidth", self.bandwidth)
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
 
     def left_factor(self, points: Array) -> Array:  # noqa: D102
         return points[:, :-2]

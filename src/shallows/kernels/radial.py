@@ -26,18 +26,19 @@ class RadialKernel(Kernel):
 
     Parameters
     ----------
-    bandwidth : float
-        σ, in the units of the features; positive and finite.
+    bandwidth : float, optional
+        σ, in the units of the features. None: an estimator chooses it.
     """
 
-    bandwidth: float
+    bandwidth: float | None = None
     takes_bandwidth = True
     shift_invariant = True
     of_distance = True
     takes_sparse_points = True
 
     def __post_init__(self) -> None:
-        check_positive("bandwidth", self.bandwidth)
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
 
     @property
     @abstractmethod
@@ -221,8 +222,8 @@ class Matern(RadialKernel):
 
     Parameters
     ----------
-    bandwidth : float
-        σ (elsewhere the length scale l).
+    bandwidth : float, optional
+        σ (elsewhere the length scale l). None: an estimator chooses it.
     nu : float
         ν. ½ is the Laplace kernel, and ν → ∞ the Gaussian.
     """

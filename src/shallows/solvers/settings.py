@@ -38,10 +38,7 @@ class Parameter:
         if self.kind is str:
             return str(value) in self.names
         if self.kind is bytes:
-            try:
-                return arrays.parse_bytes(value) > 0
-            except ShallowsError:
-                return False
+            return arrays.is_size(value) and arrays.parse_bytes(value) > 0
         if not isinstance(value, self.kind) or isinstance(value, bool) or not self.above < value <= self.most:
             return False
         return self.multiple_of == 1 or value % self.multiple_of == 0
@@ -93,6 +90,39 @@ class Settings:
             rule, value = item.metadata.get("rule"), getattr(self, item.name)
             if rule is not None and not rule.allows(value):
                 raise ShallowsError(f"{item.name} must be {rule.expected}, got {value!r}.")
+
+
+def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> Any:
+    """The checked settings of a solver that the user gives by its name or as an object.
+
+    Parameters
+    ----------
+    solver : str or Settings
+    solvers : mapping
+        The settings classes that the estimator can use, by name.
+    estimator : str
+        Its name, for messages.
+
+    Raises
+    ------
+    ShallowsError
+        For a solver of another family, an unknown name, or a parameter that is not allowed.
+    """
+    names = ", ".join(map(repr, solvers))
+    if isinstance(solver, str):
+        if solver not in solvers:
+            raise UnknownNameError(f"solver of {estimator}", solver, solvers)
+        solver = solvers[solver]()
+    if isinstance(solver, type):
+        raise ShallowsError(f"solver={solver.__name__} is a class. Give an object: solver={solver.__name__}().")
+    if not isinstance(solver, Settings):
+        raise ShallowsError(
+            f"solver must be one of {names}, or an object such as shallows.solvers.X(...); got {solver!r}."
+        )
+    if type(solver) not in [solvers[name] for name in solvers]:
+        raise ShallowsError(f"{estimator} cannot use the solver {type(solver).__name__}. Its solvers are {names}.")
+    solver.check()
+    return solver
 
 
 def parameters_of(settings: type[Settings]) -> list[str]:

@@ -1,0 +1,157 @@
+"""Estimators and parameters of versions before 0.3: an error shows the new call with the user's own arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+OPTIONS = ("device", "memory", "dtype", "max_seconds", "verbose")
+"""Parameters that are in `shallows.Options` now."""
+
+STOPPING = {"validation_fraction": "fraction", "n_iter_no_change": "patience"}
+"""Parameters that are in `shallows.EarlyStopping` now."""
+
+KERNELS = {
+    "gaussian": "Gaussian",
+    "laplace": "Laplace",
+    "cauchy": "Cauchy",
+    "matern": "Matern",
+    "laplace_product": "LaplaceProduct",
+    "cauchy_product": "CauchyProduct",
+    "polynomial": "Polynomial",
+    "poly": "Polynomial",
+    "linear": "Linear",
+    "exponential": "Exponential",
+    "arc_cosine": "ArcCosine",
+    "heat_circle": "HeatCircle",
+}
+"""Classes of kernels by their names."""
+
+
+@dataclass(frozen=True)
+class OldEstimator:
+    """How a call of an old estimator is written now. All values are source texts."""
+
+    name: str  # Of the new estimator
+    solvers: Mapping[str, str] = field(default_factory=dict)  # Settings classes by the old ``solver`` or ``method``
+    chosen_by: str = "solver"  # The old parameter that names the solver
+    solver: str = ""  # The name that is taken if the parameter is not given; "" leaves the default
+    of_solver: Mapping[str, str] = field(default_factory=dict)  # Old parameters of the solver, with their new names
+    renamed: Mapping[str, str] = field(default_factory=dict)  # Old parameters of the estimator, with their new names
+    added: Mapping[str, str] = field(default_factory=dict)  # Arguments that keep old defaults, unless they are given
+    maps: Mapping[str, str] = field(default_factory=dict)  # Transformers by the old ``features``
+    of_map: tuple[str, ...] = ()  # Old parameters of the map
+
+
+OLD_ESTIMATORS: dict[str, OldEstimator] = {}
+"""Old estimators by their names."""
+
+
+def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tuple[str, set[str]]:
+    """The new call for the arguments of an old one, all as source texts, and the classes that it needs.
+
+    Parameters
+    ----------
+    old : OldEstimator
+    given : mapping
+        The arguments by their names.
+    new : str, optional
+        The new class, if it is not ``old.name``.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be translated because it is no literal.
+    """
+    rest, call, used = dict(given), {}, set()
+
+    def make(cls: str, parameters: Mapping[str, str]) -> str:
+        used.add(cls)
+        return f"{cls}({', '.join(f'{name}={text}' for name, text in parameters.items())})"
+
+    def literal(text: str) -> dict[str, str]:
+        tree = ast.parse(text, mode="eval").body
+        if isinstance(tree, ast.Constant) and tree.value is None:
+            return {}
+        if not isinstance(tree, ast.Dict) or not all(isinstance(key, ast.Constant) for key in tree.keys):
+            raise ValueError(f"{text} is no dictionary with known keys.")
+        keys = [key.value for key in tree.keys if isinstance(key, ast.Constant)]
+        return {str(key): ast.unparse(value) for key, value in zip(keys, tree.values, strict=True)}
+
+    def name_of(text: str) -> str:
+        tree = ast.parse(text, mode="eval").body
+        return tree.value if isinstance(tree, ast.Constant) and isinstance(tree.value, str) else ""
+
+    def kernel_of(parameters: dict[str, str], prefix: str = "") -> None:
+        own = literal(parameters.pop(f"{prefix}kernel_params", "None"))
+        if not own:
+            return
+        cls = KERNELS.get(name_of(parameters.get(f"{prefix}kernel", "'gaussian'")))
+        if cls is None:
+            raise ValueError(f"kernel_params of {parameters.get('kernel')} cannot be translated.")
+        own = {{"gamma": "scale", "coef0": "offset"}.get(name, name): text for name, text in own.items()}
+        parameters[f"{prefix}kernel"] = make(cls, own)
+
+    if old.maps:
+        named = name_of(rest.get("features", repr(next(iter(old.maps)))))
+        own = literal(rest.pop("features_params", "None"))
+        own |= {name: rest.pop(name) for name in old.of_map if name in rest}
+        kernel_of(own)
+        if own and named not in old.maps:
+            raise ValueError(f"features={rest.get('features')} cannot be translated.")
+        if named in old.maps and (own or "(" in old.maps[named]):
+            cls, _, fixed = old.maps[named].partition("(")
+            fixed = dict(part.split("=") for part in fixed.rstrip(")").split(", ") if part)
+            rest["features"] = make(cls, {**fixed, **own})
+    kernel_of(rest)
+    kernel_of(rest, "second_")
+    options = {name: rest.pop(name) for name in OPTIONS if name in rest}
+    stopping = {now: rest.pop(name) for name, now in STOPPING.items() if name in rest}
+    if old.solvers:
+        text = rest.pop(old.chosen_by, repr(old.solver))
+        named = name_of(text)
+        own = literal(rest.pop("solver_params", "None"))
+        own |= {now: rest.pop(name) for name, now in old.of_solver.items() if name in rest}
+        if named not in old.solvers and (own or text != repr(old.solver)) and named != "auto":
+            raise ValueError(f"{old.chosen_by}={text} cannot be translated.")
+        cls = old.solvers.get(named, "")
+        if own and not cls:
+            raise ValueError(f"{', '.join(own)} need a named solver.")
+        if own or cls.endswith(")"):
+            cls, _, fixed = cls.partition("(")
+            fixed = dict(part.split("=") for part in fixed.rstrip(")").split(", ") if part)
+            call["solver"] = make(cls, {**fixed, **own})
+        elif cls and named != "auto":
+            call["solver"] = repr(cls)
+        elif named:
+            call["solver"] = repr(named)
+    for name, text in rest.items():
+        now = old.renamed.get(name, name)
+        if now:
+            call[now] = text
+    if stopping:
+        if call.get("early_stopping") == "True":
+            call["early_stopping"] = make("EarlyStopping", stopping)
+        elif "early_stopping" in call and call["early_stopping"] != "False":
+            raise ValueError("early_stopping is no literal.")
+    call = {**call, **{name: text for name, text in old.added.items() if name not in call}}
+    if options:
+        call["options"] = make("Options", options)
+    return f"{new or old.name}({', '.join(f'{name}={text}' for name, text in call.items())})", used
+
+
+def old_estimator(name: str) -> type:
+    """A class in the place of an old estimator: a call raises an error that shows the new call."""
+    old = OLD_ESTIMATORS[name]
+
+    def refuse(cls: type, *args: Any, **given: Any) -> Any:
+        texts = {key: repr(value) for key, value in given.items()}
+        try:
+            call, classes = translate(old, texts)
+        except ValueError:
+            call, classes = f"{old.name}(...)", set()
+        raise TypeError(f"{name} is now {call}." + (f" It needs {', '.join(sorted(classes))}." if classes else ""))
+
+    return type(name, (), {"__new__": refuse, "__doc__": f"Replaced by `{old.name}`."})

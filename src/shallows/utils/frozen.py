@@ -1,0 +1,39 @@
+"""Parameters of frozen objects, such as solvers, kernels and options, by the paths that scikit-learn uses."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+def is_frozen(value: Any) -> bool:
+    """Whether a value is an object of a frozen dataclass."""
+    return dataclasses.is_dataclass(value) and not isinstance(value, type) and value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+def parameters(value: Any) -> dict[str, Any]:
+    """The parameters of a frozen object by their paths, such as ``step__noise``; none of any other value."""
+    if not is_frozen(value):
+        return {}
+    found = {item.name: getattr(value, item.name) for item in dataclasses.fields(value) if item.init}
+    return found | {f"{name}__{path}": part for name, own in found.items() for path, part in parameters(own).items()}
+
+
+def with_parameters(value: Any, given: Mapping[str, Any]) -> Any:
+    """A frozen object with some parameters changed, which are given by their paths.
+
+    Raises
+    ------
+    ValueError
+        If the object has no such parameter.
+    """
+    known = [item.name for item in dataclasses.fields(value) if item.init]
+    changes: dict[str, Any] = {}
+    for path, new in sorted(given.items(), key=lambda item: item[0].count("__")):
+        name, _, rest = path.partition("__")
+        part = changes.get(name, getattr(value, name)) if name in known else None
+        if name not in known or (rest and not is_frozen(part)):
+            raise ValueError(f"{type(value).__name__} has no parameter {path!r}. It has {', '.join(known) or 'none'}.")
+        changes[name] = with_parameters(part, {rest: new}) if rest else new
+    return dataclasses.replace(value, **changes)
