@@ -28,7 +28,7 @@ LEAST_MEMORY = 2**24
 
 DTYPES = ("auto", "float32", "float64")
 
-_block: contextvars.ContextVar[Mapping[str, Any]] = contextvars.ContextVar("options", default={})
+_block: contextvars.ContextVar[Mapping[str, Any] | None] = contextvars.ContextVar("options", default=None)
 """What the innermost block ``with shallows.options(...)`` sets."""
 
 
@@ -84,7 +84,9 @@ class Options:
     def in_block(self) -> Options:
         """These options, with those of the block ``with shallows.options(...)`` in place of defaults."""
         default = Options()
-        unset = {name: value for name, value in _block.get().items() if getattr(self, name) == getattr(default, name)}
+        unset = {
+            name: value for name, value in (_block.get() or {}).items() if getattr(self, name) == getattr(default, name)
+        }
         return replace(self, **unset)
 
     def fit_device(self) -> arrays.Device:
@@ -155,7 +157,7 @@ def options(
     given = {"device": device, "memory": memory, "verbose": verbose}
     given = {name: value for name, value in given.items() if value is not None}
     Options(**given).check()  # type: ignore[arg-type]
-    before = _block.set({**_block.get(), **given})
+    before = _block.set({**(_block.get() or {}), **given})
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .. import streams
 from ..errors import ShallowsError
-from ..utils.checks import check_positive, check_whole, is_number, is_positive
+from ..utils.checks import check_positive, check_whole, is_number, is_positive, is_whole
 
 LEAST_OF_CLASS = 5
 """A class with this many rows in a part is never too rare there. Otherwise it needs its share of the part, and two rows
