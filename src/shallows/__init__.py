@@ -67,6 +67,10 @@ def __getattr__(name: str) -> Any:
         return ESTIMATORS[name]
     if name in _PUBLIC:
         return _PUBLIC[name]
+    from .estimators import old_names
+
+    if name in old_names.OLD_ESTIMATORS:
+        return old_names.old_estimator(name)
     raise unknown_attribute(__name__, name, [*__all__, *_ROOMS])
 
 

@@ -71,6 +71,12 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
         used.add(cls)
         return f"{cls}({', '.join(f'{name}={text}' for name, text in parameters.items())})"
 
+    def make_with(call: str, parameters: Mapping[str, str]) -> str:
+        """A class, or a call of it whose arguments come first."""
+        cls, _, arguments = call.partition("(")
+        fixed = dict(part.split("=") for part in arguments.rstrip(")").split(", ") if part)
+        return make(cls, {**fixed, **parameters})
+
     def literal(text: str) -> dict[str, str]:
         tree = ast.parse(text, mode="eval").body
         if isinstance(tree, ast.Constant) and tree.value is None:
@@ -102,9 +108,7 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
         if own and named not in old.maps:
             raise ValueError(f"features={rest.get('features')} cannot be translated.")
         if named in old.maps and (own or "(" in old.maps[named]):
-            cls, _, fixed = old.maps[named].partition("(")
-            fixed = dict(part.split("=") for part in fixed.rstrip(")").split(", ") if part)
-            rest["features"] = make(cls, {**fixed, **own})
+            rest["features"] = make_with(old.maps[named], own)
     kernel_of(rest)
     kernel_of(rest, "second_")
     options = {name: rest.pop(name) for name in OPTIONS if name in rest}
@@ -120,9 +124,7 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
         if own and not cls:
             raise ValueError(f"{', '.join(own)} need a named solver.")
         if own or cls.endswith(")"):
-            cls, _, fixed = cls.partition("(")
-            fixed = dict(part.split("=") for part in fixed.rstrip(")").split(", ") if part)
-            call["solver"] = make(cls, {**fixed, **own})
+            call["solver"] = make_with(cls, own)
         elif cls and named != "auto":
             call["solver"] = repr(cls)
         elif named:

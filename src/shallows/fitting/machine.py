@@ -51,8 +51,9 @@ class Options:
 
     Examples
     --------
-    >>> from shallows import KernelRidgeRegressor, Options
-    >>> model = KernelRidgeRegressor(options=Options(device="cpu", memory="2GB"))
+    >>> from shallows import Options
+    >>> Options(device="cpu", memory="2GB").memory
+    '2GB'
     """
 
     device: str = "auto"
@@ -151,8 +152,6 @@ def options(
     >>> import shallows
     >>> with shallows.options(device="cpu", memory="2GB"):
     ...     model = shallows.KernelRidgeRegressor().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
-    >>> model.options_.memory
-    '2GB'
     """
     given = {"device": device, "memory": memory, "verbose": verbose}
     given = {name: value for name, value in given.items() if value is not None}

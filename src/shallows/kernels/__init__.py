@@ -202,7 +202,9 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
             f"{'its parameters are ' + ', '.join(known) if known else 'it has none but the bandwidth'}."
         )
     if found.takes_bandwidth:
-        return found(bandwidth if bandwidth is None else float(bandwidth), **parameters)
+        if bandwidth is None:
+            raise ShallowsError(f"bandwidth must be a positive number for the kernel {name!r}, got None.")
+        return found(float(bandwidth), **parameters)
     if bandwidth is not None:
         raise ShallowsError(f"The kernel {name!r} has no bandwidth; its parameters are {', '.join(known)}.")
     return found(**parameters)

@@ -1,0 +1,91 @@
+"""Options, early stopping, and the parameters of solvers and kernels by their paths."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import shallows
+from shallows import EarlyStopping, Options
+from shallows.errors import ShallowsError
+from shallows.kernels import Gaussian, Matern
+from shallows.utils import frozen
+
+X = np.linspace(0.0, 1.0, 30)[:, None]
+Y = np.sin(5.0 * X[:, 0])
+
+
+def test_a_block_sets_options_except_where_an_estimator_has_its_own():
+    with shallows.options(memory="2GB", verbose=1), shallows.options(memory="3GB"):
+        assert Options().in_block() == Options(memory="3GB", verbose=1)
+        assert Options(memory="1GB").in_block().memory == "1GB"
+    assert Options().in_block() == Options()
+
+
+def test_a_block_is_for_its_thread():
+    found = []
+    with shallows.options(memory="2GB"):
+        thread = threading.Thread(target=lambda: found.append(Options().in_block()))
+        thread.start()
+        thread.join()
+    assert found == [Options()]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"device": "tpu"}, {"memory": "much"}, {"dtype": "half"}, {"max_seconds": 0}, {"verbose": -1}]
+)
+def test_wrong_options_are_refused_by_name(wrong):
+    with pytest.raises(ShallowsError, match=next(iter(wrong))):
+        Options(**wrong).check()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"fraction": 0.0}, {"fraction": 1}, {"fraction": "a"}, {"patience": 0}, {"patience": 1.5}]
+)
+def test_wrong_early_stopping_is_refused_by_name(wrong):
+    with pytest.raises(ShallowsError, match=next(iter(wrong))):
+        EarlyStopping.of(EarlyStopping(**wrong))
+
+
+def test_early_stopping_is_true_false_or_an_object():
+    assert EarlyStopping.of(False) is None
+    assert EarlyStopping.of(True) == EarlyStopping(0.1, 3)
+    with pytest.raises(ShallowsError, match="early_stopping must be True"):
+        EarlyStopping.of("yes")
+
+
+def test_parameters_of_a_kernel_have_paths():
+    model = shallows.KernelRidgeRegressor(kernel=Matern(2.0, nu=2.5))
+    assert model.get_params()["kernel__nu"] == 2.5
+    assert model.set_params(kernel__nu=0.5).kernel == Matern(2.0, nu=0.5)
+    assert model.set_params(kernel="gaussian", kernel__bandwidth=3.0).kernel == Gaussian(3.0)
+    assert clone(model).kernel == pickle.loads(pickle.dumps(model)).kernel == Gaussian(3.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"kernel__width": 1.0}, "Gaussian has no parameter 'width'"),
+        ({"alpha_beta__x": 1.0}, "no parameter 'alpha_beta'"),
+        ({"bandwidth__x": 1.0}, "bandwidth='auto' has no parameter 'x'"),
+    ],
+)
+def test_a_wrong_path_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        shallows.KernelRidgeRegressor().set_params(**given)
+
+
+def test_a_kernel_without_a_bandwidth_leaves_the_choice_to_the_estimator():
+    assert shallows.kernels.split(Matern(nu=2.5), "median") == ("matern", "median", {"nu": 2.5})
+    assert shallows.kernels.split(Matern(1.0), "auto") == (Matern(1.0), "auto", None)
+    with pytest.raises(ShallowsError, match="needs a bandwidth"):
+        shallows.kernels.make(Matern(nu=2.5))
+
+
+def test_frozen_objects_keep_what_is_not_changed():
+    outer = frozen.with_parameters(Options(memory="1GB"), {"dtype": "float32"})
+    assert outer == Options(memory="1GB", dtype="float32")
+    with pytest.raises(ValueError, match="Options has no parameter 'threads'"):
+        frozen.with_parameters(outer, {"threads": 2})
