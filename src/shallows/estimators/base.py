@@ -26,7 +26,7 @@ from ..kernels import precomputed
 from ..utils import frozen, progress
 from ..utils.checks import is_whole, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
-from .constructors import refuse_other_names
+from .other_names import refuse_other_names
 
 LEAST_WEIGHT = 1e-300
 """Smaller weights, in units of the largest, underflow to zero when they are divided by it."""

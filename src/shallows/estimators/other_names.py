@@ -1,0 +1,106 @@
+"""Errors about parameters with the names of other libraries or earlier versions: each says what to write instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from sklearn.base import ClassifierMixin
+
+from .old_names import OPTIONS, STOPPING
+
+OTHER_NAMES = {
+    "gamma": ("bandwidth", "exp(−gamma ‖x − z‖²) has the bandwidth 1/√(2 gamma)"),
+    "degree": ("kernel", "kernel=Polynomial(degree=3)"),
+    "coef0": ("kernel", "kernel=Polynomial(offset=1.0)"),
+    "nu": ("kernel", "kernel=Matern(nu=1.5)"),
+    "length_scale": ("bandwidth", "a length, in the units of the features"),
+    "sigma": ("bandwidth", "a length, in the units of the features"),
+    "kernel_params": ("kernel", "an object of shallows.kernels, such as kernel=Matern(nu=2.5)"),
+    "second_kernel_params": ("second_kernel", "an object of shallows.kernels, such as second_kernel=Matern(nu=2.5)"),
+    "features_params": ("features", "a transformer, such as features=FourierFeatures(n_features=500)"),
+    "solver_params": ("solver", "an object of shallows.solvers, such as solver=EigenPro(rank=80)"),
+    "n_features": ("features", "a transformer, such as features=FourierFeatures(n_features=500)"),
+    "alpha": ("regularization", "the factor of ‖f‖²/2 next to the mean loss, alpha of scikit-learn's SGDClassifier"),
+    "C": ("alpha", "which is 1/(2 C)"),
+    "regularisation": ("alpha", "the same number"),
+    "lam": ("alpha", "see its description for the unit"),
+    "penalty": ("alpha", "the factor of the squared norm"),
+    "centres": ("centers", "how many training points, or the points themselves"),
+    "n_centers": ("centers", "how many training points, or the points themselves"),
+    "max_iter": ("max_epochs", "passes over the training data"),
+    "epochs": ("max_epochs", "passes over the training data"),
+    "n_epochs": ("max_epochs", "passes over the training data"),
+    "learning_rate": ("step_size", "a number, or None to have it chosen"),
+    "lr": ("step_size", "a number, or None to have it chosen"),
+    "eta0": ("step_size", "a number, or None to have it chosen"),
+    "step_rule": ("step", "a name, a rule of shallows.solvers, or a number"),
+    "n_components": ("n_features", "how many columns the map has"),
+    "random_seed": ("random_state", "an int for the same model every time"),
+    "seed": ("random_state", "an int for the same model every time"),
+    "n_jobs": (
+        "",
+        "a fit and a prediction use all threads of the BLAS; set OMP_NUM_THREADS, or use "
+        "threadpoolctl.threadpool_limits",
+    ),
+}
+"""Parameter names of other libraries and earlier versions: our name (empty if there is none), and what it means."""
+
+NEXT_TO_A_MEAN = {
+    "C": ("regularization", "which is 1/(C n) for n rows"),
+    **{name: ("regularization", OTHER_NAMES[name][1]) for name in ("regularisation", "lam", "penalty")},
+}
+"""The same for estimators whose λ is next to a mean loss."""
+
+
+def refuse_other_names(estimator: type[Any], parameters: Mapping[str, Any], error: type[Exception]) -> None:
+    """Raise ``error`` with our name if a parameter has the name of another library; other unknown names pass.
+
+    Parameters of the solver, the options or early stopping are refused with the object that has them.
+    """
+    known = set(estimator._get_param_names())
+    for name in sorted(parameters.keys() - known):
+        advice = _advice(estimator, name, parameters, known)
+        if advice:
+            raise error(f"{estimator.__name__} has no parameter {name!r}: {advice}.")
+
+
+def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], known: set[str]) -> str:
+    value = parameters[name]
+    if name == "probability" and issubclass(estimator, ClassifierMixin):
+        if not hasattr(estimator, "predict_proba"):
+            return "for probabilities, wrap it in sklearn.calibration.CalibratedClassifierCV"
+        logistic = ", with loss='logistic' or loss='softmax'" if "loss" in known else ""
+        return f"predict_proba is available without it{logistic}"
+    if name in OPTIONS and "options" in known:
+        return f"it belongs to the options: options=shallows.Options({name}={value!r})"
+    if name in STOPPING and "early_stopping" in known:
+        return f"it belongs to early_stopping=shallows.EarlyStopping({STOPPING[name]}={value!r})"
+    if name in ("kernel", "bandwidth") and "features" in known:
+        return f"it belongs to the feature map: features=FourierFeatures({name}={value!r})"
+    ours, meaning = (NEXT_TO_A_MEAN if "regularization" in known else {}).get(name, OTHER_NAMES.get(name, ("", "")))
+    where = _solvers_with(estimator, name, parameters) or _solvers_with(estimator, ours, parameters)
+    if where and ours not in known:
+        same = name in where[1]
+        example = f"solver={where[0]}({name if same else ours}={value!r})"
+        return f"it belongs to the solver: {example}" + ("" if same else f" ({meaning})")
+    if not meaning or (ours and ours not in known):
+        return ""
+    advice = f"use {ours} ({meaning})" if ours else meaning
+    if name == "gamma" and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        advice += f", which is bandwidth={1.0 / math.sqrt(2.0 * value):.6g} here"
+    return advice
+
+
+def _solvers_with(estimator: type[Any], name: str, parameters: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+    """The class of a solver that has a parameter, and its parameters: the named solver, or the first one."""
+    table = estimator._named.get("solver", {})
+    named = parameters.get("solver")
+    order = [named, *table] if isinstance(named, str) and named in table else [*table]
+    for key in order:
+        own = [item.name for item in fields(table[key])]
+        if name in own:
+            return table[key].__name__, own
+    return None
