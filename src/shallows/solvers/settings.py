@@ -6,11 +6,12 @@ are made, so that a grid search continues with ``error_score``.
 
 from __future__ import annotations
 
+import math
 import numbers
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import arrays
 from ..errors import ShallowsError, UnknownNameError
@@ -49,15 +50,20 @@ def positive(default: float | None = None) -> Parameter:
     return Parameter(default, f"a positive number{' or None' if default is None else ''}", numbers.Real)
 
 
+def at_least_zero(default: float) -> Parameter:
+    """A number of at least 0."""
+    return Parameter(default, "a number of at least 0", numbers.Real, above=math.nextafter(0.0, -1.0))
+
+
 def share(default: float) -> Parameter:
     """A number in (0, 1]."""
     return Parameter(default, "a number in (0, 1]", numbers.Real, most=1)
 
 
-def count(least: int = 1) -> Parameter:
-    """A whole number of at least ``least`` or None, which is the default."""
-    expected = f"a whole number of at least {least} or None"
-    return Parameter(None, expected, numbers.Integral, above=least - 1, most=2**31 - 1)
+def count(least: int = 1, default: int | None = None) -> Parameter:
+    """A whole number of at least ``least``; None is allowed if it is the default."""
+    expected = f"a whole number of at least {least}{' or None' if default is None else ''}"
+    return Parameter(default, expected, numbers.Integral, above=least - 1, most=2**31 - 1)
 
 
 def flag(default: bool = False) -> Parameter:
@@ -82,7 +88,18 @@ def setting(rule: Parameter) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    """Base of the settings of solvers."""
+    """Base of the settings of solvers. Its class attributes say what a solver can do; refusals are made from them."""
+
+    takes_sparse: ClassVar[bool] = True
+    """Whether it uses sparse rows without making them dense."""
+    takes_weights: ClassVar[bool] = True
+    takes_outputs: ClassVar[bool] = True
+    """Whether it fits several outputs at once, such as one for each class."""
+    is_online: ClassVar[bool] = False
+    """Whether ``partial_fit`` can continue with further rows."""
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "gpu")
+    takes_ranks: ClassVar[bool] = False
+    """Whether several processes can share a fit."""
 
     def check(self) -> None:
         """Raise a `ShallowsError` that names the first field whose value is not allowed."""
@@ -123,6 +140,24 @@ def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> An
         raise ShallowsError(f"{estimator} cannot use the solver {type(solver).__name__}. Its solvers are {names}.")
     solver.check()
     return solver
+
+
+def name_of(solver: Settings, solvers: Mapping[str, type[Any]]) -> str:
+    """The name of a solver in a table."""
+    return next(name for name in solvers if solvers[name] is type(solver))
+
+
+def refuse_device(device: Any, solver: Settings, solvers: Mapping[str, type[Any]]) -> None:
+    """Raise a `ShallowsError` if a solver cannot run on the device that the user gives; "auto" is always allowed."""
+    kind = str(device).partition(":")[0]
+    if kind in ("auto", *solver.devices):
+        return
+    able = [repr(name) for name in solvers if kind in solvers[name].devices]
+    others = f" Solvers for device={kind!r}: {', '.join(able)}." if able else ""
+    raise ShallowsError(
+        f"solver={name_of(solver, solvers)!r} runs on the {' or '.join(solver.devices).upper()} only, got "
+        f"device={str(device)!r}. Leave device='auto'.{others}"
+    )
 
 
 def parameters_of(settings: type[Settings]) -> list[str]:
