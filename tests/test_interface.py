@@ -1,5 +1,6 @@
 """Options, early stopping, and the parameters of solvers and kernels by their paths."""
 
+import dataclasses
 import pickle
 import threading
 
@@ -11,6 +12,8 @@ import shallows
 from shallows import EarlyStopping, Options
 from shallows.errors import ShallowsError
 from shallows.kernels import Gaussian, Matern
+from shallows.solvers import settings
+from shallows.solvers.settings import setting
 from shallows.utils import frozen
 
 X = np.linspace(0.0, 1.0, 30)[:, None]
@@ -89,3 +92,29 @@ def test_frozen_objects_keep_what_is_not_changed():
     assert outer == Options(memory="1GB", dtype="float32")
     with pytest.raises(ValueError, match="Options has no parameter 'threads'"):
         frozen.with_parameters(outer, {"threads": 2})
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule(settings.Checked):
+    decrease: float = setting(settings.positive(0.5))
+
+
+@dataclasses.dataclass(frozen=True)
+class Stepping(settings.Settings):
+    steps: str | Rule = setting(settings.object_or_name({"rule": Rule}, "constant"))  # noqa: RUF009
+    size: int | None = setting(settings.count())
+
+
+def test_a_setting_is_a_name_or_an_object_whose_parameters_have_paths():
+    assert settings.chosen(Stepping(steps="rule"), "steps") == Rule()
+    assert settings.chosen(Stepping(), "steps") == "constant"
+    changed = frozen.with_parameters(Stepping(), {"steps__decrease": 2.0, "steps": "rule"})
+    assert changed == Stepping(steps=Rule(2.0))
+    for wrong, message in ((Stepping(steps="rules"), "steps must be 'constant', or Rule"), (Stepping(Rule(0)), "decr")):
+        with pytest.raises(ShallowsError, match=message):
+            settings.resolve(wrong, {"stepping": Stepping}, "Machine")
+
+
+def test_settings_may_have_integers_of_numpy():
+    found = settings.resolve(Stepping(size=np.int8(100)), {"stepping": Stepping}, "Machine")
+    assert type(found.size) is int

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from .. import arrays
 from ..errors import ShallowsError, UnknownNameError
+from ..utils.frozen import with_plain_numbers
 
 SMALL = 1000
 """Up to this number of points the whole kernel matrix is decomposed and a batch has all rows, in float64."""
@@ -27,17 +28,18 @@ class Parameter:
     default: Any
     expected: str  # The allowed values, for error messages
     kind: type = str  # numbers.Integral or numbers.Real for numbers, bytes for sizes, str for one of ``names``
-    names: tuple[str, ...] = ()
+    names: tuple[str | None, ...] = ()
+    classes: Mapping[str, type[Checked]] = field(default_factory=dict)  # Of objects that are allowed, by their names
     above: float = 0  # Numbers are larger than this
     most: float = sys.float_info.max
     multiple_of: int = 1  # Of whole numbers
 
     def allows(self, value: Any) -> bool:
-        """Whether a field may have this value. None is allowed as a default and as a size."""
+        """Whether a field may have this value. None is allowed as a default, as a size and as one of the names."""
         if value is None:
-            return self.default is None or self.kind is bytes
+            return self.default is None or self.kind is bytes or None in self.names
         if self.kind is str:
-            return str(value) in self.names
+            return str(value) in (*self.names, *self.classes) or isinstance(value, tuple(self.classes.values()))
         if self.kind is bytes:
             return arrays.is_size(value) and arrays.parse_bytes(value) > 0
         if not isinstance(value, self.kind) or isinstance(value, bool) or not self.above < value <= self.most:
@@ -50,9 +52,10 @@ def positive(default: float | None = None) -> Parameter:
     return Parameter(default, f"a positive number{' or None' if default is None else ''}", numbers.Real)
 
 
-def at_least_zero(default: float) -> Parameter:
-    """A number of at least 0."""
-    return Parameter(default, "a number of at least 0", numbers.Real, above=math.nextafter(0.0, -1.0))
+def at_least_zero(default: float | None = None) -> Parameter:
+    """A number of at least 0; None is allowed if it is the default."""
+    expected = f"a number of at least 0{' or None' if default is None else ''}"
+    return Parameter(default, expected, numbers.Real, above=math.nextafter(0.0, -1.0))
 
 
 def share(default: float) -> Parameter:
@@ -71,9 +74,15 @@ def flag(default: bool = False) -> Parameter:
     return Parameter(default, "True or False", names=("True", "False"))
 
 
-def choice(*names: str) -> Parameter:
+def choice(*names: str | None) -> Parameter:
     """One of some names; the first is the default."""
     return Parameter(names[0], "one of " + ", ".join(map(repr, names)), names=names)
+
+
+def object_or_name(classes: Mapping[str, type[Checked]], *names: str) -> Parameter:
+    """One of some names, of which the first is the default, or an object of one of some classes or its name."""
+    expected = ", ".join(map(repr, names)) + ", or " + " or ".join(f"{cls.__name__}(...)" for cls in classes.values())
+    return Parameter(names[0], expected, names=names, classes=classes)
 
 
 def size(default: str) -> Parameter:
@@ -87,7 +96,21 @@ def setting(rule: Parameter) -> Any:
 
 
 @dataclass(frozen=True)
-class Settings:
+class Checked:
+    """Base of settings and of the objects that their fields may be."""
+
+    def check(self) -> None:
+        """Raise a `ShallowsError` that names the first field whose value is not allowed."""
+        for item in fields(self):
+            rule, value = item.metadata.get("rule"), getattr(self, item.name)
+            if rule is not None and not rule.allows(value):
+                raise ShallowsError(f"{item.name} must be {rule.expected}, got {value!r}.")
+            if isinstance(value, Checked):
+                value.check()
+
+
+@dataclass(frozen=True)
+class Settings(Checked):
     """Base of the settings of solvers. Its class attributes say what a solver can do; refusals are made from them."""
 
     takes_sparse: ClassVar[bool] = True
@@ -101,12 +124,12 @@ class Settings:
     takes_ranks: ClassVar[bool] = False
     """Whether several processes can share a fit."""
 
-    def check(self) -> None:
-        """Raise a `ShallowsError` that names the first field whose value is not allowed."""
-        for item in fields(self):
-            rule, value = item.metadata.get("rule"), getattr(self, item.name)
-            if rule is not None and not rule.allows(value):
-                raise ShallowsError(f"{item.name} must be {rule.expected}, got {value!r}.")
+
+def chosen(settings: Any, name: str) -> Any:
+    """The object of a field of settings, also if the field has the object's name; other names as they are."""
+    value, item = getattr(settings, name), next(item for item in fields(settings) if item.name == name)
+    classes = item.metadata["rule"].classes
+    return classes[value]() if isinstance(value, str) and value in classes else value
 
 
 def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> Any:
@@ -139,7 +162,7 @@ def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> An
     if type(solver) not in [solvers[name] for name in solvers]:
         raise ShallowsError(f"{estimator} cannot use the solver {type(solver).__name__}. Its solvers are {names}.")
     solver.check()
-    return solver
+    return with_plain_numbers(solver)
 
 
 def name_of(solver: Settings, solvers: Mapping[str, type[Any]]) -> str:
