@@ -39,10 +39,10 @@ def test_a_wrong_annotation_in_a_public_signature_is_noticed(tmp_path):
         shutil.copy(ROOT / name, tmp_path / name)
     estimators = tmp_path / "src" / "shallows" / "estimators"
     plants = [
-        ("feature_maps/base.py", "n_features: int", "n_features: str"),
+        ("feature_maps/base.py", "bandwidth: float | str", "bandwidth: float"),
         ("budgeted/low_rank_svm.py", "self, X: Any, y: Any, sample", "self, X, y: Any, sample"),
         ("least_squares/kernel_sgd.py", "step_size: float | None", "step_size: str | None"),
-        ("feature_maps/base.py", "-> Self:", "-> int:"),
+        ("feature_maps/base.py", "y: Any = None) -> Self:", "y: Any = None) -> int:"),
     ]
     for path, right, wrong in plants:
         text = (estimators / path).read_text()

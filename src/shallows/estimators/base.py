@@ -200,7 +200,12 @@ class Estimator(BaseEstimator):
         for name, given in parts.items():
             if name not in self._get_param_names():
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}.")
-            setattr(self, name, frozen.with_parameters(self._object(name, next(iter(given))), given))
+            found = self._object(name, next(iter(given)))
+            if hasattr(found, "set_params"):
+                found.set_params(**given)
+            else:
+                found = frozen.with_parameters(found, given)
+            setattr(self, name, found)
         return self
 
     def _object(self, name: str, path: str) -> Any:

@@ -6,6 +6,7 @@ into ranges of columns that are computed one at a time within a memory budget, a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from .. import arrays
@@ -45,8 +46,8 @@ FEATURE_MAPS = LazyTable(
         "fourier": ".fourier:fourier_pairs",
         "fourier_cosine": ".fourier:fourier_cosines",
         "orthogonal": ".fourier:orthogonal_pairs",
-        "fastfood": ".fastfood:fastfood_pairs",
-        "quasi_monte_carlo": ".quasi_monte_carlo:quasi_monte_carlo_pairs",
+        "fastfood": ".fastfood:fastfood_frequencies",
+        "quasi_monte_carlo": ".quasi_monte_carlo:quasi_monte_carlo_frequencies",
         "binning": ".binning:bins_of_grids",
         "rbf": ".landmarks:rbf_at_samples",
         "rbf_kmeans": ".landmarks:rbf_at_means",
@@ -57,7 +58,7 @@ FEATURE_MAPS = LazyTable(
         "nystrom_randomly_pivoted": ".pivoted_cholesky:nystrom_at_random_pivots",
         "polynomial": ".monomials:monomials",
         "tensor_sketch": ".tensor_sketch",
-        "sigmoid_units": ".hidden_units",
+        "hidden_units": ".hidden_units",
         "semi_random": ".semi_random",
         "linear": ".monomials:inputs_and_constant",
     },
@@ -130,7 +131,7 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
       ``"rbf_kmeans"``, ``"nystrom_leverage"`` (drawn by ridge leverage scores), ``"nystrom_pivoted"`` and
       ``"nystrom_randomly_pivoted"`` (pivots of a partial Cholesky factor).
     - For one kernel: ``"binning"`` (cells of random grids, laplace_product), ``"polynomial"`` and ``"tensor_sketch"``.
-    - Without a kernel: ``"sigmoid_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a
+    - Without a kernel: ``"hidden_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a
       constant).
     """
     check(name)
@@ -140,16 +141,25 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
 
 
 @takes_numpy_integers
-def in_blocks(features: Any, kernel: Any, x: Array, n_features: int, seed: int, budget: int) -> Blocks:
+def in_blocks(
+    features: Any,
+    kernel: Any,
+    x: Array,
+    n_features: int,
+    seed: int,
+    budget: int,
+    parameters: Mapping[str, Any] | None = None,
+) -> Blocks:
     """The features of a name or of an object with ``map(x)`` and ``n_features``, in ranges of columns that are computed
     in turn.
 
     The other parameters are those of `make`. ``budget`` is the number of bytes, of which an eighth may contain
-    frequencies. A `ShallowsError` reports coefficients that do not fit.
+    frequencies. ``parameters`` are further arguments of the function in `FEATURE_MAPS`. A `ShallowsError` reports
+    coefficients that do not fit.
     """
     if not isinstance(features, str):
         return Blocks(features)
-    blocks = Blocks(FEATURE_MAPS[features](kernel, x, n_features, seed, budget), n_features)
+    blocks = Blocks(FEATURE_MAPS[features](kernel, x, n_features, seed, budget, **(parameters or {})), n_features)
     needed = MOST_COPIES * x.dtype.itemsize * blocks.n_features
     what = f"The coefficients of {blocks.n_features:,} features take"
     arrays.check_room(what, needed, budget, "Take fewer, or give more memory.")

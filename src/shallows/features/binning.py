@@ -96,7 +96,7 @@ class RandomBinning(FeatureMap):
         return scipy.sparse.csr_array((values, columns.reshape(-1), starts), shape=(len(x), self.n_features))
 
 
-def bins_of_grids(kernel, x, n_features, seed=0, budget=None) -> RandomBinning:
+def bins_of_grids(kernel, x, n_features, seed=0, budget=None, n_grids=None, n_bins=None) -> RandomBinning:
     """The map "binning": grids of 1,024 bins, or of fewer bins if fewer columns are requested."""
     name = getattr(kernel, "name", kernel)
     if name != "laplace_product":
@@ -104,5 +104,5 @@ def bins_of_grids(kernel, x, n_features, seed=0, budget=None) -> RandomBinning:
             f"Random binning needs the kernel 'laplace_product', exp(−‖x − z‖₁/σ), got {name!r}. "
             "'fourier' and 'nystrom' take other kernels."
         )
-    n_bins = min(BINS, 1 << (int(n_features).bit_length() - 1))
-    return RandomBinning(kernel.bandwidth, x.shape[1], max(1, n_features // n_bins), n_bins, seed)
+    n_bins = n_bins or min(BINS, 1 << (int(n_features).bit_length() - 1))
+    return RandomBinning(kernel.bandwidth, x.shape[1], n_grids or max(1, n_features // n_bins), n_bins, seed)

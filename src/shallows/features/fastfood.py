@@ -13,7 +13,7 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .fourier import FourierFeatures, block_of
+from .fourier import COLUMNS_OF_FREQUENCY, FourierFeatures, block_of
 
 STRIP_NUMBERS = 2**16
 """Numbers that are transformed at a time on a CPU, so that they stay in the cache for the next product."""
@@ -142,6 +142,7 @@ class Fastfood(FourierFeatures):
         return arrays.contiguous(self.projector(i, like).project(arrays.like(np.eye(self.n_inputs), like)).T)
 
 
-def fastfood_pairs(kernel, x, n_features, seed=0, budget=None) -> Fastfood:
+def fastfood_frequencies(kernel, x, n_features, seed=0, budget=None, form="pair") -> Fastfood:
     """The map "fastfood": cosines and sines of structured frequencies."""
-    return Fastfood(kernel, x.shape[1], seed=seed, **block_of(-(-n_features // 2), budget))
+    block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
+    return Fastfood(kernel, x.shape[1], seed=seed, form=form, **block)

@@ -160,6 +160,6 @@ def stacked(
     return layers[0] if len(layers) == 1 else StackedUnits(layers, means, spreads)
 
 
-def sigmoid_units(kernel, x, n_features, seed=0, budget=None) -> FeatureMap:
-    """The map "sigmoid_units": one layer, with the kernel's bandwidth."""
-    return stacked("sigmoid", x, [n_features], getattr(kernel, "bandwidth", None) or 1.0, seed)
+def hidden_units(kernel, x, n_features, seed=0, budget=None, activation="sigmoid", layers=()) -> FeatureMap:
+    """The map "hidden_units", with the kernel's bandwidth; one layer of ``n_features`` units without ``layers``."""
+    return stacked(activation, x, layers or [n_features], getattr(kernel, "bandwidth", None) or 1.0, seed)

@@ -14,7 +14,7 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .fourier import FourierFeatures, block_of
+from .fourier import COLUMNS_OF_FREQUENCY, FourierFeatures, block_of
 
 FARTHEST = 2.0**-32
 """The smallest distance of uniform numbers from 0 and 1, where quantiles are infinite."""
@@ -87,6 +87,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         return arrays.contiguous(arrays.like(omega, like))
 
 
-def quasi_monte_carlo_pairs(kernel, x, n_features, seed=0, budget=None) -> QuasiMonteCarloFeatures:
+def quasi_monte_carlo_frequencies(kernel, x, n_features, seed=0, budget=None, form="pair") -> QuasiMonteCarloFeatures:
     """The map "quasi_monte_carlo": cosines and sines of frequencies from a Sobol sequence."""
-    return QuasiMonteCarloFeatures(kernel, x.shape[1], seed=seed, **block_of(-(-n_features // 2), budget))
+    block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
+    return QuasiMonteCarloFeatures(kernel, x.shape[1], seed=seed, form=form, **block)

@@ -76,7 +76,7 @@ class SemiRandomFeatures(FeatureMap):
         return xp.reshape(products, (x.shape[0], self.n_features))
 
 
-def semi_random(kernel, x, n_features, seed=0, budget=None) -> SemiRandomFeatures:
+def semi_random(kernel, x, n_features, seed=0, budget=None, n_units=None, order=0) -> SemiRandomFeatures:
     """The map "semi_random": the number of units follows from the number of columns."""
-    n_units = max(1, n_features // (x.shape[1] + 1))
-    return SemiRandomFeatures(x.shape[1], n_units, 0, getattr(kernel, "bandwidth", None) or 1.0, seed)
+    n_units = n_units or max(1, n_features // (x.shape[1] + 1))
+    return SemiRandomFeatures(x.shape[1], n_units, order, getattr(kernel, "bandwidth", None) or 1.0, seed)

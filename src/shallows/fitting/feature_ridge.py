@@ -81,7 +81,7 @@ def fit_feature_ridge(
     X = rows.X if components is None else components(rows.X)
     grown = copy.copy(transformer)
     if grows:
-        least = transformer.get_params()["n_features"]
+        least = transformer._n_columns
         grown.set_params(n_features=number_of_features(len(rows.rows), FEATURES_PER_ROOT, least, MOST_FEATURES))
     choice = choose_on_features(
         transformer,
@@ -91,7 +91,7 @@ def fit_feature_ridge(
         seed,
         searches=searches,
         ridge=regularisation,
-        n_features=grown.get_params().get("n_features", 0) if searches else 0,
+        n_features=grown._n_columns if searches and "n_features" in grown.get_params() else 0,
         of_landmarks=of_landmarks,
         of_classes=of_classes and not targets.several,
         budget=budget,

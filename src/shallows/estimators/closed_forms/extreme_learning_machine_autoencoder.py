@@ -61,7 +61,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
         n_units: int = 1000,
         C: float = 1.0,
         penalty: str = "l2",
-        bandwidth: float | str | None = None,
+        bandwidth: float | str | None = "auto",
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -79,8 +79,9 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
             Weight of the squared errors: minimized is ½ ‖β‖² + (C/2) Σᵢ ‖xᵢ − βᵀh(xᵢ)‖².
         penalty : {"l2", "l1"}, default="l2"
             "l1" has Σ |βⱼₖ| instead of ½ ‖β‖²: a unit then joins only some of the inputs, fewer for a smaller C.
-        bandwidth : float, "median" or None, optional
-            σ, in the units of X; x are the centered inputs times √d/σ. None and "median": the median distance.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X; x are the centered inputs times √d/σ. "median" and, alone, "auto": the median
+            distance.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"

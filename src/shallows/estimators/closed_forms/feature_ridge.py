@@ -16,30 +16,12 @@ from ...kernels import Kernel
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.checks import check_positive, check_whole
-from ...utils.lazy_tables import LazyTable
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.base import FeatureMapTransformer
+from ..feature_maps.specification import TRANSFORMERS
 from ..predictions import ValuePredictions
 from ..square_loss import SquareLossLabels, TransformedEstimator
-
-TRANSFORMERS = LazyTable(
-    "feature map",
-    "shallows.estimators.feature_maps",
-    {
-        "fourier": ".fourier:FourierFeatures",
-        "fastfood": ".fastfood:Fastfood",
-        "quasi_monte_carlo": ".quasi_monte_carlo:QuasiMonteCarloFeatures",
-        "binning": ".random_binning:RandomBinning",
-        "nystrom": ".landmarks:NystroemFeatures",
-        "rbf": ".landmarks:RBFNetwork",
-        "polynomial": ".monomials:PolynomialFeatures",
-        "tensor_sketch": ".tensor_sketch:TensorSketch",
-        "hidden_units": ".random_units:HiddenUnits",
-        "semi_random": ".random_units:SemiRandomFeatures",
-    },
-)
-"""The transformer of each map."""
 
 GROWING = ("fourier", "quasi_monte_carlo")
 """Maps that have more features for more rows, if their number is not given."""

@@ -11,11 +11,15 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ... import arrays, kernels, streams
 from ...arrays.user_arrays import follows_input
 from ...features import Blocks, FeatureMap
+from ...fitting.machine import Options
 from ...kernels import Kernel, precomputed
 from ...models.centring import Centring, check_scale, check_scores
 from ...utils.checks import check_median_bandwidth, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
+
+N_FEATURES = 1000
+"""Number of features of a transformer with ``n_features="auto"``."""
 
 SAMPLE = 1000
 """Points for the median rule and the check of the kernel."""
@@ -34,15 +38,38 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     _takes_targets = False
     _of_landmarks = False
     """Whether features are kernel values, so that sparse points stay sparse."""
+    _map_name: str | None = None
+    """The key of the same map in `shallows.features.FEATURE_MAPS`."""
+
+    @property
+    def _map_parameters(self) -> dict[str, Any]:
+        """Further arguments of the function in `shallows.features.FEATURE_MAPS`."""
+        return {}
+
+    @property
+    def _n_columns(self) -> int:
+        """The number of features that is asked for."""
+        return N_FEATURES if isinstance(self.n_features, str) else self.n_features
+
+    @property
+    def _size(self) -> int | None:
+        """The number of features for a training on the map; None: an estimator with these features chooses it."""
+        return None if isinstance(self.n_features, str) else int(self.n_features)
+
+    def _with_machine(self, seed: int, options: Options) -> Self:
+        """The same transformer with the seed and the options of the estimator that contains it."""
+        known = self.get_params(deep=False)
+        given = {"random_state": seed, "device": options.device, "memory": options.memory, "dtype": options.dtype}
+        return self.set_params(**{name: value for name, value in given.items() if name in known})
 
     @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | str | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
-        n_features: int = 1000,
+        n_features: int | str = "auto",
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -54,12 +81,13 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         ----------
         kernel : str, Kernel or callable, default="gaussian"
             A name or object of `shallows.kernels`. Nyström features and networks also accept a function of two arrays.
-        bandwidth : float, "median" or None, optional
-            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
+            chooses it; alone, as "median".
         kernel_params : dict, optional
             Parameters of a named kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
-        n_features : int, default=1000
-            Number of features, the columns of the result.
+        n_features : int or "auto", default="auto"
+            Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
@@ -76,10 +104,13 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_median_bandwidth(self, "bandwidth")
-        check_whole(self, "n_features")
+        if self.bandwidth != "auto":
+            check_median_bandwidth(self, "bandwidth")
+        if not (isinstance(self.n_features, str) and self.n_features == "auto"):
+            check_whole(self, "n_features")
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
-        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
+        kernel, bandwidth, _ = kernels.split(self.kernel, self.bandwidth)
+        kernels.check_own_parameters(kernel, bandwidth, self.kernel_params)
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -125,12 +156,12 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             rows = streams.permutation(seed, "median bandwidth", 0, X.shape[0])[:SAMPLE]
             sample = self._centring.training_points(X, rows, device, self._dtype)
             check_scale(sample, self._dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
-            bandwidth = None if self.bandwidth == "median" else self.bandwidth
-            kernel = kernels.choose(
-                self.kernel, bandwidth, self.kernel_params, sample, seed, all_equal=self._centring.all_equal
-            )
+            named, bandwidth, of_object = kernels.split(self.kernel, self.bandwidth)
+            bandwidth = None if isinstance(bandwidth, str) else bandwidth
+            given = named, bandwidth, of_object or self.kernel_params
+            kernel = kernels.choose(*given, sample, seed, all_equal=self._centring.all_equal)
             feature_map = make_map(X, kernel, seed, device, budget)
-            n_columns = self.n_features if feature_map.streamed else None
+            n_columns = self._n_columns if feature_map.streamed else None
             self._blocks = Blocks(feature_map, n_columns).to(arrays.Device("cpu"))
         self.bandwidth_ = kernel.bandwidth
         self.effective_params_ = {

@@ -38,4 +38,4 @@ class Fastfood(FourierTransformer):
     (1797, 1000)
     """
 
-    _map = features.Fastfood
+    _map, _map_name = features.Fastfood, "fastfood"

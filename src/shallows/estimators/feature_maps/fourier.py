@@ -24,6 +24,9 @@ FORMS = {
 }
 """The function that makes the map, for each form, without and with orthogonal frequencies."""
 
+MAP_NAMES = {("pair", False): "fourier", ("pair", True): "orthogonal", ("cosine", False): "fourier_cosine"}
+"""The name of the map, in the same way."""
+
 
 class FourierFeatures(FeatureMapTransformer):
     """Random Fourier features z(x) of a shift-invariant kernel: z(x)ᵀz(y) = k(x, y) up to about 1/√n_features.
@@ -72,6 +75,10 @@ class FourierFeatures(FeatureMapTransformer):
         kind = "form with orthogonal frequencies" if self.orthogonal else "form"
         UnknownNameError.check(kind, self.form, known)
 
+    @property
+    def _map_name(self) -> str:  # type: ignore[override]
+        return MAP_NAMES[self.form, bool(self.orthogonal)]
+
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         if not kernel.has_frequencies:
             raise ShallowsError(
@@ -80,7 +87,17 @@ class FourierFeatures(FeatureMapTransformer):
                 "every kernel."
             )
         # The map uses only the number of inputs of the points.
-        return FORMS[self.form, bool(self.orthogonal)](kernel, X, self.n_features, seed, budget)
+        return FORMS[self.form, bool(self.orthogonal)](kernel, X, self._n_columns, seed, budget)
+
+
+def with_orthogonal_frequencies() -> FourierFeatures:
+    """The features "orthogonal"."""
+    return FourierFeatures(orthogonal=True)
+
+
+def with_phases() -> FourierFeatures:
+    """The features "fourier_cosine"."""
+    return FourierFeatures(form="cosine")
 
 
 class FourierTransformer(FeatureMapTransformer):
@@ -94,7 +111,11 @@ class FourierTransformer(FeatureMapTransformer):
         super()._check_parameters()
         UnknownNameError.check("form", self.form, ("pair", "cosine"))
 
+    @property
+    def _map_parameters(self) -> dict[str, Any]:
+        return {"form": self.form}
+
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        block = -(-self.n_features // COLUMNS_OF_FREQUENCY[self.form])
+        block = -(-self._n_columns // COLUMNS_OF_FREQUENCY[self.form])
         size, cache = min(MOST_FREQUENCIES, block), max(2**20, budget // 8)
         return self._map(kernel, X.shape[1], size, seed, form=self.form, cache_bytes=cache)

@@ -40,6 +40,12 @@ class LandmarkTransformer(FeatureMapTransformer):
     _of_landmarks = True
     _makers: ClassVar[Mapping[str, Any]]
     """The function that makes the map, for each way to choose landmarks."""
+    _prefix: ClassVar[str]
+    """The first part of the map's name."""
+
+    @property
+    def _map_name(self) -> str:  # type: ignore[override]
+        return self._prefix + ("" if self.landmarks == "sample" else f"_{self.landmarks}")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -49,9 +55,9 @@ class LandmarkTransformer(FeatureMapTransformer):
         order = np.arange(X.shape[0])
         if self.landmarks == "sample":
             # Only points that may be landmarks are brought to the device.
-            order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self.n_features]
+            order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self._n_columns]
         points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
-        return self._makers[self.landmarks](kernel, points, self.n_features, seed, budget)
+        return self._makers[self.landmarks](kernel, points, self._n_columns, seed, budget)
 
 
 class NystroemFeatures(LandmarkTransformer):
@@ -95,7 +101,7 @@ class NystroemFeatures(LandmarkTransformer):
     True
     """
 
-    _makers = LANDMARKS
+    _makers, _prefix = LANDMARKS, "nystrom"
 
     @property
     def landmarks_(self) -> np.ndarray:
@@ -136,3 +142,29 @@ class RBFNetwork(LandmarkTransformer):
     """
 
     _makers: ClassVar[Mapping[str, Any]] = {"sample": rbf_at_samples, "kmeans": rbf_at_means}
+    _prefix = "rbf"
+
+
+def nystroem_at_means() -> NystroemFeatures:
+    """The features "nystrom_kmeans"."""
+    return NystroemFeatures(landmarks="kmeans")
+
+
+def nystroem_by_leverage() -> NystroemFeatures:
+    """The features "nystrom_leverage"."""
+    return NystroemFeatures(landmarks="leverage")
+
+
+def nystroem_at_pivots() -> NystroemFeatures:
+    """The features "nystrom_pivoted"."""
+    return NystroemFeatures(landmarks="pivoted")
+
+
+def nystroem_at_random_pivots() -> NystroemFeatures:
+    """The features "nystrom_randomly_pivoted"."""
+    return NystroemFeatures(landmarks="randomly_pivoted")
+
+
+def network_at_means() -> RBFNetwork:
+    """The features "rbf_kmeans"."""
+    return RBFNetwork(landmarks="kmeans")

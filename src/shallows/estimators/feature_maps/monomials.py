@@ -41,6 +41,8 @@ class PolynomialFeatures(FeatureMapTransformer):
     # Nothing is random.
     kernel, bandwidth, random_state, n_features = "polynomial", None, 0, 1
 
+    _map_name, _size = "polynomial", None
+
     @stores_parameters
     def __init__(
         self,

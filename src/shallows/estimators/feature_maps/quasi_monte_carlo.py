@@ -38,4 +38,4 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     (1797, 1000)
     """
 
-    _map = features.QuasiMonteCarloFeatures
+    _map, _map_name = features.QuasiMonteCarloFeatures, "quasi_monte_carlo"

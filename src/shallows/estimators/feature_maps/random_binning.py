@@ -46,7 +46,7 @@ class RandomBinning(FeatureMapTransformer):
     def __init__(
         self,
         *,
-        bandwidth: float | str | None = None,
+        bandwidth: float | str | None = "auto",
         n_grids: int = 100,
         n_bins: int = 4096,
         random_state: Any = None,
@@ -57,8 +57,9 @@ class RandomBinning(FeatureMapTransformer):
 
         Parameters
         ----------
-        bandwidth : float, "median" or None, optional
-            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
+            chooses it; alone, as "median".
         n_grids : int, default=100
             P, the nonzeros of a row. The error decreases as 1/√P.
         n_bins : int, default=4096
@@ -79,6 +80,12 @@ class RandomBinning(FeatureMapTransformer):
     def _check_parameters(self) -> None:
         check_whole(self, "n_grids", "n_bins")
         super()._check_parameters()
+
+    _map_name = "binning"
+
+    @property
+    def _map_parameters(self) -> dict[str, Any]:
+        return {"n_grids": self.n_grids, "n_bins": self.n_bins}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return features.RandomBinning(kernel.bandwidth, X.shape[1], self.n_grids, self.n_bins, seed)

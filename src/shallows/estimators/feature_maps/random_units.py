@@ -61,7 +61,7 @@ class HiddenUnits(FeatureMapTransformer):
         activation: str = "sigmoid",
         *,
         n_units: int | tuple[int, ...] = 1000,
-        bandwidth: float | str | None = None,
+        bandwidth: float | str | None = "auto",
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -76,8 +76,9 @@ class HiddenUnits(FeatureMapTransformer):
             the training points' means and deviations.
         n_units : int or tuple of int, default=1000
             Units of the layer, or of each layer. A layer receives the standardized outputs of the layer before.
-        bandwidth : float, "median" or None, optional
-            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
+            chooses it; alone, as "median".
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
@@ -97,11 +98,20 @@ class HiddenUnits(FeatureMapTransformer):
         check_units(self.activation, self.n_units)
         super()._check_parameters()
 
+    _map_name = "hidden_units"
+
+    @property
+    def _layers(self) -> tuple[int, ...]:
+        return tuple(self.n_units) if isinstance(self.n_units, (tuple, list)) else (self.n_units,)
+
+    @property
+    def _map_parameters(self) -> dict[str, Any]:
+        return {"activation": self.activation, "layers": self._layers}
+
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         rows = streams.permutation(seed, "points of layers", 0, X.shape[0])[:MOST_ROWS]
         points = self._centring.training_points(X, rows, device, self._dtype)[:, :-2]
-        layers = self.n_units if isinstance(self.n_units, (tuple, list)) else (self.n_units,)
-        return stacked(self.activation, points, layers, kernel.bandwidth, seed)
+        return stacked(self.activation, points, self._layers, kernel.bandwidth, seed)
 
 
 class SemiRandomFeatures(FeatureMapTransformer):
@@ -139,7 +149,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
         *,
         n_units: int = 50,
         order: int = 0,
-        bandwidth: float | str | None = None,
+        bandwidth: float | str | None = "auto",
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -153,8 +163,9 @@ class SemiRandomFeatures(FeatureMapTransformer):
             n.
         order : {0, 1, 2}, default=0
             s: the switch of a unit is z^s for z > 0, otherwise 0.
-        bandwidth : float, "median" or None, optional
-            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
+            chooses it; alone, as "median".
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
@@ -173,6 +184,12 @@ class SemiRandomFeatures(FeatureMapTransformer):
     def _check_parameters(self) -> None:
         check_whole(self, "n_units")
         super()._check_parameters()
+
+    _map_name = "semi_random"
+
+    @property
+    def _map_parameters(self) -> dict[str, Any]:
+        return {"n_units": self.n_units, "order": self.order}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return features.SemiRandomFeatures(X.shape[1], self.n_units, self.order, kernel.bandwidth, seed)

@@ -72,7 +72,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
         kernel: Any = "gaussian",
         *,
         regularisation: float = 0.01,
-        bandwidth: float | str | None = None,
+        bandwidth: float | str | None = "auto",
         kernel_params: Mapping[str, Any] | None = None,
         block_size: int = 200,
         n_iter: int = 15,
@@ -89,8 +89,9 @@ class SparseRandomFeatures(FeatureMapTransformer):
             "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product", or a shift-invariant object.
         regularisation : float, default=0.01
             λ, for targets of variance 1 (one column for each of several classes). Larger values keep fewer features.
-        bandwidth : float, "median" or None, optional
-            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
+            chooses it; alone, as "median".
         kernel_params : dict, optional
             Parameters of a named kernel, such as ``{"nu": 1.5}``.
         block_size : int, default=200

@@ -34,7 +34,7 @@ class TensorSketch(FeatureMapTransformer):
     (1797, 1000)
     """
 
-    kernel, bandwidth = "polynomial", None
+    kernel, bandwidth, _map_name = "polynomial", None, "tensor_sketch"
 
     @stores_parameters
     def __init__(
@@ -43,7 +43,7 @@ class TensorSketch(FeatureMapTransformer):
         degree: int = 2,
         offset: float = 1.0,
         scale: float = 1.0,
-        n_features: int = 1000,
+        n_features: int | str = "auto",
         random_state: Any = None,
         device: str = "auto",
         memory: int | str | None = None,
@@ -59,8 +59,8 @@ class TensorSketch(FeatureMapTransformer):
             c, at least 0.
         scale : float, default=1.0
             s, positive. One over the number of inputs, or over their mean squared norm, keeps values near 1.
-        n_features : int, default=1000
-            Number of features, the columns of the result.
+        n_features : int or "auto", default="auto"
+            Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
         device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
@@ -77,4 +77,4 @@ class TensorSketch(FeatureMapTransformer):
         return {"degree": self.degree, "offset": self.offset, "scale": self.scale}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.TensorSketch(kernel, X.shape[1], self.n_features, seed)
+        return features.TensorSketch(kernel, X.shape[1], self._n_columns, seed)

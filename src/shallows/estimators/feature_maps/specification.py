@@ -1,0 +1,149 @@
+"""Features as a parameter of an estimator: a name, a transformer that says which features, or a map of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.base import clone
+
+from ... import kernels
+from ...errors import ShallowsError, UnknownNameError
+from ...fitting.machine import Options
+from ...utils.lazy_tables import LazyTable
+from .base import FeatureMapTransformer
+
+TRANSFORMERS = LazyTable(
+    "feature map",
+    "shallows.estimators.feature_maps",
+    {
+        "fourier": ".fourier:FourierFeatures",
+        "fourier_cosine": ".fourier:with_phases",
+        "orthogonal": ".fourier:with_orthogonal_frequencies",
+        "fastfood": ".fastfood:Fastfood",
+        "quasi_monte_carlo": ".quasi_monte_carlo:QuasiMonteCarloFeatures",
+        "binning": ".random_binning:RandomBinning",
+        "nystrom": ".landmarks:NystroemFeatures",
+        "nystrom_kmeans": ".landmarks:nystroem_at_means",
+        "nystrom_leverage": ".landmarks:nystroem_by_leverage",
+        "nystrom_pivoted": ".landmarks:nystroem_at_pivots",
+        "nystrom_randomly_pivoted": ".landmarks:nystroem_at_random_pivots",
+        "rbf": ".landmarks:RBFNetwork",
+        "rbf_kmeans": ".landmarks:network_at_means",
+        "polynomial": ".monomials:PolynomialFeatures",
+        "tensor_sketch": ".tensor_sketch:TensorSketch",
+        "hidden_units": ".random_units:HiddenUnits",
+        "semi_random": ".random_units:SemiRandomFeatures",
+    },
+)
+"""The transformer of each name, without arguments: ``TRANSFORMERS["orthogonal"]()``."""
+
+LINEAR = "linear"
+"""The inputs and a constant, for estimators that train on a map; it has no transformer."""
+
+KERNEL, BANDWIDTH = "gaussian", "auto"
+"""The defaults of estimators that have features next to a kernel and a bandwidth."""
+
+
+@dataclass(frozen=True)
+class MapRequest:
+    """Which map an estimator trains on; the arguments of `shallows.features.in_blocks` that do not depend on data."""
+
+    features: Any  # A key of `shallows.features.FEATURE_MAPS`, a map of the user, or None: no explicit features
+    kernel: Any
+    bandwidth: float | str | None
+    kernel_params: Mapping[str, Any] | None
+    n_features: int | None = None  # None: the estimator decides
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # Further arguments of the function that makes the map
+
+
+def check(features: Any, estimator: str, *, own_maps: bool = False) -> None:
+    """Refuse what is no feature map.
+
+    Parameters
+    ----------
+    features : str, transformer or map
+    estimator : str
+        Its name, for messages.
+    own_maps : bool, default=False
+        Whether the estimator trains on a map: it also accepts "linear", and maps of the user.
+    """
+    if isinstance(features, str):
+        if not (features in TRANSFORMERS or (own_maps and features == LINEAR)):
+            raise UnknownNameError("feature map", features, [*TRANSFORMERS, *([LINEAR] if own_maps else [])])
+    elif isinstance(features, type):
+        raise ShallowsError(f"features={features.__name__} is a class. Give an object: {features.__name__}().")
+    elif isinstance(features, FeatureMapTransformer):
+        features._check_parameters()
+        if own_maps and features._map_name is None:
+            raise ShallowsError(
+                f"{estimator} cannot train on {type(features).__name__}, which learns from the data. Put it into a "
+                "pipeline before the estimator."
+            )
+    elif not own_maps:
+        raise ShallowsError(
+            f"features must be a name, such as 'fourier', or a transformer, such as FourierFeatures(n_features=500); "
+            f"got {type(features).__name__}."
+        )
+    elif not (callable(getattr(features, "map", None)) and hasattr(features, "n_features")):
+        raise ShallowsError(
+            "features must be a name, such as 'fourier', a transformer, such as FourierFeatures(n_features=500), or an "
+            f"object with a method map(x) and a number n_features; got {type(features).__name__}."
+        )
+
+
+def transformer_of(features: Any, seed: int | None = None, options: Options | None = None) -> FeatureMapTransformer:
+    """An unfitted transformer for a name or a transformer, which is cloned, with a seed and options.
+
+    A ``bandwidth`` or ``n_features`` of "auto" remains, so that the estimator can choose it.
+    """
+    found = TRANSFORMERS[features]() if isinstance(features, str) else clone(features)
+    found._warns_of_units = False  # The estimator warns.
+    return found if seed is None else found._with_machine(seed, options or Options())
+
+
+def searches_bandwidth(transformer: FeatureMapTransformer) -> bool:
+    """Whether an estimator chooses the bandwidth of a transformer."""
+    kind = kernels.kind(transformer.kernel)
+    has_bandwidth = kind.takes_bandwidth and (kind.is_open if isinstance(kind, kernels.Kernel) else True)
+    return bool(has_bandwidth and isinstance(transformer.bandwidth, str) and transformer.bandwidth == "auto")
+
+
+def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: Any = BANDWIDTH) -> MapRequest:
+    """The map of a name, of a transformer or of the user.
+
+    Parameters
+    ----------
+    features : str, transformer, map or None
+        A transformer has its own kernel and bandwidth.
+    estimator : str
+        Its name, for messages.
+    kernel, bandwidth
+        Parameters of the estimator, if it has them, for a named map and for a map of the user.
+
+    Raises
+    ------
+    ShallowsError
+        If there is no such map, or a kernel or bandwidth is given next to a transformer.
+    """
+    if features is not None:
+        check(features, estimator, own_maps=True)
+    of_estimator = kernels.split(kernel, bandwidth)
+    if not (isinstance(features, FeatureMapTransformer) or (isinstance(features, str) and features != LINEAR)):
+        return MapRequest(features, *of_estimator)
+    found = transformer_of(features)
+    given = [
+        f"{name}={value!r}"
+        for name, value, default in (("kernel", kernel, KERNEL), ("bandwidth", bandwidth, BANDWIDTH))
+        if not (isinstance(value, str) and value == default)
+    ]
+    if given and not isinstance(features, str):
+        raise ShallowsError(
+            f"{type(found).__name__} has its own kernel and bandwidth, and {given[0]} next to it would be "
+            f"ignored. Give them to {type(found).__name__}(...), or name the features: features={found._map_name!r}."
+        )
+    own = kernels.split(found.kernel, found.bandwidth)
+    if not given:
+        of_estimator = (own[0], own[1] or BANDWIDTH, own[2] or found.kernel_params)
+    return MapRequest(found._map_name, *of_estimator, found._size, found._map_parameters)
