@@ -15,7 +15,7 @@ from ..features import Blocks, Design
 from ..models.centring import Centring, check_scale
 from ..models.functions import FeatureFunction
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
-from ..solvers.least_squares.step_rules import StepPlan, report_steps
+from ..solvers.least_squares.step_rules import StepPlan, given_step, report_steps
 from ..utils.checks import is_whole
 from .calibration import learn_calibration
 from .choices import (
@@ -140,7 +140,7 @@ def fit_feature_eigenpro(
                     replace(function, coefficients=state.coefficients[:, :c]),
                     *(targets, problem, state, epoch, order, held_out, options, device),
                 ),
-                may_shrink=solver.step_size is None,
+                may_shrink=given_step(solver) is None,
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)

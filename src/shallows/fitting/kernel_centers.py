@@ -21,7 +21,7 @@ from ..ranks import ALONE, Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients
 from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
-from ..solvers.least_squares.step_rules import agreed_plan
+from ..solvers.least_squares.step_rules import agreed_plan, given_step
 from ..spectrum.kernel_ridge_choice import AUTO, is_automatic
 from .calibration import learn_calibration
 from .center_points import (
@@ -174,7 +174,7 @@ def fit_kernel_centers(
                     replace(function, coefficients=state.coefficients[:, :c]),
                     *(targets, matrix, state, epoch, order, held_out, options, device),
                 ),
-                may_shrink=steps.step_size is None,
+                may_shrink=given_step(steps) is None,
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)

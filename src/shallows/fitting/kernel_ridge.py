@@ -16,6 +16,7 @@ from ..models.centring import Centring, check_scale
 from ..models.functions import KernelSum
 from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
+from ..solvers.least_squares.step_rules import given_step
 from ..spectrum.certificates import different
 from ..spectrum.kernel_ridge_choice import is_automatic
 from ..utils.checks import warn_user
@@ -144,7 +145,7 @@ def fit_kernel_ridge(
                     replace(function, coefficients=state.coefficients[:, :c]),
                     *(targets, problem, state, epoch, order, held_out, options, device),
                 ),
-                may_shrink=solver.step_size is None,
+                may_shrink=given_step(solver) is None,
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)

@@ -12,6 +12,7 @@ from .. import arrays, kernels, training
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..models.centring import Centring, stay_sparse
+from ..solvers.least_squares.step_rules import given_step
 from ..spectrum import principal_components
 from ..utils.checks import is_whole, warn_user
 from .choices import Choices
@@ -138,7 +139,7 @@ def warn_if_unconverged(
     regularization, which keeps the loss of noisy targets large, unless a small damping explains the loss. None if the
     loss is constant at a step that the library chose: the rest is noise or too fine for the kernel.
 
-    ``solver``: settings with ``max_epochs, tol, step_size`` and ``damping``. ``regularisation``: λ.
+    ``solver``: settings with ``max_epochs, tol, damping`` and a step. ``regularisation``: λ.
     """
     losses, tol, damping = run.losses, solver.tol, solver.damping
     if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
@@ -150,7 +151,7 @@ def warn_if_unconverged(
             "the others; set damping=1."
         )
     elif regularisation == 0:
-        advice = _advice(solver.step_size, losses, run.validation_errors)
+        advice = _advice(given_step(solver), losses, run.validation_errors)
         if advice:
             warn_user(f"{ended}, above tol={tol:g}. {advice}")
 

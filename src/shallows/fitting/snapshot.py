@@ -12,15 +12,18 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..gram import Blocks
+from ..solvers.settings import Settings
 from ..training.steps import keep, put_back
 from .machine import Options
-from .rows import HeldOut, TrainingSet
+from .rows import EarlyStopping, HeldOut, TrainingSet
 
 MOST_SEEN_ONCE = 4
 """Sets of points seen once that are remembered, so that a second visit is recognized."""
 
-WHEN_TO_STOP = frozenset({"max_epochs", "max_seconds", "tol", "n_iter_no_change", "warm_start", "verbose"})
-"""Parameters that may change between a fit and its continuation."""
+WHEN_TO_STOP = frozenset(
+    {"max_epochs", "max_passes", "max_seconds", "tol", "n_iter_no_change", "patience", "warm_start", "verbose"}
+)
+"""Parameters of estimators, solvers, options and early stopping that may change between a fit and its continuation."""
 
 BLOCK_BYTES = 2**25
 """Bytes of the data that are read at a time for their digest."""
@@ -275,7 +278,13 @@ def begin(parameters: Mapping[str, Any] | None, ended: Ended | None, rows: Train
 
 
 def _digest(given: Mapping[str, Any], parts: list[Any], seed: int) -> str:
-    parameters = {name: value for name, value in given.items() if name not in WHEN_TO_STOP}
+    parameters: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, Settings | Options | EarlyStopping):
+            own = {field: part for field, part in vars(value).items() if field not in WHEN_TO_STOP}
+            value = (type(value).__name__, sorted(own.items()))
+        if name not in WHEN_TO_STOP:
+            parameters[name] = value
     digest = hashlib.blake2b(repr((sorted(parameters.items()), seed)).encode())
     for part in parts:
         if part is None:

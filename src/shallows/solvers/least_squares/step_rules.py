@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 from ... import arrays
 from ...errors import ShallowsError, UnknownNameError
+from ...utils.checks import is_positive
 from ..settings import SMALL
 
 
@@ -289,6 +290,31 @@ def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
     return RULES[name](**parameters)
 
 
+def step_of(settings: Any) -> Any:
+    """The step of settings: a number, a rule or the name of a rule."""
+    if hasattr(settings, "step"):
+        return settings.step
+    given = getattr(settings, "step_size", None)
+    return getattr(settings, "step_rule", "certified") if given is None else given
+
+
+def given_step(settings: Any) -> float | None:
+    """η of settings, or None if a rule decides it."""
+    step = step_of(settings)
+    return None if isinstance(step, str | Mapping) or callable(step) else step
+
+
+def check_step(step: Any) -> None:
+    """Refuse a step that is no positive number, rule or name of a rule."""
+    if isinstance(step, str) or callable(step):
+        make(step)
+    elif not is_positive(step):
+        raise ShallowsError(
+            f"step must be a positive number, a rule such as Certified(noise=0.3), or one of "
+            f"{', '.join(map(repr, RULES))}; got {step!r}."
+        )
+
+
 def planned(rule: str | StepRule, p: Any, batch_size: int, n: int) -> tuple[float, Cycle | None]:
     """The step of a rule, and the cycle of its factors if it has one."""
     rule = make(rule)
@@ -332,15 +358,15 @@ def subsample_size(settings: Any, n: int, itemsize: int, budget: int) -> int:
 def plan_steps(
     settings: Any, kernel: Any, p: Any, batch_size: int, n: int, added: float, *, all_equal: bool
 ) -> StepPlan:
-    """The plan for a preconditioner and a batch size, with the step by ``step_size`` or ``step_rule``.
+    """The plan for a preconditioner and a batch size, with the step of the settings or of their rule.
 
     ``added`` is what regularization adds to the operator's diagonal, for a sum over the batch. A rule's step is at most
     2/(β + (m − 1)λ_P) or 1/(nλ_P), and ``added`` counts as part of β. The user's step is not changed.
     """
     rule = cycle = None
-    step_size = settings.step_size
+    step_size = given_step(settings)
     if step_size is None:
-        rule = make(settings.step_rule)
+        rule = make(step_of(settings))
         if isinstance(rule, Certified) and batch_size == n == p.n_subsample and n <= SMALL:
             # A small problem, where every batch has all rows, is regularized by the number of epochs: SMALL_FLOOR.
             rule = Exact()
@@ -355,18 +381,19 @@ def plan_steps(
 
 def one_step(settings: Any, plan: StepPlan, n: int) -> StepPlan:
     """The plan where all points are equal: the fit learns nothing but the mean of the targets, in one step."""
-    if settings.batch_size is not None or settings.step_size is not None:
+    if settings.batch_size is not None or given_step(settings) is not None:
         return plan
     return replace(plan, batch_size=n, step_size=1.0 / (n * plan.top_eigenvalue))
 
 
 def report_steps(settings: Any, plan: StepPlan, run: Any) -> dict[str, Any]:
     """The entries of ``effective_params_`` about batches, steps and their preconditioner."""
-    rule, p = settings.step_rule, plan.preconditioner
-    if not isinstance(rule, str):
+    rule, p = step_of(settings), plan.preconditioner
+    given = given_step(settings) is not None
+    if not (given or isinstance(rule, str)):
         rule = make(rule)
         rule = str(rule) if dataclasses.is_dataclass(rule) else type(rule).__name__
-    chosen = "given" if settings.step_size is not None else "exact" if plan.is_exact else rule
+    chosen = "given" if given else "exact" if plan.is_exact else rule
     return {
         "step_rule": chosen,
         "batch_size": plan.batch_size,
