@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
@@ -26,7 +25,7 @@ from typing import Any, Protocol
 from ... import arrays
 from ...errors import ShallowsError, UnknownNameError
 from ...utils.checks import is_positive
-from ..settings import SMALL
+from ..settings import SMALL, Checked, Parameter, at_least_zero, positive, setting, share
 
 
 class StepRule(Protocol):
@@ -95,7 +94,7 @@ class Cycle:
 
 
 @dataclass(frozen=True)
-class Certified:
+class Certified(Checked):
     """Steps as long as the spectrum allows, and the average of the iterates if batches are noisy.
 
     The rule's step is 2 / (β + (m − 1) λ), the edge of stability. Its factors, in units of 1/(m λ), follow from the
@@ -123,16 +122,9 @@ class Certified:
 
     # g > 0, the largest share of noise in the loss. The default reaches a training loss soonest. With noisy labels and
     # early stopping a smaller share can predict better.
-    noise: float = NOISE
-    memory: float = MEMORY  # How many epochs the average is behind the iterate; 0 averages nothing
-
-    def __post_init__(self) -> None:
-        good = all(isinstance(value, numbers.Real) and math.isfinite(value) for value in (self.noise, self.memory))
-        if not (good and self.noise > 0 and self.memory >= 0):
-            raise ShallowsError(
-                f"The step rule certified needs noise above 0 and memory of at least 0, both finite, not "
-                f"noise={self.noise!r} and memory={self.memory!r}."
-            )
+    noise: float = setting(positive(NOISE))
+    # How many epochs the average is behind the iterate; 0 averages nothing.
+    memory: float = setting(at_least_zero(MEMORY))
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
@@ -166,7 +158,7 @@ class Certified:
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Checked):
     """The reciprocal of the largest eigenvalue, which is known if the subsample and the batch have all points."""
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
@@ -180,14 +172,14 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Theorem:
+class Theorem(Checked):
     """The step that the paper's bounds allow with probability 1 − δ over batches.
 
     ‖P^½ H_m P^½‖ ≤ λ_{q+1} + 2(λ_{q+1} + κ)/(3m) · L + √(2 λ_{q+1} κ/m · L), with L = ln(2D/δ) for D features
     (Theorem 3) and ln(8d/δ) with the intrinsic dimension d in the space of a kernel (Theorem 4).
     """
 
-    delta: float = 0.1  # δ in (0, 1)
+    delta: float = setting(share(0.1))  # δ
 
     def bound(self, p: Any, batch_size: int) -> float:
         """The bound on ‖P^½ H_m P^½‖."""
@@ -202,14 +194,14 @@ class Theorem:
 
 
 @dataclass(frozen=True)
-class Paper:
+class Paper(Checked):
     """The paper's practice, η ~ √(m/λ_{q+1}), with κ and the constants, which the source omits.
 
     The denominator λ_{q+1} + c₁ κ/m + c₂ √(λ_{q+1} κ/m) has the form of the theorem's bound without its logarithm.
     """
 
-    c1: float = 1.0
-    c2: float = 1.0
+    c1: float = setting(at_least_zero(1.0))
+    c2: float = setting(at_least_zero(1.0))
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
@@ -218,18 +210,13 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Release2017:
+class Release2017(Checked):
     """η √(λ₁/λ_{q+1}) for the mean gradient of every batch: the authors' releases of 2017, with power ½.
 
     The first release (EigenPro-matlab, a406c0e of May 2017) has η = 5 for every kernel, later ones 1.5/λ₁.
     """
 
-    eta: float | None = None  # η, above 0. None takes 1.5/λ₁.
-
-    def __post_init__(self) -> None:
-        eta = self.eta
-        if not (eta is None or (isinstance(eta, numbers.Real) and math.isfinite(eta) and eta > 0)):
-            raise ShallowsError(f"The step rule release2017 needs a finite eta above 0 or None, got {eta!r}.")
+    eta: float | None = setting(positive())  # η; None takes 1.5/λ₁
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
         """η for a sum over the batch."""
@@ -240,7 +227,7 @@ class Release2017:
 
 
 @dataclass(frozen=True)
-class Release2019:
+class Release2019(Checked):
     """The rule of the authors' second release (Ma and Belkin 2019), which uses only the subsample.
 
     λ = λ₁ (λ_{q+1}/λ₁)^0.95, and β is the largest κ minus leverage in the subsample. The step is 1/β for m < β/λ + 1,
@@ -274,6 +261,8 @@ def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
     Raises an `UnknownNameError` for an unknown rule or parameter, and a `ShallowsError` for another mapping.
     """
     if not isinstance(rule, str | Mapping) and callable(rule):
+        if isinstance(rule, Checked):
+            rule.check()
         return rule
     name, parameters = rule, {}
     if isinstance(rule, Mapping):
@@ -287,7 +276,9 @@ def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
     known = [field.name for field in fields(RULES[name])]
     for parameter in parameters:
         UnknownNameError.check(f"parameter of the step_rule {name}", parameter, known)
-    return RULES[name](**parameters)
+    found = RULES[name](**parameters)
+    found.check()
+    return found
 
 
 def step_of(settings: Any) -> Any:
@@ -304,15 +295,21 @@ def given_step(settings: Any) -> float | None:
     return None if isinstance(step, str | Mapping) or callable(step) else step
 
 
-def check_step(step: Any) -> None:
-    """Refuse a step that is no positive number, rule or name of a rule."""
-    if isinstance(step, str) or callable(step):
-        make(step)
-    elif not is_positive(step):
-        raise ShallowsError(
-            f"step must be a positive number, a rule such as Certified(noise=0.3), or one of "
-            f"{', '.join(map(repr, RULES))}; got {step!r}."
-        )
+@dataclass(frozen=True)
+class Step(Parameter):
+    """The rule for a field of settings that is a step: a positive number, a `StepRule` or its name."""
+
+    def allows(self, value: Any) -> bool:  # noqa: D102
+        if isinstance(value, str):
+            make(value)
+            return True
+        return is_positive(value) or (callable(value) and not isinstance(value, type))
+
+
+def any_step() -> Parameter:
+    """The field ``step`` of settings, with the default "certified"."""
+    expected = f"a positive number, a rule such as Certified(noise=0.3), or one of {', '.join(map(repr, RULES))}"
+    return Step("certified", expected, classes=RULES)
 
 
 def planned(rule: str | StepRule, p: Any, batch_size: int, n: int) -> tuple[float, Cycle | None]:
