@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from shallows import DoublyStochasticKernelPCA, kernels
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 from shallows.solvers.components.component_steps import random_feature_components
 from shallows.solvers.components.oja import ComponentProblem, OjaStepper
 from shallows.solvers.examples import Examples
@@ -131,7 +131,7 @@ def step(asked: Any) -> Iterator[Row]:
     n_blocks, F, B, d, k = (4, 64, 128, 20, 5) if asked.small else (32, 256, 1024, 100, 10)
     rng = np.random.default_rng(0)
     x = rng.normal(size=(B, d)).astype(np.float32)
-    features = FourierFeatures(kernels.make("gaussian", d**0.5), d, F, 0, cache_bytes=2**28)
+    features = FourierMap(kernels.make("gaussian", d**0.5), d, F, 0, cache_bytes=2**28)
     start = random_feature_components(features, x.astype(np.float64), k, n_blocks=n_blocks)
     problem = ComponentProblem(features, k, start.coefficients.astype(np.float32), np.diag(start.values[:k]))
     solver = OjaStepper(0.01, max_blocks=n_blocks)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, arrays, kernels, losses, streams, training
-from shallows.features import FourierFeatures, block_sums
+from shallows.features import FourierMap, block_sums
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
@@ -109,7 +109,7 @@ def setting(m: int, d: int, F: int, c: int, n_blocks: int, cache: int = 2**31) -
     rng = np.random.default_rng(0)
     x = rng.standard_normal((m, d), dtype=np.float32)
     A = rng.standard_normal((n_blocks, 2 * F, c), dtype=np.float32)
-    return FourierFeatures(kernels.make("gaussian", math.sqrt(d)), d, F, cache_bytes=cache), x, A
+    return FourierMap(kernels.make("gaussian", math.sqrt(d)), d, F, cache_bytes=cache), x, A
 
 
 def iteration(asked: Any):
@@ -186,7 +186,7 @@ def growth(asked: Any):
 
 def _tiny(d: int) -> ExpansionProblem:
     x = np.zeros((2, d), dtype=np.float32)
-    features = FourierFeatures(kernels.make("gaussian", 1.0), d, 16)
+    features = FourierMap(kernels.make("gaussian", 1.0), d, 16)
     return ExpansionProblem(features, losses.make("square"), 1, x, x[:, :1])
 
 
@@ -224,7 +224,7 @@ def slopes(asked: Any):
     for theta_nu in (1.5, 2.0):
         errors = np.zeros((seeds, len(marks)))
         for seed in range(seeds):
-            problem = ExpansionProblem(FourierFeatures(kernel, 2, 4, seed=seed), losses.make("square"), 1, x, y)
+            problem = ExpansionProblem(FourierMap(kernel, 2, 4, seed=seed), losses.make("square"), 1, x, y)
             solver = DoublyStochasticStepper(theta_nu / nu, regularisation=nu)
             state = solver.init(problem)
             rows = streams.integers(seed, "rows", 0, 4 * marks[-1]) % np.uint64(n)

@@ -99,7 +99,7 @@ def of_kernel(kernel: Any, x: np.ndarray, y: np.ndarray, rank: int, asked: Any) 
 def of_features(kernel: Any, x: np.ndarray, y: np.ndarray, rank: int, asked: Any) -> tuple[Any, Make, Make]:
     """The same with random features that are made anew for every batch."""
     kernel = kernels.make("gaussian", kernel.bandwidth)
-    made = features.FourierFeatures(kernel, x.shape[1], min(1024, asked.features // 2), cache_bytes=2**30)
+    made = features.FourierMap(kernel, x.shape[1], min(1024, asked.features // 2), cache_bytes=2**30)
     blocks = Blocks(made, asked.features)
     p = spectrum.make_feature_preconditioner(blocks, x, rank=rank, n_subsample=asked.subsample)
     design = Design(blocks, x, budget=0)

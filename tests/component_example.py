@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from shallows import arrays, kernels, streams
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 from shallows.fitting.snapshot import ComponentSnapshot
 from shallows.solvers.examples import Examples, ExampleSet
 from shallows.solvers.expansions.growing_expansion import GrowingExpansion, zeros
@@ -30,8 +30,8 @@ def two_views(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def features(block_size: int, seed: int = 0, d: int = 3) -> FourierFeatures:
-    return FourierFeatures(kernels.make("gaussian", 2.0), d, block_size, seed)
+def features(block_size: int, seed: int = 0, d: int = 3) -> FourierMap:
+    return FourierMap(kernels.make("gaussian", 2.0), d, block_size, seed)
 
 
 # ------------------------------------------------------------------------------------------- kernel PCA (11.1)
@@ -39,7 +39,7 @@ def features(block_size: int, seed: int = 0, d: int = 3) -> FourierFeatures:
 
 @dataclass(frozen=True)
 class ComponentProblem(ExampleSet):
-    features: FourierFeatures
+    features: FourierMap
     n_components: int
     points: np.ndarray | None = None
 
@@ -117,8 +117,8 @@ def sine_squared(V: np.ndarray, G: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class TwoViewProblem(ExampleSet):
-    features: FourierFeatures
-    second_features: FourierFeatures
+    features: FourierMap
+    second_features: FourierMap
     n_components: int
     points: np.ndarray | None = None
     second_view: np.ndarray | None = None

@@ -6,7 +6,7 @@ import numpy as np
 
 from engine_example import sample
 from shallows import arrays, kernels, losses
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 from shallows.solvers.expansions.expansion import ExpansionProblem
 
 N, D, C, F, B = 60, 3, 2, 8, 12
@@ -16,7 +16,7 @@ def make(loss="square", *, xp=np, form="pair", n=N, block_size=F, seed=0, weight
     x, y = sample(n, D, seed), sample(n, c, seed + 1)
     y = np.where(y > 0, 1.0, -1.0) if losses.make(loss).coding == "signs" else y
     w = np.random.default_rng(seed).uniform(0.5, 1.5, size=(n, 1)) if weights else None
-    features = FourierFeatures(kernels.make("gaussian", 2.0), D, block_size, seed=5, form=form)
+    features = FourierMap(kernels.make("gaussian", 2.0), D, block_size, seed=5, form=form)
     return ExpansionProblem(
         features,
         losses.make(loss),

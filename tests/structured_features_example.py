@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from shallows import streams
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 
 # ------------------------------------------------------------------------- a projection that multiplies by no matrix
 
@@ -50,7 +50,7 @@ class HadamardProjector:
 
 
 @dataclass(frozen=True)
-class Fastfood(FourierFeatures):
+class Fastfood(FourierMap):
     """Fourier features whose frequencies are never written down."""
 
     def projector(self, i, like):

@@ -12,7 +12,7 @@ from engine_example import sample
 from expansion_example import B, D, make, naive, run
 from shallows import kernels, losses, streams
 from shallows.errors import ShallowsError
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse, admitted_steps
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, feature_variance
@@ -165,7 +165,7 @@ def test_a_batch_without_violations_re_uses_nothing_and_only_decays():
 
 def test_the_variance_of_the_features_is_that_of_its_definition():
     # Pair form, one frequency: Var over ω and x of cos ω(x − z) − k, against draws of both.
-    features = FourierFeatures(kernels.make("gaussian", 2.0), 2, 1, seed=0)
+    features = FourierMap(kernels.make("gaussian", 2.0), 2, 1, seed=0)
     x = sample(2000, 2)
     found = feature_variance(features, x, n_points=500, n_blocks=400)
     rng = np.random.default_rng(1)

@@ -103,7 +103,7 @@ def test_dual_ascent_agrees_with_kernel_ridge_regression():
 def test_on_features_it_agrees_with_ridge_regression(Estimator):
     Estimator = constructor(Estimator)
     X, y, new = table(Estimator())
-    f = features.FourierFeatures(kernels.Gaussian(1.5), 4, 20, seed=3)
+    f = features.FourierMap(kernels.Gaussian(1.5), 4, 20, seed=3)
     ours = Estimator(features=f, regularisation=0.01, max_epochs=300, random_state=0).fit(X, y)
     exact = Ridge(alpha=0.01 * len(X), fit_intercept=False).fit(f.map(X), y - y.mean())
     assert np.abs(ours.predict(new) - exact.predict(f.map(new)) - y.mean()).max() < 1e-4
@@ -118,7 +118,7 @@ def test_on_features_it_agrees_with_logistic_regression(Estimator):
     Estimator = constructor(Estimator)
     X, y, new = table(Estimator())
     y = y > 1
-    f = features.FourierFeatures(kernels.Gaussian(1.5), 4, 20, seed=3)
+    f = features.FourierMap(kernels.Gaussian(1.5), 4, 20, seed=3)
     options = {"loss": "logistic", "regularisation": 0.01, "fit_intercept": False, "max_epochs": 200}
     ours = Estimator(features=f, **options, random_state=0).fit(X, y)
     exact = LogisticRegression(C=1 / (0.01 * len(X)), fit_intercept=False, tol=1e-10, max_iter=1000).fit(f.map(X), y)

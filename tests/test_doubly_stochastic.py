@@ -13,7 +13,7 @@ from engine_example import naive_kernel, sample
 from expansion_example import B, C, D, F, N, batches, fresh, make, naive, run
 from shallows import arrays, kernels, losses
 from shallows.errors import ShallowsError
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions import doubly_stochastic
 from shallows.solvers.expansions.block_policies import CheckedReuse, UniformReuse
@@ -190,7 +190,7 @@ def test_the_error_falls_with_one_over_t_towards_exact_kernel_ridge():
     optimum = naive_kernel("gaussian", 1.0, z, x) @ np.linalg.solve(K + n * nu * np.eye(n), y)
     errors = np.zeros(len(marks))
     for seed in range(seeds):
-        features = FourierFeatures(kernels.make("gaussian", 1.0), 2, 4, seed=seed)
+        features = FourierMap(kernels.make("gaussian", 1.0), 2, 4, seed=seed)
         problem = ExpansionProblem(features, losses.make("square"), 1, x, y)
         solver = DoublyStochasticStepper(1.5 / nu, regularisation=nu)
         state = solver.init(problem)
@@ -371,7 +371,7 @@ def test_steps_are_the_same_on_another_array_library(solver, form):
 def test_the_memory_of_a_state_does_not_depend_on_the_number_of_inputs():
     sizes = []
     for d in (1, 1000):
-        features = FourierFeatures(kernels.make("gaussian", 2.0), d, F)
+        features = FourierMap(kernels.make("gaussian", 2.0), d, F)
         problem = ExpansionProblem(features, losses.make("square"), C, sample(N, d), sample(N, C))
         held, _ = run(DoublyStochasticStepper(1.0), problem, 10).remember()
         sizes.append(sum(part.nbytes for part in held.values()))

@@ -28,7 +28,7 @@ def test_its_values_are_those_of_the_formula(order):
 @pytest.mark.parametrize("order", [1, 3])
 def test_its_fourier_features_tend_to_it(order):
     x, kernel = sample(40, 3), RationalQuadratic(1.5, order)
-    Z = features.FourierFeatures(kernel, 3, 50_000, seed=0).map(x)
+    Z = features.FourierMap(kernel, 3, 50_000, seed=0).map(x)
     # The error of a mean over 50,000 frequencies, five deviations of at most 1/√2.
     assert np.abs(Z @ Z.T - kernel(x, x)).max() < 5 * np.sqrt(0.5 / 50_000)
 

@@ -18,7 +18,7 @@ from shallows import (
     training,
 )
 from shallows.errors import UnknownNameError
-from shallows.features import Blocks, Design, Linear
+from shallows.features import Blocks, Design, LinearMap
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.feature_eigenpro import FeatureEigenProStepper, FeatureProblem
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
@@ -314,7 +314,7 @@ def test_it_converges_below_two_over_the_top_eigenvalue_and_diverges_above(share
 def test_a_map_in_blocks_is_the_map(form, n_features):
     # The last block may be used in part: then it has its first frequencies, and the norm of all that are used.
     x = sample(9)
-    f = features.FourierFeatures(kernels.Gaussian(1.5), 3, 4, seed=2, form=form)
+    f = features.FourierMap(kernels.Gaussian(1.5), 3, 4, seed=2, form=form)
     blocks = Blocks(f, n_features)
     whole = np.concatenate([blocks.block(x, k) for k in range(len(blocks.spans))], axis=1)
     assert whole.shape == (9, n_features)
@@ -333,7 +333,7 @@ def test_a_map_in_blocks_is_the_map(form, n_features):
 @pytest.mark.parametrize("budget", [PLENTY, 0])
 def test_a_design_multiplies_as_its_matrix_does(budget):
     x, a = sample(50), sample(22, 2, seed=1)
-    blocks = Blocks(features.FourierFeatures(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
+    blocks = Blocks(features.FourierMap(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
     design = Design(blocks, x, budget=budget)
     assert design.kept == bool(budget)
     whole = np.concatenate([blocks.block(x, k) for k in range(len(blocks.spans))], axis=1)
@@ -344,13 +344,13 @@ def test_a_design_multiplies_as_its_matrix_does(budget):
 
 def test_linear_features_have_a_constant():
     x = sample(5)
-    assert np.array_equal(Linear(3).map(x), np.hstack([x, np.ones((5, 1))]))
+    assert np.array_equal(LinearMap(3).map(x), np.hstack([x, np.ones((5, 1))]))
 
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_batches_that_do_not_fit_are_gone_through_twice_and_move_alike(holds, monkeypatch):
     x, y = sample(50), sample(50, 2, seed=1)
-    blocks = Blocks(features.FourierFeatures(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
+    blocks = Blocks(features.FourierMap(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
     p = spectrum.make_feature_preconditioner(blocks, x, rank=5, n_subsample=30)
     kept, anew = (FeatureProblem(Design(blocks, x, budget=b), y, None, p) for b in (PLENTY, 0))
     monkeypatch.setattr(Design, "holds", lambda self, n: self.kept or holds)
@@ -365,7 +365,7 @@ def test_any_array_library_gives_what_numpy_gives(weights):
     for xp in (np, strict):
         x, y = xp.asarray(sample(60)), xp.asarray(sample(60, 2, seed=1))
         w = xp.asarray(np.random.default_rng(0).uniform(0.2, 1, 60)) if weights else None
-        blocks = Blocks(features.FourierFeatures(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
+        blocks = Blocks(features.FourierMap(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
         for eigensystem in ("nsvd", "rsvd"):
             p = spectrum.make_feature_preconditioner(
                 blocks, x, rank=5, n_subsample=30, weights=w, eigensystem=eigensystem, power=0.5

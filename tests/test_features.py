@@ -13,7 +13,7 @@ import scipy.stats
 from engine_example import naive_kernel, sample
 from shallows import arrays, features, kernels, streams
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.features import FourierFeatures, NystromFeatures, RBFNetwork
+from shallows.features import FourierMap, NystroemMap, RBFNetworkMap
 from shallows.features.fourier import BlockCache
 
 RADIAL = ("gaussian", "laplace", "cauchy")
@@ -23,7 +23,7 @@ FORMS = [("pair", False), ("cosine", False), ("pair", True), ("cosine", True)]
 
 
 def fourier(name="gaussian", bandwidth=2.0, d=3, F=64, **more):
-    return FourierFeatures(kernels.make(name, bandwidth), d, F, **more)
+    return FourierMap(kernels.make(name, bandwidth), d, F, **more)
 
 
 def errors(name, form, orthogonal, F, n_seeds, x, bandwidth=2.0):
@@ -60,7 +60,7 @@ def test_the_mean_over_blocks_is_the_kernel(name, form, orthogonal):
 @pytest.mark.parametrize("form", ["pair", "cosine"])
 def test_the_mean_over_blocks_is_any_kernel_with_a_spectral_law(kernel, form):
     x, z = sample(12), sample(9, seed=1)
-    f = FourierFeatures(kernel, 3, 30, form=form, orthogonal=kernel.of_distance)
+    f = FourierMap(kernel, 3, 30, form=form, orthogonal=kernel.of_distance)
     estimates = np.array([f.block(i, x) @ f.block(i, z).T / f.block_size for i in range(400)])
     assert (np.abs(estimates.mean(axis=0) - kernel(x, z)) < 4.5 * estimates.std(axis=0) / 20).all()
 
@@ -120,7 +120,7 @@ def test_a_block_is_the_same_in_every_call_order_and_split(form, orthogonal):
 
 def test_blocks_stay_what_they_were_when_this_was_written():
     # A model is its coefficients and its seed: a change here changes every saved one.
-    f = FourierFeatures(kernels.Gaussian(1.0), 2, 2, seed=5, form="cosine")
+    f = FourierMap(kernels.Gaussian(1.0), 2, 2, seed=5, form="cosine")
     like = np.ones(1)
     assert f.frequencies(7, like).ravel() == pytest.approx(FREQUENCIES, rel=1e-13)
     assert f.phases(7, like) == pytest.approx(PHASES, rel=1e-13)
@@ -175,7 +175,7 @@ def test_a_coordinate_of_an_orthogonal_direction_has_the_law_of_haar():
 
 def test_the_cache_keeps_what_fits_and_changes_nothing(monkeypatch):
     draws = []
-    monkeypatch.setattr(FourierFeatures, "_draw", lambda self, i, like: draws.append(i) or np.full((8, 4), float(i)))
+    monkeypatch.setattr(FourierMap, "_draw", lambda self, i, like: draws.append(i) or np.full((8, 4), float(i)))
     block = 8 * 4 * 8
     f = fourier(d=4, F=8, cache_bytes=2 * block + 1)
     for _ in range(3):
@@ -232,14 +232,14 @@ def test_threads_make_the_same_block(monkeypatch):
 )
 def test_wrong_parameters_are_told(changes, message):
     with pytest.raises(ShallowsError, match=message):
-        FourierFeatures(**{"kernel": kernels.Gaussian(1.0), "n_inputs": 3, "block_size": 4} | changes)
+        FourierMap(**{"kernel": kernels.Gaussian(1.0), "n_inputs": 3, "block_size": 4} | changes)
 
 
 def test_points_of_another_width_are_refused():
     for f in (
         fourier(),
-        NystromFeatures(kernels.Gaussian(1.0), sample(4)),
-        RBFNetwork(kernels.Gaussian(1.0), sample(4)),
+        NystroemMap(kernels.Gaussian(1.0), sample(4)),
+        RBFNetworkMap(kernels.Gaussian(1.0), sample(4)),
     ):
         with pytest.raises(ShallowsError, match="3 inputs"):
             f.map(sample(5, d=4))

@@ -16,15 +16,15 @@ from engine_example import naive_kernel, sample
 from shallows import features, kernels
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.features import (
-    Fastfood,
-    FourierFeatures,
-    HiddenUnits,
-    Monomials,
-    NystromFeatures,
-    QuasiMonteCarloFeatures,
-    RandomBinning,
-    SemiRandomFeatures,
-    TensorSketch,
+    FastfoodMap,
+    FourierMap,
+    HiddenUnitsMap,
+    NystroemMap,
+    PolynomialMap,
+    QuasiMonteCarloMap,
+    RandomBinningMap,
+    SemiRandomMap,
+    TensorSketchMap,
     base,
     hidden_units,
     landmarks,
@@ -48,7 +48,7 @@ def shares(binning, x):
     return (columns[:, None] == columns[None]).mean(axis=2)
 
 
-# ------------------------------------------------------------------------------------------------- Fastfood
+# ------------------------------------------------------------------------------------------------- FastfoodMap
 
 
 @pytest.mark.parametrize("d", [2, 4, 8, 32])
@@ -62,7 +62,7 @@ def test_the_transform_is_a_hadamard_matrix_with_its_rows_in_another_order(d):
 @pytest.mark.parametrize("form", ["pair", "cosine"])
 @pytest.mark.parametrize(("d", "F"), [(1, 3), (3, 24), (5, 7), (8, 8)])
 def test_fastfood_is_the_map_of_its_frequencies(form, d, F):
-    x, f = sample(30, d), Fastfood(GAUSSIAN, d, F, seed=1, form=form)
+    x, f = sample(30, d), FastfoodMap(GAUSSIAN, d, F, seed=1, form=form)
     angles = x @ f.frequencies(3, x).T
     waves = (
         np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
@@ -76,7 +76,7 @@ def test_fastfood_is_the_map_of_its_frequencies(form, d, F):
 @pytest.mark.parametrize("d", [3, 8])
 def test_the_mean_over_fastfood_is_the_kernel(kernel, d):
     x, kernel = sample(12, d), kernels.make(kernel, 2.0)
-    f = Fastfood(kernel, d, 16)
+    f = FastfoodMap(kernel, d, 16)
     estimates = np.array([f.block(i, x) @ f.block(i, x).T / 16 for i in range(400)])
     # The distance of a point from itself rounds to about 1e-8.
     assert (np.abs(estimates.mean(axis=0) - kernel(x, x)) < 4.5 * estimates.std(axis=0) / 20 + 1e-7).all()
@@ -84,7 +84,7 @@ def test_the_mean_over_fastfood_is_the_kernel(kernel, d):
 
 def test_lengths_of_fastfoods_frequencies_have_the_law_of_gaussian_ones():
     x = np.zeros((1, 16))
-    lengths = np.linalg.norm(Fastfood(GAUSSIAN, 16, 4096).frequencies(0, x), axis=1) * 2.0
+    lengths = np.linalg.norm(FastfoodMap(GAUSSIAN, 16, 4096).frequencies(0, x), axis=1) * 2.0
     # χ with 16 degrees of freedom: mean 3.938, deviation 0.7; five deviations of the mean of 4,096.
     assert lengths.mean() == pytest.approx(3.938, abs=5 * 0.7 / 64)
     assert lengths.std() == pytest.approx(0.70, rel=0.1)
@@ -92,14 +92,14 @@ def test_lengths_of_fastfoods_frequencies_have_the_law_of_gaussian_ones():
 
 def test_fastfood_errs_at_most_a_fifth_more_than_independent_frequencies():
     x = sample(30, 64) / 3
-    fast = rms(lambda seed: Fastfood(GAUSSIAN, 64, 128, seed), GAUSSIAN, x)
-    plain = rms(lambda seed: FourierFeatures(GAUSSIAN, 64, 128, seed), GAUSSIAN, x)
+    fast = rms(lambda seed: FastfoodMap(GAUSSIAN, 64, 128, seed), GAUSSIAN, x)
+    plain = rms(lambda seed: FourierMap(GAUSSIAN, 64, 128, seed), GAUSSIAN, x)
     assert fast < 1.2 * plain
 
 
 def test_fastfood_refuses_a_kernel_that_is_none_of_the_distance():
     with pytest.raises(ShallowsError, match="of ‖x − z‖₂ alone"):
-        Fastfood(kernels.make("laplace_product", 1.0), 3, 8)
+        FastfoodMap(kernels.make("laplace_product", 1.0), 3, 8)
 
 
 # ---------------------------------------------------------------------------------------- quasi Monte Carlo
@@ -108,7 +108,7 @@ def test_fastfood_refuses_a_kernel_that_is_none_of_the_distance():
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product"])
 def test_the_mean_over_shifts_of_the_sequence_is_the_kernel(kernel):
     x, kernel = sample(12), kernels.make(kernel, 2.0)
-    maps = [QuasiMonteCarloFeatures(kernel, 3, 30, seed) for seed in range(100)]
+    maps = [QuasiMonteCarloMap(kernel, 3, 30, seed) for seed in range(100)]
     estimates = np.array([f.block(i, x) @ f.block(i, x).T / 30 for f in maps for i in (0, 1)])
     assert (np.abs(estimates.mean(axis=0) - kernel(x, x)) < 4.5 * estimates.std(axis=0) / math.sqrt(100) + 1e-7).all()
 
@@ -116,15 +116,15 @@ def test_the_mean_over_shifts_of_the_sequence_is_the_kernel(kernel):
 def test_an_even_sequence_errs_less_than_independent_frequencies_and_falls_faster():
     x = sample(30, 2)
     sizes = [32, 128, 512]
-    even = [rms(lambda seed, F=F: QuasiMonteCarloFeatures(GAUSSIAN, 2, F, seed), GAUSSIAN, x) for F in sizes]
-    plain = [rms(lambda seed, F=F: FourierFeatures(GAUSSIAN, 2, F, seed), GAUSSIAN, x) for F in sizes]
+    even = [rms(lambda seed, F=F: QuasiMonteCarloMap(GAUSSIAN, 2, F, seed), GAUSSIAN, x) for F in sizes]
+    plain = [rms(lambda seed, F=F: FourierMap(GAUSSIAN, 2, F, seed), GAUSSIAN, x) for F in sizes]
     assert all(one < other / 2 for one, other in zip(even, plain, strict=True))
     assert np.polyfit(np.log(sizes), np.log(even), 1)[0] < -0.7  # −½ where frequencies are independent
 
 
 def test_blocks_of_the_sequence_follow_each_other():
     x = sample(5)
-    whole, part = QuasiMonteCarloFeatures(GAUSSIAN, 3, 16), QuasiMonteCarloFeatures(GAUSSIAN, 3, 8)
+    whole, part = QuasiMonteCarloMap(GAUSSIAN, 3, 16), QuasiMonteCarloMap(GAUSSIAN, 3, 8)
     both = np.concatenate([part.frequencies(i, x) for i in (0, 1)])
     assert np.array_equal(whole.frequencies(0, x), both)
 
@@ -136,18 +136,18 @@ def test_shares_of_grids_tend_to_the_laplace_kernel_with_the_root_of_their_numbe
     x, kernel = sample(25), kernels.make("laplace_product", 3.0)
     sizes, errors = [16, 64, 256], []
     for P in sizes:
-        found = np.array([shares(RandomBinning(3.0, 3, P, 2**16, seed), x) for seed in range(10)])
+        found = np.array([shares(RandomBinningMap(3.0, 3, P, 2**16, seed), x) for seed in range(10)])
         errors.append(math.sqrt(((found - kernel(x, x)) ** 2).mean()))
     assert -0.6 < np.polyfit(np.log(sizes), np.log(errors), 1)[0] < -0.4
     # 4,000 grids: a share has a deviation of at most 0.5/√4000; 300 pairs.
-    Z = RandomBinning(3.0, 3, 4000, 2**10).map(x)
+    Z = RandomBinningMap(3.0, 3, 4000, 2**10).map(x)
     assert np.abs((Z @ Z.T).toarray() - kernel(x, x)).max() < 4.5 * 0.5 / math.sqrt(4000) + 2e-3
 
 
 def test_the_variance_of_a_share_of_grids_is_that_of_a_count():
     x, kernel = sample(15), kernels.make("laplace_product", 3.0)
     K = kernel(x, x)
-    found = np.array([shares(RandomBinning(3.0, 3, 20, 2**16, seed), x) for seed in range(400)])
+    found = np.array([shares(RandomBinningMap(3.0, 3, 20, 2**16, seed), x) for seed in range(400)])
     off = ~np.eye(15, dtype=bool)
     # A count of 20 independent grids, 400 times.
     assert found.var(axis=0)[off].mean() == pytest.approx((K * (1 - K) / 20)[off].mean(), rel=0.1)
@@ -155,27 +155,27 @@ def test_the_variance_of_a_share_of_grids_is_that_of_a_count():
 
 def test_few_bins_add_the_share_of_cells_that_meet_by_chance():
     x = 1e3 * sample(60)  # so far from each other that no two points are in one cell
-    Z = RandomBinning(1.0, 3, 2000, 16).map(x)
+    Z = RandomBinningMap(1.0, 3, 2000, 16).map(x)
     products = (Z @ Z.T).toarray()[np.triu_indices(60, 1)]
     assert products.mean() == pytest.approx(1 / 16, rel=0.05)
 
 
 def test_rows_of_binning_are_sparse_and_of_length_one():
-    Z = RandomBinning(3.0, 3, 40, 64).map(sample(30).astype(np.float32))
+    Z = RandomBinningMap(3.0, 3, 40, 64).map(sample(30).astype(np.float32))
     assert scipy.sparse.issparse(Z)
     assert Z.dtype == np.float32
     assert (np.diff(Z.indptr) == 40).all()
     assert np.abs((Z.multiply(Z)).sum(axis=1) - 1).max() < 1e-6
-    assert isinstance(RandomBinning(3.0, 3, 40, 64), base.SparseFeatureMap)
+    assert isinstance(RandomBinningMap(3.0, 3, 40, 64), base.SparseFeatureMap)
 
 
 def test_a_kernel_without_bins_is_refused_by_its_name():
     with pytest.raises(ShallowsError, match=r"needs the kernel 'laplace_product', .* got 'gaussian'"):
         features.make("binning", GAUSSIAN, sample(5), 100)
     with pytest.raises(ShallowsError, match="power of two"):
-        RandomBinning(1.0, 3, 5, 100)
+        RandomBinningMap(1.0, 3, 5, 100)
     with pytest.raises(ShallowsError, match="more than 2³¹"):
-        RandomBinning(1.0, 3, 2**12, 2**20)
+        RandomBinningMap(1.0, 3, 2**12, 2**20)
 
 
 # ----------------------------------------------------------------------------------- polynomial kernels
@@ -185,7 +185,7 @@ def test_a_kernel_without_bins_is_refused_by_its_name():
 @pytest.mark.parametrize("offset", [0.0, 1.5])
 def test_inner_products_of_monomials_are_the_polynomial_kernel(degree, offset):
     kernel = kernels.Polynomial(degree, offset, 0.5)
-    x, f = sample(20, 4), Monomials(kernel, 4)
+    x, f = sample(20, 4), PolynomialMap(kernel, 4)
     Z = f.map(x)
     assert Z.shape[1] == f.n_features == math.comb(degree + 4, degree)
     K = kernel(x, x)
@@ -195,7 +195,7 @@ def test_inner_products_of_monomials_are_the_polynomial_kernel(degree, offset):
 def test_monomials_of_degree_two_are_those_of_the_formula():
     # xᵢ², √2 xᵢ xⱼ, √(2c) xᵢ and c: with √(2c), where a lecture prints √2 c.
     x, c = sample(1, 3)[0], 1.7
-    made = Monomials(kernels.Polynomial(2, c), 3).map(x[None])[0]
+    made = PolynomialMap(kernels.Polynomial(2, c), 3).map(x[None])[0]
     expected = [c, *(math.sqrt(2 * c) * x)]
     expected += [
         x[i] ** 2 if i == j else math.sqrt(2) * x[i] * x[j]
@@ -207,7 +207,7 @@ def test_monomials_of_degree_two_are_those_of_the_formula():
 @pytest.mark.parametrize("degree", [2, 3])
 def test_sparse_rows_have_the_monomials_of_what_is_not_zero(degree):
     x = np.where(sample(20, 12) > 1, sample(20, 12), 0.0)
-    f = Monomials(kernels.Polynomial(degree, 1.0), 12)
+    f = PolynomialMap(kernels.Polynomial(degree, 1.0), 12)
     Z = f.map(scipy.sparse.csr_array(x))
     assert scipy.sparse.issparse(Z)
     assert np.abs(Z.toarray() - f.map(x)).max() < 1e-12
@@ -216,9 +216,9 @@ def test_sparse_rows_have_the_monomials_of_what_is_not_zero(degree):
 
 def test_too_many_monomials_are_told_before_memory_is_taken():
     with pytest.raises(ShallowsError, match=r"binomial\(10010, 10\)"):
-        Monomials(kernels.Polynomial(10, 1.0), 10_000)
+        PolynomialMap(kernels.Polynomial(10, 1.0), 10_000)
     with pytest.raises(ShallowsError, match="needs the kernel 'polynomial', got 'gaussian'"):
-        Monomials(GAUSSIAN, 3)
+        PolynomialMap(GAUSSIAN, 3)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
@@ -226,13 +226,13 @@ def test_the_mean_over_tensor_sketches_is_the_polynomial_kernel(degree):
     kernel = kernels.Polynomial(degree, 1.0, 0.5)
     x = sample(10, 4) / 2
     K = kernel(x, x)
-    made = np.array([Z @ Z.T for Z in (TensorSketch(kernel, 4, 64, seed).map(x) for seed in range(600))])
+    made = np.array([Z @ Z.T for Z in (TensorSketchMap(kernel, 4, 64, seed).map(x) for seed in range(600))])
     assert (np.abs(made.mean(axis=0) - K) < 4.5 * made.std(axis=0) / math.sqrt(600) + 1e-12).all()
 
 
 def test_the_error_of_tensor_sketches_falls_with_the_root_of_their_size_as_scikit_learns_does():
     kernel, x, sizes = kernels.Polynomial(2, 1.0), sample(30, 6) / 3, [64, 256, 1024]
-    errors = [rms(lambda seed, D=D: TensorSketch(kernel, 6, D, seed), kernel, x, 60) for D in sizes]
+    errors = [rms(lambda seed, D=D: TensorSketchMap(kernel, 6, D, seed), kernel, x, 60) for D in sizes]
     assert -0.6 < np.polyfit(np.log(sizes), np.log(errors), 1)[0] < -0.4
 
     class Theirs:
@@ -261,7 +261,7 @@ def test_landmarks_by_leverage_find_the_rare_points_and_err_less_than_uniform_on
     K = GAUSSIAN(x, x)
 
     def error(make):
-        maps = (NystromFeatures(GAUSSIAN, make(seed)) for seed in range(5))
+        maps = (NystroemMap(GAUSSIAN, make(seed)) for seed in range(5))
         return np.mean([np.linalg.norm(K - f.map(x) @ f.map(x).T) for f in maps])
 
     by_leverage = error(lambda seed: landmarks.leverage_rows(GAUSSIAN, x, 40, seed))
@@ -289,7 +289,7 @@ def reference(activation, a, b, x):
 @pytest.mark.parametrize("activation", hidden_units.ACTIVATIONS)
 def test_hidden_units_are_those_of_their_formulas(activation):
     x = sample(8) + 1.0
-    f = HiddenUnits(activation, 3, 5, 1.5, x.mean(axis=0), x.std(axis=0), seed=3)
+    f = HiddenUnitsMap(activation, 3, 5, 1.5, x.mean(axis=0), x.std(axis=0), seed=3)
     a, b = f.weights(x)
     expected = [[reference(activation, a[j], b[j], row) for j in range(5)] for row in x]
     assert np.abs(f.map(x) - expected).max() < 1e-12
@@ -298,7 +298,7 @@ def test_hidden_units_are_those_of_their_formulas(activation):
 
 def test_cosine_units_are_random_fourier_features():
     x, L = sample(20), 40_000
-    Z = HiddenUnits("cosine", 3, L, 2.0).map(x) * math.sqrt(2 / L)
+    Z = HiddenUnitsMap("cosine", 3, L, 2.0).map(x) * math.sqrt(2 / L)
     assert np.abs(Z @ Z.T - naive_kernel("gaussian", 2.0, x, x)).max() < 5 * 1.3 / math.sqrt(L)
 
 
@@ -316,7 +316,7 @@ def test_stacked_layers_are_layers_of_scaled_outputs():
 
 def test_an_unknown_activation_is_told_with_the_known_ones():
     with pytest.raises(UnknownNameError, match="sigmoid"):
-        HiddenUnits("sigmiod", 3, 5, 1.0)
+        HiddenUnitsMap("sigmiod", 3, 5, 1.0)
 
 
 # ------------------------------------------------------------------------------------------ semi-random
@@ -326,7 +326,7 @@ def test_an_unknown_activation_is_told_with_the_known_ones():
 def test_a_linear_model_on_semi_random_features_is_the_model_of_the_formula(order):
     # f(x) = (σ_s(xᵀR) ⊙ xᵀW₁) W₂ for x with a constant 1, with any W₁ and W₂.
     x, n, rng = sample(20), 6, np.random.default_rng(0)
-    f = SemiRandomFeatures(3, n, order, bandwidth=2.0, seed=4)
+    f = SemiRandomMap(3, n, order, bandwidth=2.0, seed=4)
     inputs = np.concatenate([x / 2.0, np.ones((20, 1))], axis=1)
     W1, W2 = rng.normal(size=(4, n)), rng.normal(size=n)
     expected = (f.switches(x) * (inputs @ W1)) @ W2
@@ -336,12 +336,12 @@ def test_a_linear_model_on_semi_random_features_is_the_model_of_the_formula(orde
 
 def test_switches_are_powers_of_positive_projections():
     x = sample(20)
-    step, ramp, square = (SemiRandomFeatures(3, 50, s, seed=1).switches(x) for s in (0, 1, 2))
+    step, ramp, square = (SemiRandomMap(3, 50, s, seed=1).switches(x) for s in (0, 1, 2))
     assert set(np.unique(step)) == {0.0, 1.0}
     assert np.array_equal(step, ramp > 0)
     assert np.abs(square - ramp**2).max() < 1e-15
     with pytest.raises(ShallowsError, match="order must be 0, 1 or 2"):
-        SemiRandomFeatures(3, 5, 3)
+        SemiRandomMap(3, 5, 3)
 
 
 # ---------------------------------------------------------------------------------------------- all maps

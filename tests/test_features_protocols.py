@@ -19,7 +19,7 @@ from shallows import (
     losses,
 )
 from shallows.errors import ShallowsError
-from shallows.features import FEATURE_MAPS, Blocks, Design, FourierFeatures, base, block_sums
+from shallows.features import FEATURE_MAPS, Blocks, Design, FourierMap, base, block_sums
 from shallows.features.fourier import DenseProjector, join
 from shallows.fitting import feature_eigenpro
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
@@ -38,8 +38,8 @@ def test_the_maps_of_the_library_keep_the_protocols():
         kernel = {"binning": "laplace_product", "polynomial": "polynomial", "tensor_sketch": "polynomial"}.get(name)
         kernel = kernels.make(kernel, 2.0 if name == "binning" else None) if kernel else GAUSSIAN
         assert isinstance(features.make(name, kernel, x, 8), base.ExplicitMap)
-    assert isinstance(FourierFeatures(GAUSSIAN, 3, 8), base.FourierStream)
-    assert not isinstance(FourierFeatures(GAUSSIAN, 3, 8), base.SparseFeatureMap)
+    assert isinstance(FourierMap(GAUSSIAN, 3, 8), base.FourierStream)
+    assert not isinstance(FourierMap(GAUSSIAN, 3, 8), base.SparseFeatureMap)
     assert isinstance(BINNING, base.SparseFeatureMap)
     assert isinstance(BinningStream(3.0, 3, 8), base.FeatureStream)
 
@@ -100,7 +100,7 @@ def test_a_doubly_stochastic_machine_trains_on_a_structured_projection():
     run = train(DoublyStochasticStepper(1.0, 0.1), problem, Batches(80, 20, 0), Stopping(10))
     assert run.losses[-1] < run.losses[0]
 
-    class Written(FourierFeatures):
+    class Written(FourierMap):
         def _draw(self, i, like):
             return frequencies(f, i)
 

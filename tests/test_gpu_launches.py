@@ -14,7 +14,7 @@ from engine_example import sample
 from pretended_gpu import pretended_gpu
 from shallows import EigenProClassifier, EigenProRegressor, arrays, gram, kernels, losses, spectrum, training
 from shallows.errors import DivergenceError
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 from shallows.gpu import cuda
 from shallows.gram.whole import WholeGram
 from shallows.solvers import ConjugateResiduals
@@ -205,7 +205,7 @@ def test_a_step_that_is_too_long_is_noticed_before_the_epoch_ends(monkeypatch):
 def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, search, launches, monkeypatch, folder):
     def run(like):
         x, y = like(sample(400, 10, dtype=np.float32)), like(np.sign(sample(400, 3, 1, np.float32)))
-        features = FourierFeatures(kernels.Gaussian(2.0), 10, 32, seed=0)
+        features = FourierMap(kernels.Gaussian(2.0), 10, 32, seed=0)
         p = ExpansionProblem(features, losses.LOSSES[loss](), 3, x, y, None, keep_values=True)
         rule = {"line_search": True} if search else {"theta_nu": 2.0}
         solver = DoublyStochasticStepper(0.3, regularisation=1e-3, preconditioning=preconditioning, **rule)

@@ -27,7 +27,7 @@ GPU = Device("gpu", 0)
 @pytest.mark.parametrize("form", ["pair", "cosine"])
 @pytest.mark.parametrize("orthogonal", [False, True])
 def test_blocks_of_fourier_features_agree(form, orthogonal):
-    f = features.FourierFeatures(kernels.Laplace(2.0), 5, 12, seed=3, form=form, orthogonal=orthogonal)
+    f = features.FourierMap(kernels.Laplace(2.0), 5, 12, seed=3, form=form, orthogonal=orthogonal)
     for dtype, tolerance in ((np.float64, 1e-11), (np.float32, 1e-4)):
         x = sample(30, 5, dtype=dtype)
         there = GPU.namespace.asarray(x)
@@ -41,7 +41,7 @@ def test_blocks_of_fourier_features_agree(form, orthogonal):
 def test_nystrom_features_agree_up_to_signs():
     landmarks, x = sample(12), sample(9, seed=1)
     ours, theirs = (
-        arrays.to_numpy(features.NystromFeatures(kernels.Gaussian(1.0), xp.asarray(landmarks)).map(xp.asarray(x)))
+        arrays.to_numpy(features.NystroemMap(kernels.Gaussian(1.0), xp.asarray(landmarks)).map(xp.asarray(x)))
         for xp in (np, GPU.namespace)
     )
     assert np.abs(ours @ ours.T - theirs @ theirs.T).max() < 1e-9

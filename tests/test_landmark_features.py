@@ -8,7 +8,7 @@ import pytest
 
 from engine_example import naive_kernel, sample
 from shallows import arrays, features, kernels
-from shallows.features import NystromFeatures, RBFNetwork
+from shallows.features import NystroemMap, RBFNetworkMap
 
 RADIAL = ("gaussian", "laplace", "cauchy")
 
@@ -16,7 +16,7 @@ RADIAL = ("gaussian", "laplace", "cauchy")
 @pytest.mark.parametrize("name", RADIAL)
 def test_nystrom_is_exact_wherever_one_point_is_a_landmark(name):
     landmarks, x = sample(30), sample(25, seed=1)
-    f = NystromFeatures(kernels.make(name, 2.0), landmarks)
+    f = NystroemMap(kernels.make(name, 2.0), landmarks)
     z, zx = f.map(landmarks), f.map(x)
     # At a landmark Laplace's kernel has the root of the rounding of a squared distance.
     tolerance = 1e-6 if name == "laplace" else 1e-10
@@ -26,7 +26,7 @@ def test_nystrom_is_exact_wherever_one_point_is_a_landmark(name):
 
 def test_nystrom_is_the_projection_on_the_span_of_the_landmarks():
     landmarks, x = sample(15), sample(25, seed=1)
-    z = NystromFeatures(kernels.Laplace(2.0), landmarks).map(x)
+    z = NystroemMap(kernels.Laplace(2.0), landmarks).map(x)
     K = naive_kernel("laplace", 2.0, x, landmarks)
     direct = K @ np.linalg.solve(naive_kernel("laplace", 2.0, landmarks, landmarks), K.T)
     assert np.abs(z @ z.T - direct).max() < 1e-12
@@ -36,7 +36,7 @@ def test_nystrom_leaves_out_what_is_rounding():
     # Doubled landmarks and a wide kernel: most eigenvalues are noise, and features made of them would explode.
     for dtype, tolerance in ((np.float64, 1e-7), (np.float32, 2e-3)):
         landmarks = np.vstack([sample(40, d=2, dtype=dtype)] * 2)
-        f = NystromFeatures(kernels.Gaussian(10.0), landmarks)
+        f = NystroemMap(kernels.Gaussian(10.0), landmarks)
         x = sample(200, d=2, seed=1, dtype=dtype)
         z = f.map(x)
         assert f.n_features < 40
@@ -57,7 +57,7 @@ def test_nystrom_leaves_out_what_is_rounding():
 def test_nystrom_in_single_precision_keeps_what_rounding_allows(kernel, d, bandwidth, offset, least):
     landmarks, x = (sample(n, d=d, seed=n) + offset for n in (400, 500))
     landmarks, x = landmarks.astype(np.float32), x.astype(np.float32)
-    f = NystromFeatures(kernel(bandwidth), landmarks)
+    f = NystroemMap(kernel(bandwidth), landmarks)
     q, wide, wide_x = f.n_features, landmarks.astype(float), x.astype(float)
     values, vectors = np.linalg.eigh(naive_kernel(kernel.name, bandwidth, wide, wide))
     exact = naive_kernel(kernel.name, bandwidth, wide_x, wide) @ (vectors / np.sqrt(np.maximum(values, 1e-30)))[:, ::-1]
@@ -73,7 +73,7 @@ def test_nystrom_in_single_precision_keeps_what_rounding_allows(kernel, d, bandw
 
 def test_nystrom_of_few_components_keeps_the_largest():
     landmarks = sample(30)
-    f = NystromFeatures(kernels.Gaussian(2.0), landmarks, n_components=5)
+    f = NystroemMap(kernels.Gaussian(2.0), landmarks, n_components=5)
     z = f.map(landmarks)
     values = np.linalg.eigvalsh(naive_kernel("gaussian", 2.0, landmarks, landmarks))[::-1]
     assert z.shape == (30, 5)
@@ -83,14 +83,14 @@ def test_nystrom_of_few_components_keeps_the_largest():
 def test_an_rbf_network_has_kernel_values():
     x, centres = sample(9), sample(4, seed=1)
     for xp in (np, array_api_strict):
-        made = RBFNetwork(kernels.Cauchy(2.0), xp.asarray(centres)).map(xp.asarray(x))
+        made = RBFNetworkMap(kernels.Cauchy(2.0), xp.asarray(centres)).map(xp.asarray(x))
         assert np.abs(np.asarray(made) - naive_kernel("cauchy", 2.0, x, centres)).max() < 1e-14
 
 
 def test_nystrom_runs_on_other_array_libraries():
     landmarks, x = sample(12), sample(9, seed=1)
     ours, theirs = (
-        np.asarray(NystromFeatures(kernels.Laplace(2.0), xp.asarray(landmarks)).map(xp.asarray(x)))
+        np.asarray(NystroemMap(kernels.Laplace(2.0), xp.asarray(landmarks)).map(xp.asarray(x)))
         for xp in (np, array_api_strict)
     )
     # Eigenvectors are defined up to sign.
@@ -119,7 +119,7 @@ def test_landmarks_are_at_most_the_training_points():
 
 def test_nystrom_features_are_the_same_on_another_device(monkeypatch):
     x = sample(30, 3)
-    made = NystromFeatures(kernels.Gaussian(1.0), x[:10])
+    made = NystroemMap(kernels.Gaussian(1.0), x[:10])
     made.root[:, 0] *= -1.0  # as the eigenvectors of another library may come
     with monkeypatch.context() as patch:
         patch.setattr(arrays, "device_of", lambda _: arrays.Device("gpu"))

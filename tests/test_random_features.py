@@ -24,7 +24,7 @@ from shallows import (
     kernels,
 )
 from shallows.errors import ShallowsError
-from shallows.features import FourierFeatures, block_sums
+from shallows.features import FourierMap, block_sums
 from shallows.features.base import FeatureStream
 from shallows.features.random_features import RandomFeatures, stream_of
 from shallows.gpu import cuda
@@ -125,7 +125,7 @@ def test_a_block_is_the_same_in_every_order_split_precision_and_library(kernel):
 
 
 def test_the_door_gives_each_kernel_the_features_that_it_has():
-    assert isinstance(stream_of(kernels.Gaussian(1.0), 3, 8, 0), FourierFeatures)
+    assert isinstance(stream_of(kernels.Gaussian(1.0), 3, 8, 0), FourierMap)
     made = stream_of(kernels.Exponential(1.0), 3, 8, 0)
     assert isinstance(made, RandomFeatures)
     assert isinstance(made, FeatureStream)

@@ -82,13 +82,13 @@ def test_tiles_that_fit_are_made_once(monkeypatch):
 @pytest.mark.parametrize("xp", [np, array_api_strict], ids=["numpy", "strict"])
 @pytest.mark.parametrize("fits", [False, True])
 def test_features_are_made_when_they_are_asked_for_and_once_if_they_fit(xp, fits, monkeypatch):
-    f = features.FourierFeatures(kernels.Gaussian(1.0), 3, 5, seed=1)
+    f = features.FourierMap(kernels.Gaussian(1.0), 3, 5, seed=1)
     made, x = [], sample(30)
     block = Blocks.block
     monkeypatch.setattr(Blocks, "block", lambda self, z, k: made.append(z.shape[0]) or block(self, z, k))
     design = Design(Blocks(f, 20), xp.asarray(x), budget=0)
     span = FeatureSpan(design, budget=30 * 20 * 8 - (not fits))
-    exact = features.FourierFeatures(kernels.Gaussian(1.0), 3, 5, seed=1, n_blocks=2).map(x)
+    exact = features.FourierMap(kernels.Gaussian(1.0), 3, 5, seed=1, n_blocks=2).map(x)
     for rows in (slice(0, 10), slice(0, 10), slice(10, 30)) * 2:
         assert np.abs(np.asarray(span.rows(rows)) - exact[rows]).max() < 1e-13
     # Two blocks of columns: 30 rows twice, or 30 rows twice for each of the two rounds.

@@ -111,7 +111,7 @@ MODELS = {
         solver="pegasos", features="orthogonal", n_features=31, random_state=0
     ).fit(X, WORDS),
     "wide": lambda: FeatureEigenProRegressor(n_features=2300, max_epochs=2, random_state=0).fit(X, VALUES),
-    "a map": lambda: FeatureEigenProRegressor(features.Linear(3), random_state=0).fit(X, VALUES),
+    "a map": lambda: FeatureEigenProRegressor(features.LinearMap(3), random_state=0).fit(X, VALUES),
     "a step rule": lambda: EigenProRegressor(step_rule={"certified": {"noise": 0.3}}, random_state=0).fit(X, VALUES),
     "a preconditioner": lambda: EigenProRegressor(
         preconditioner=spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
@@ -402,7 +402,7 @@ def test_what_cannot_be_in_a_file_is_refused_when_it_is_saved(tmp_path):
         shallows.save(EigenProRegressor(), path)
 
 
-class OfTheUser(features.Linear):
+class OfTheUser(features.LinearMap):
     """A feature map of the user's."""
 
     def __init__(self):

@@ -71,7 +71,7 @@ def test_a_fit_keeps_nothing_on_the_estimator_that_the_fitted_one_lacks(monkeypa
 def test_further_steps_are_those_of_the_paper():
     X, y = waves()
     model = SparseRandomFeatures(bandwidth=1.0, block_size=30, n_iter=3, random_state=1).fit(X, y)
-    stream = features.FourierFeatures(kernels.Gaussian(1.0), 2, 30, 1, form="cosine")
+    stream = features.FourierMap(kernels.Gaussian(1.0), 2, 30, 1, form="cosine")
     kept, losses = np.empty((len(X), 0)), []
     for step in range(3):
         kept = np.concatenate([kept, stream.block(step, X - X.mean(axis=0)) / np.sqrt(2)], axis=1)

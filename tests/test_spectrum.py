@@ -12,7 +12,7 @@ import pytest
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
 from shallows import arrays, gram, kernels, spectrum, streams
 from shallows.errors import ShallowsError
-from shallows.features import Blocks, Linear
+from shallows.features import Blocks, LinearMap
 from shallows.spectrum import certificates, randomised_rows
 from shallows.spectrum.spectral_preconditioner import flatten, power_of
 
@@ -257,7 +257,7 @@ def test_every_preconditioner_tells_how_long_it_took():
     made = [
         spectrum.make_preconditioner(kernels.Laplace(2.0), points, rank=3, n_subsample=20),
         randomised_rows.make_rsvd_preconditioner(kernels.Laplace(2.0), points, rank=3, n_rows=20),
-        spectrum.make_feature_preconditioner(Blocks(Linear(5)), points, rank=3, n_subsample=20),
+        spectrum.make_feature_preconditioner(Blocks(LinearMap(5)), points, rank=3, n_subsample=20),
     ]
     assert all(one.seconds > 0 for one in made)
     assert sum(one.seconds for one in made) < time.perf_counter() - started

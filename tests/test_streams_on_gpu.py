@@ -11,7 +11,7 @@ import cuda_on_cpu
 from counted_arrays import counted
 from pretended_gpu import pretended_gpu
 from shallows import arrays, kernels, streams
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 
 pytestmark = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
 
@@ -56,7 +56,7 @@ def test_normal_numbers_are_those_of_the_cpu_to_rounding_in_one_launch(shape, dt
 
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "matern"])
 def test_the_frequencies_of_a_block_take_few_launches(name, ledger):
-    features = FourierFeatures(kernels.make(name, 2.0), 10, 32, seed=1)
+    features = FourierMap(kernels.make(name, 2.0), 10, 32, seed=1)
     features.frequencies(0, LIKE)
     ledger.clear()
     found = features.frequencies(1, LIKE)

@@ -10,7 +10,7 @@ import pytest
 
 from shallows import losses, streams
 from shallows.errors import ShallowsError
-from shallows.features import FourierFeatures
+from shallows.features import FourierMap
 from shallows.solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse, admitted_steps
 from shallows_papers.theory.doubly_stochastic import batched_trajectories, expansion_cost
 from shallows_papers.theory.doubly_stochastic import orders_of_cost as orders
@@ -69,7 +69,7 @@ def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
 
 def test_features_one_by_one_are_those_of_the_blocks_they_are_drawn_in(population):
     d, x = population.points.shape[1], population.points
-    wide = FourierFeatures(population.kernel, d, batched_trajectories.CHUNK, 9, form="cosine")
+    wide = FourierMap(population.kernel, d, batched_trajectories.CHUNK, 9, form="cosine")
     single = batched_trajectories.SingleFeatures(population.kernel, d, 1, 9, form="cosine")
     i = batched_trajectories.CHUNK + 3
     np.testing.assert_allclose(single.block(i, x)[:, 0], wide.block(1, x)[:, 3], atol=1e-12)
@@ -178,9 +178,9 @@ def test_what_dsg_keeps_grows_with_its_features_and_not_with_the_inputs():
 
 def test_frequencies_that_were_kept_would_be_seen_in_the_bytes(monkeypatch):
     def keeping(*given, cache_bytes, **more):
-        return FourierFeatures(*given, cache_bytes=2**30, **more)
+        return FourierMap(*given, cache_bytes=2**30, **more)
 
-    monkeypatch.setattr(expansion_cost, "FourierFeatures", keeping)
+    monkeypatch.setattr(expansion_cost, "FourierMap", keeping)
     inputs = (64, 512, 4096)
     found = expansion_cost.iteration_cost(along="n_inputs", sizes=inputs, n_features=1024, rounds=1).curve["bytes"]
     assert exponent(inputs, found) > 0.3

@@ -74,7 +74,7 @@ class FeatureMap:
     """A map φ of points to explicit features, so that f(x) = φ(x)ᵀa.
 
     A map has a property ``n_features`` and a method ``map(x)``. A `streamed` map computes its features block by block,
-    and also has ``width`` and ``columns(k, x, n_columns, n_features)`` (see `FourierFeatures`).
+    and also has ``width`` and ``columns(k, x, n_columns, n_features)`` (see `FourierMap`).
 
     Attributes
     ----------

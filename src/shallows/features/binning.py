@@ -20,7 +20,7 @@ BINS = 1024
 
 @takes_numpy_integers
 @dataclass(frozen=True)
-class RandomBinning(FeatureMap):
+class RandomBinningMap(FeatureMap):
     """One 1/√P in each of P groups of columns: the hashed cell of the point in a random grid.
 
     The pitch of a grid along each input has the distribution Gamma(2, σ), and its shift is uniform. So two points are
@@ -96,7 +96,7 @@ class RandomBinning(FeatureMap):
         return scipy.sparse.csr_array((values, columns.reshape(-1), starts), shape=(len(x), self.n_features))
 
 
-def bins_of_grids(kernel, x, n_features, seed=0, budget=None, n_grids=None, n_bins=None) -> RandomBinning:
+def bins_of_grids(kernel, x, n_features, seed=0, budget=None, n_grids=None, n_bins=None) -> RandomBinningMap:
     """The map "binning": grids of 1,024 bins, or of fewer bins if fewer columns are requested."""
     name = getattr(kernel, "name", kernel)
     if name != "laplace_product":
@@ -105,4 +105,4 @@ def bins_of_grids(kernel, x, n_features, seed=0, budget=None, n_grids=None, n_bi
             "'fourier' and 'nystrom' take other kernels."
         )
     n_bins = n_bins or min(BINS, 1 << (int(n_features).bit_length() - 1))
-    return RandomBinning(kernel.bandwidth, x.shape[1], n_grids or max(1, n_features // n_bins), n_bins, seed)
+    return RandomBinningMap(kernel.bandwidth, x.shape[1], n_grids or max(1, n_features // n_bins), n_bins, seed)

@@ -13,7 +13,7 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .fourier import COLUMNS_OF_FREQUENCY, FourierFeatures, block_of
+from .fourier import COLUMNS_OF_FREQUENCY, FourierMap, block_of
 
 STRIP_NUMBERS = 2**16
 """Numbers that are transformed at a time on a CPU, so that they stay in the cache for the next product."""
@@ -73,7 +73,7 @@ class FastfoodProjector:
 
 @takes_numpy_integers
 @dataclass(frozen=True)
-class Fastfood(FourierFeatures):
+class FastfoodMap(FourierMap):
     """Fourier features with structured frequencies: about √d instead of d products per frequency, and no stored matrix.
 
     The frequencies of a block are rows of matrices V = S H G Π H B. H is a Hadamard matrix of size d (the number of
@@ -82,7 +82,7 @@ class Fastfood(FourierFeatures):
     distribution, so the features are unbiased. Frequencies of one matrix are dependent, so the variance is slightly
     larger than for independent ones.
 
-    The kernel must be a function of ‖x − z‖₂. The parameters are those of `FourierFeatures`, without ``orthogonal``.
+    The kernel must be a function of ‖x − z‖₂. The parameters are those of `FourierMap`, without ``orthogonal``.
 
     References
     ----------
@@ -142,7 +142,7 @@ class Fastfood(FourierFeatures):
         return arrays.contiguous(self.projector(i, like).project(arrays.like(np.eye(self.n_inputs), like)).T)
 
 
-def fastfood_frequencies(kernel, x, n_features, seed=0, budget=None, form="pair") -> Fastfood:
+def fastfood_frequencies(kernel, x, n_features, seed=0, budget=None, form="pair") -> FastfoodMap:
     """The map "fastfood": cosines and sines of structured frequencies."""
     block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
-    return Fastfood(kernel, x.shape[1], seed=seed, form=form, **block)
+    return FastfoodMap(kernel, x.shape[1], seed=seed, form=form, **block)

@@ -30,7 +30,7 @@ ACTIVATIONS = (*OF_PRODUCTS, *OF_DISTANCES)
 
 @takes_numpy_integers
 @dataclass(frozen=True, eq=False)
-class HiddenUnits(FeatureMap):
+class HiddenUnitsMap(FeatureMap):
     """L units G(a, b, x) with random a and b.
 
     sigmoid 1/(1 + e^{−z}), tanh (1 − e^{−2z})/(1 + e^{−2z}), hard limit [z ≥ 0] and cosine cos z are functions of z =
@@ -69,7 +69,7 @@ class HiddenUnits(FeatureMap):
     def __post_init__(self) -> None:
         UnknownNameError.check("activation", self.activation, ACTIVATIONS)
 
-    def to(self, device: Device) -> HiddenUnits:
+    def to(self, device: Device) -> HiddenUnitsMap:
         """The same map on a device."""
         if self.mean is None or arrays.device_of(self.mean) == device:
             return self
@@ -109,7 +109,7 @@ class StackedUnits(FeatureMap):
     ``means, spreads``: of the outputs of each layer except the last, at training points.
     """
 
-    layers: Sequence[HiddenUnits]
+    layers: Sequence[HiddenUnitsMap]
     means: Sequence[Array]
     spreads: Sequence[Array]
 
@@ -140,8 +140,8 @@ class StackedUnits(FeatureMap):
 
 def stacked(
     activation: str, x: Array, n_units: Sequence[int], bandwidth: float, seed: int = 0
-) -> HiddenUnits | StackedUnits:
-    """Layers of ``n_units`` units each over training points x; a single layer is a `HiddenUnits`.
+) -> HiddenUnitsMap | StackedUnits:
+    """Layers of ``n_units`` units each over training points x; a single layer is a `HiddenUnitsMap`.
 
     The bandwidth is σ of the first layer. The inputs of later layers have variance one, and σ is √d/2 for d inputs.
     """
@@ -150,7 +150,7 @@ def stacked(
     for number, width in enumerate(n_units):
         mean, spread = xp.mean(x, axis=0), xp.std(x, axis=0)
         sigma = bandwidth if number == 0 else 0.5 * math.sqrt(x.shape[1])
-        layers.append(HiddenUnits(activation, x.shape[1], int(width), sigma, mean, spread, seed, number))
+        layers.append(HiddenUnitsMap(activation, x.shape[1], int(width), sigma, mean, spread, seed, number))
         if number + 1 < len(n_units):
             outputs = layers[-1].map(x)
             means.append(xp.mean(outputs, axis=0))

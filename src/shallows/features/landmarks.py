@@ -45,7 +45,7 @@ def kmeans_centres(x: Array, n: int, seed: int) -> Array:
 
 @takes_numpy_integers
 @dataclass(frozen=True, eq=False)
-class RBFNetwork(FeatureMap):
+class RBFNetworkMap(FeatureMap):
     """The features k(x, z₁), …, k(x, z_D).
 
     Parameters
@@ -72,7 +72,7 @@ class RBFNetwork(FeatureMap):
     def _augmented(self) -> Array:
         return kernels.augmented(self.centres)
 
-    def to(self, device: Device) -> RBFNetwork:
+    def to(self, device: Device) -> RBFNetworkMap:
         """The same map on a device."""
         if arrays.device_of(self.centres) == device:
             return self
@@ -89,7 +89,7 @@ class RBFNetwork(FeatureMap):
 
 @takes_numpy_integers
 @dataclass(frozen=True, eq=False)
-class NystromFeatures(FeatureMap):
+class NystroemMap(FeatureMap):
     """The Nyström map z(x) = Σ^{−½} Uᵀ k(X_M, x) with k(X_M, X_M) = U Σ Uᵀ.
 
     z(x)ᵀz(y) is k(x, y) if x or y is a landmark. Directions whose eigenvalue σ is a rounding error are omitted. With E
@@ -163,7 +163,7 @@ class NystromFeatures(FeatureMap):
     def _augmented(self) -> Array:
         return kernels.augmented(self.landmarks)
 
-    def to(self, device: Device) -> NystromFeatures:
+    def to(self, device: Device) -> NystroemMap:
         """The same map on a device."""
         if arrays.device_of(self.landmarks) == device:
             return self
@@ -184,24 +184,24 @@ class NystromFeatures(FeatureMap):
         return out
 
 
-def rbf_at_samples(kernel, x, n_features, seed=0, budget=None) -> RBFNetwork:
+def rbf_at_samples(kernel, x, n_features, seed=0, budget=None) -> RBFNetworkMap:
     """The map "rbf": kernel functions at sampled points."""
-    return RBFNetwork(kernel, sample_rows(x, n_features, seed))
+    return RBFNetworkMap(kernel, sample_rows(x, n_features, seed))
 
 
-def rbf_at_means(kernel, x, n_features, seed=0, budget=None) -> RBFNetwork:
+def rbf_at_means(kernel, x, n_features, seed=0, budget=None) -> RBFNetworkMap:
     """The map "rbf_kmeans": kernel functions at centers of K-means."""
-    return RBFNetwork(kernel, kmeans_centres(x, n_features, seed))
+    return RBFNetworkMap(kernel, kmeans_centres(x, n_features, seed))
 
 
-def nystrom_at_samples(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
+def nystrom_at_samples(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
     """The map "nystrom": Nyström with sampled landmarks."""
-    return NystromFeatures(kernel, sample_rows(x, n_features, seed))
+    return NystroemMap(kernel, sample_rows(x, n_features, seed))
 
 
-def nystrom_at_means(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
+def nystrom_at_means(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
     """The map "nystrom_kmeans": Nyström with landmarks of K-means."""
-    return NystromFeatures(kernel, kmeans_centres(x, n_features, seed))
+    return NystroemMap(kernel, kmeans_centres(x, n_features, seed))
 
 
 SAMPLE, HALVINGS = 2000, 40
@@ -256,6 +256,6 @@ def leverage_rows(kernel: Any, x: Array, n: int, seed: int) -> Array:
     return arrays.take_rows(x, np.argsort(-keys, kind="stable")[:n])
 
 
-def nystrom_by_leverage(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
+def nystrom_by_leverage(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
     """The map "nystrom_leverage": Nyström with landmarks drawn by leverage."""
-    return NystromFeatures(kernel, leverage_rows(kernel, x, n_features, seed))
+    return NystroemMap(kernel, leverage_rows(kernel, x, n_features, seed))

@@ -24,7 +24,7 @@ MOST_BYTES = 2**32
 
 @takes_numpy_integers
 @dataclass(frozen=True)
-class Linear(FeatureMap):
+class LinearMap(FeatureMap):
     """The points themselves and a constant one: f(x) = wᵀx + b."""
 
     n_inputs: int
@@ -40,14 +40,14 @@ class Linear(FeatureMap):
         return xp.concat([x, xp.ones((x.shape[0], 1), dtype=x.dtype)], axis=1)
 
 
-def inputs_and_constant(kernel, x, n_features, seed=0, budget=None) -> Linear:
+def inputs_and_constant(kernel, x, n_features, seed=0, budget=None) -> LinearMap:
     """The map that is called "linear"; see `shallows.features.make`. It reads the number of inputs alone."""
-    return Linear(x.shape[1])
+    return LinearMap(x.shape[1])
 
 
 @takes_numpy_integers
 @dataclass(frozen=True)
-class Monomials(FeatureMap):
+class PolynomialMap(FeatureMap):
     """The monomials x^α with |α| ≤ p, each times √(p!/(α! (p − |α|)!) s^|α| c^(p − |α|)).
 
     z(x)ᵀz(y) = (s xᵀy + c)^p up to rounding. For p = 2 and s = 1 these are xᵢ², √2 xᵢxⱼ, √(2c) xᵢ and c. A
@@ -131,6 +131,6 @@ class Monomials(FeatureMap):
         return out
 
 
-def monomials(kernel, x, n_features, seed=0, budget=None) -> Monomials:
+def monomials(kernel, x, n_features, seed=0, budget=None) -> PolynomialMap:
     """The map "polynomial"; its number of features follows from the degree and the inputs."""
-    return Monomials(kernel, x.shape[1])
+    return PolynomialMap(kernel, x.shape[1])

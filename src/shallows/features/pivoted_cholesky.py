@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import arrays, kernels, streams
 from ..arrays import Array
-from .landmarks import NystromFeatures, sample_rows
+from .landmarks import NystroemMap, sample_rows
 
 PROPOSALS = 128
 """Pivots that are proposed at a time. Accepted pivots share one pass over the points."""
@@ -161,11 +161,11 @@ def pivot_rows(kernel: Any, x: Array, n: int, seed: int, *, random: bool, budget
     return arrays.take_rows(pool, pivots if len(pivots) else np.zeros(1, dtype=np.int64))
 
 
-def nystrom_at_pivots(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
+def nystrom_at_pivots(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
     """The map "nystrom_pivoted": Nyström at greedy pivots."""
-    return NystromFeatures(kernel, pivot_rows(kernel, x, n_features, seed, random=False, budget=budget))
+    return NystroemMap(kernel, pivot_rows(kernel, x, n_features, seed, random=False, budget=budget))
 
 
-def nystrom_at_random_pivots(kernel, x, n_features, seed=0, budget=None) -> NystromFeatures:
+def nystrom_at_random_pivots(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
     """The map "nystrom_randomly_pivoted": Nyström at random pivots."""
-    return NystromFeatures(kernel, pivot_rows(kernel, x, n_features, seed, random=True, budget=budget))
+    return NystroemMap(kernel, pivot_rows(kernel, x, n_features, seed, random=True, budget=budget))

@@ -14,7 +14,7 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .fourier import COLUMNS_OF_FREQUENCY, FourierFeatures, block_of
+from .fourier import COLUMNS_OF_FREQUENCY, FourierMap, block_of
 
 FARTHEST = 2.0**-32
 """The smallest distance of uniform numbers from 0 and 1, where quantiles are infinite."""
@@ -39,7 +39,7 @@ QUANTILES = {
 
 @takes_numpy_integers
 @dataclass(frozen=True)
-class QuasiMonteCarloFeatures(FourierFeatures):
+class QuasiMonteCarloMap(FourierMap):
     """Fourier features whose frequencies are the quantiles of a Sobol sequence, shifted at random modulo one.
 
     Each frequency has the kernel's distribution, so the features are unbiased over the random shift. Together they
@@ -47,7 +47,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     number of frequencies. Block i uses the next points of the same sequence.
 
     The kernel must be a key of `QUANTILES`, with at most 21,200 inputs, the largest dimension of the sequence in SciPy.
-    The parameters are those of `FourierFeatures`, without ``orthogonal``. The shift is drawn with the seed.
+    The parameters are those of `FourierMap`, without ``orthogonal``. The shift is drawn with the seed.
 
     References
     ----------
@@ -87,7 +87,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         return arrays.contiguous(arrays.like(omega, like))
 
 
-def quasi_monte_carlo_frequencies(kernel, x, n_features, seed=0, budget=None, form="pair") -> QuasiMonteCarloFeatures:
+def quasi_monte_carlo_frequencies(kernel, x, n_features, seed=0, budget=None, form="pair") -> QuasiMonteCarloMap:
     """The map "quasi_monte_carlo": cosines and sines of frequencies from a Sobol sequence."""
     block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
-    return QuasiMonteCarloFeatures(kernel, x.shape[1], seed=seed, form=form, **block)
+    return QuasiMonteCarloMap(kernel, x.shape[1], seed=seed, form=form, **block)

@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from .base import FeatureStream, check_inputs
-from .fourier import BlockCache, FourierFeatures, kind_of_array
+from .fourier import BlockCache, FourierMap, kind_of_array
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,11 @@ def stream_of(
 ) -> FeatureStream:
     """The blocks of random features of a kernel: from its frequencies if it has any, else the features that it defines.
 
-    The parameters are described in `FourierFeatures` and `RandomFeatures`. A kernel without frequencies has no ``form``
+    The parameters are described in `FourierMap` and `RandomFeatures`. A kernel without frequencies has no ``form``
     and no orthogonal frequencies.
     """
     if kernel.has_frequencies:
-        return FourierFeatures(
-            kernel, n_inputs, block_size, seed, form=form, orthogonal=orthogonal, cache_bytes=cache_bytes
-        )
+        return FourierMap(kernel, n_inputs, block_size, seed, form=form, orthogonal=orthogonal, cache_bytes=cache_bytes)
     check_draws_features(kernel)
     if form != "pair" or orthogonal:
         option = "orthogonal=True" if orthogonal else f"features={form!r}"

@@ -13,7 +13,7 @@ from .base import FeatureMap, check_inputs
 
 @takes_numpy_integers
 @dataclass(frozen=True)
-class SemiRandomFeatures(FeatureMap):
+class SemiRandomMap(FeatureMap):
     """The products σ_s(rⱼᵀ[x, 1]) · [x, 1] of n random units, where σ_s(z) is z^s for z > 0 and else 0.
 
     The model is f(x) = (σ_s([x, 1]ᵀR) ⊙ [x, 1]ᵀW₁) W₂ with random R and trained W₁ and W₂. With one output only the
@@ -76,7 +76,7 @@ class SemiRandomFeatures(FeatureMap):
         return xp.reshape(products, (x.shape[0], self.n_features))
 
 
-def semi_random(kernel, x, n_features, seed=0, budget=None, n_units=None, order=0) -> SemiRandomFeatures:
+def semi_random(kernel, x, n_features, seed=0, budget=None, n_units=None, order=0) -> SemiRandomMap:
     """The map "semi_random": the number of units follows from the number of columns."""
     n_units = n_units or max(1, n_features // (x.shape[1] + 1))
-    return SemiRandomFeatures(x.shape[1], n_units, order, getattr(kernel, "bandwidth", None) or 1.0, seed)
+    return SemiRandomMap(x.shape[1], n_units, order, getattr(kernel, "bandwidth", None) or 1.0, seed)

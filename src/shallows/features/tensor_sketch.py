@@ -20,7 +20,7 @@ STRIP_BYTES = 2**25
 
 @takes_numpy_integers
 @dataclass(frozen=True)
-class TensorSketch(FeatureMap):
+class TensorSketchMap(FeatureMap):
     """Features of (s xᵀz + c)^p by the convolution of p count sketches of [√s x, √c].
 
     A count sketch adds each input, with a random sign, to one of D sums. The sketch of a product of p vectors is the
@@ -78,6 +78,6 @@ class TensorSketch(FeatureMap):
         return out
 
 
-def tensor_sketch(kernel, x, n_features, seed=0, budget=None) -> TensorSketch:
+def tensor_sketch(kernel, x, n_features, seed=0, budget=None) -> TensorSketchMap:
     """The map "tensor_sketch"."""
-    return TensorSketch(kernel, x.shape[1], n_features, seed)
+    return TensorSketchMap(kernel, x.shape[1], n_features, seed)

@@ -12,7 +12,7 @@ import numpy as np
 from .. import arrays, kernels, streams, training
 from ..arrays import Array, Device
 from ..errors import DivergenceError
-from ..features.fourier import FourierFeatures
+from ..features.fourier import FourierMap
 from ..models.centring import Centring, check_precision, check_scale
 from ..solvers.examples import Examples
 from .machine import Options
@@ -213,7 +213,7 @@ def look_at(
         # In one dimension there are no orthogonal directions.
         right_angles = d > 1 and getattr(kind, "of_distance", False) if orthogonal is None else orthogonal
         F = block_size or min(default_block_size(n, d, right_angles), most)
-        features = FourierFeatures(kind, d, F, place_seed, orthogonal=right_angles, cache_bytes=room // (2 * n_views))
+        features = FourierMap(kind, d, F, place_seed, orthogonal=right_angles, cache_bytes=room // (2 * n_views))
         views.append(View(centring, features, sample))
     for view in views:
         check_precision(view.sample, dtype)

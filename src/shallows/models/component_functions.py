@@ -10,7 +10,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array, Device
 from ..features import Blocks
-from ..features.fourier import FourierFeatures
+from ..features.fourier import FourierMap
 from .centring import Centring
 
 
@@ -51,7 +51,7 @@ class FeatureComponents:
 class ExpansionComponents:
     """h(x) = (g(x) − μ)T, components of one view over blocks of streamed random features."""
 
-    features: FourierFeatures
+    features: FourierMap
     centring: Centring  # What is subtracted from points
     expansion: Any  # g, a `GrowingExpansion` of k functions; the training that changes it may still be running
     mean: np.ndarray | None  # μ, shape (k,); None if functions are not centered

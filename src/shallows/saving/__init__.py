@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import MissingExtraError, ShallowsError
-from ..features.fourier import FourierFeatures
+from ..features.fourier import FourierMap
 from ..features.random_features import RandomFeatures
 from . import archive
 
@@ -120,7 +120,7 @@ def _first_draws(model: Any) -> list[list[float]]:
     """Some numbers of each map of random features: a version that draws others cannot use the model."""
     found = []
     for part in _parts(model):
-        if isinstance(part, FourierFeatures):
+        if isinstance(part, FourierMap):
             found.append(part.frequencies(0, np.empty(0)).reshape(-1)[:N_FREQUENCIES].tolist())
         elif isinstance(part, RandomFeatures):
             found.append(part.block(0, np.linspace(0.5, 1.0, part.n_inputs)[None, :])[0, -N_FREQUENCIES:].tolist())

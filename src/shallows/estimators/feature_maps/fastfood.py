@@ -22,7 +22,7 @@ class Fastfood(FourierTransformer):
     Attributes
     ----------
     bandwidth_ : float
-    feature_map_ : shallows.features.Fastfood
+    feature_map_ : shallows.features.FastfoodMap
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -38,4 +38,4 @@ class Fastfood(FourierTransformer):
     (1797, 1000)
     """
 
-    _map, _map_name = features.Fastfood, "fastfood"
+    _map, _map_name = features.FastfoodMap, "fastfood"

@@ -46,7 +46,7 @@ class FourierFeatures(FeatureMapTransformer):
     Attributes
     ----------
     bandwidth_ : float
-    feature_map_ : shallows.features.FourierFeatures
+    feature_map_ : shallows.features.FourierMap
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 

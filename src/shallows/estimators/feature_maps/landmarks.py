@@ -78,7 +78,7 @@ class NystroemFeatures(LandmarkTransformer):
     bandwidth_ : float or None
     landmarks_ : ndarray, shape (n_landmarks, n_features)
         In the units of X.
-    feature_map_ : shallows.features.NystromFeatures
+    feature_map_ : shallows.features.NystroemMap
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -125,7 +125,7 @@ class RBFNetwork(LandmarkTransformer):
     Attributes
     ----------
     bandwidth_ : float or None
-    feature_map_ : shallows.features.RBFNetwork
+    feature_map_ : shallows.features.RBFNetworkMap
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 

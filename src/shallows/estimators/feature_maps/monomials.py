@@ -21,7 +21,7 @@ class PolynomialFeatures(FeatureMapTransformer):
 
     Attributes
     ----------
-    feature_map_ : shallows.features.Monomials
+    feature_map_ : shallows.features.PolynomialMap
     effective_params_ : dict
         Values that the library chose, with precision and device.
 
@@ -78,7 +78,7 @@ class PolynomialFeatures(FeatureMapTransformer):
         return {"degree": self.degree, "offset": self.offset, "scale": self.scale}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.Monomials(kernel, X.shape[1])
+        return features.PolynomialMap(kernel, X.shape[1])
 
     def transform(self, X: Any) -> np.ndarray:
         """Monomials of points.

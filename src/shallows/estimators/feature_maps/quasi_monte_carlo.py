@@ -21,7 +21,7 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     Attributes
     ----------
     bandwidth_ : float
-    feature_map_ : shallows.features.QuasiMonteCarloFeatures
+    feature_map_ : shallows.features.QuasiMonteCarloMap
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -38,4 +38,4 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     (1797, 1000)
     """
 
-    _map, _map_name = features.QuasiMonteCarloFeatures, "quasi_monte_carlo"
+    _map, _map_name = features.QuasiMonteCarloMap, "quasi_monte_carlo"

@@ -23,7 +23,7 @@ class RandomBinning(FeatureMapTransformer):
     Attributes
     ----------
     bandwidth_ : float
-    feature_map_ : shallows.features.RandomBinning
+    feature_map_ : shallows.features.RandomBinningMap
     effective_params_ : dict
         Values that the library chose, with seed and precision.
 
@@ -88,7 +88,7 @@ class RandomBinning(FeatureMapTransformer):
         return {"n_grids": self.n_grids, "n_bins": self.n_bins}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.RandomBinning(kernel.bandwidth, X.shape[1], self.n_grids, self.n_bins, seed)
+        return features.RandomBinningMap(kernel.bandwidth, X.shape[1], self.n_grids, self.n_bins, seed)
 
     def transform(self, X: Any) -> Any:
         """Indicators of cells.

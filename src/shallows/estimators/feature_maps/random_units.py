@@ -123,7 +123,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
     Attributes
     ----------
     bandwidth_ : float
-    feature_map_ : shallows.features.SemiRandomFeatures
+    feature_map_ : shallows.features.SemiRandomMap
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -192,4 +192,4 @@ class SemiRandomFeatures(FeatureMapTransformer):
         return {"n_units": self.n_units, "order": self.order}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.SemiRandomFeatures(X.shape[1], self.n_units, self.order, kernel.bandwidth, seed)
+        return features.SemiRandomMap(X.shape[1], self.n_units, self.order, kernel.bandwidth, seed)

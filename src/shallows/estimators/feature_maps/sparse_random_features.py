@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from ... import arrays, features
 from ...arrays.user_arrays import read_points, to_host
 from ...errors import ShallowsError
-from ...features.fourier import FourierFeatures
+from ...features.fourier import FourierMap
 from ...features.given_units import GivenUnits
 from ...fitting.rows import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
@@ -152,7 +152,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
     ) -> features.FeatureMap:
         """Draw blocks of features and keep those with a weight for the coded targets T, shape (n, c)."""
         (n, d), R = X.shape, self.block_size
-        drawn, like = FourierFeatures(kernel, d, R, seed, form="cosine", cache_bytes=0), np.empty(0, self._dtype)
+        drawn, like = FourierMap(kernel, d, R, seed, form="cosine", cache_bytes=0), np.empty(0, self._dtype)
         kept = GivenUnits("cosine", np.empty((0, d), self._dtype), np.empty(0, self._dtype))
         gram, moments, W = np.empty((0, 0)), np.empty((0, T.shape[1])), np.empty((0, T.shape[1]))
         for step in range(self.n_iter):

@@ -18,7 +18,7 @@ class TensorSketch(FeatureMapTransformer):
 
     Attributes
     ----------
-    feature_map_ : shallows.features.TensorSketch
+    feature_map_ : shallows.features.TensorSketchMap
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
@@ -77,4 +77,4 @@ class TensorSketch(FeatureMapTransformer):
         return {"degree": self.degree, "offset": self.offset, "scale": self.scale}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.TensorSketch(kernel, X.shape[1], self._n_columns, seed)
+        return features.TensorSketchMap(kernel, X.shape[1], self._n_columns, seed)

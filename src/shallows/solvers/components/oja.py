@@ -11,7 +11,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
-from ...features.fourier import FourierFeatures
+from ...features.fourier import FourierMap
 from ..examples import Examples, ExampleSet
 from ..expansions.growing_expansion import GrowingExpansion
 from .component_steps import (
@@ -34,7 +34,7 @@ SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moments, if it has en
 class ComponentProblem(ExampleSet):
     """The k functions that span the top of the covariance operator A f = E[f(x) k(x, ·)] of a kernel."""
 
-    features: FourierFeatures  # of the kernel
+    features: FourierMap  # of the kernel
     n_components: int  # k
     start: Array | None  # (n_blocks, width, k): coefficients of the first blocks at the start of a training
     start_moment: np.ndarray | None  # (k, k): E[g(x)g(x)ᵀ] of these functions g, approximately

@@ -12,7 +12,7 @@ from ... import arrays
 from ...arrays import Array, Device
 from ...errors import TooFewDirectionsError
 from ...features import block_sums
-from ...features.fourier import FourierFeatures
+from ...features.fourier import FourierMap
 from ..examples import Examples, ExampleSet
 from ..expansions.growing_expansion import GrowingExpansion
 from .component_steps import RESOLUTION, ComponentSettings, buffer_of, second_moment, share_of_batch
@@ -28,8 +28,8 @@ MOMENTS = ("first_moment", "second_moment", "cross_moment", "first_mean", "secon
 class TwoViewProblem(ExampleSet):
     """Functions u = F(x) and v = G(y) of two views of the same examples that are most related."""
 
-    features: FourierFeatures
-    second_features: FourierFeatures
+    features: FourierMap
+    second_features: FourierMap
     n_components: int  # k
     # (n_blocks, width, k): coefficients of the first blocks at the start of a training, see `random_feature_pairs`
     start: Array | None

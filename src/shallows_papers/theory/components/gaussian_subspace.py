@@ -12,7 +12,7 @@ import numpy as np
 
 from shallows import arrays, kernels, streams
 from shallows.errors import UnknownNameError
-from shallows.features.fourier import FourierFeatures
+from shallows.features.fourier import FourierMap
 from shallows.solvers.components.component_steps import random_feature_components
 from shallows.solvers.components.oja import ComponentProblem, ComponentState, OjaStepper
 from shallows.solvers.examples import Examples
@@ -157,7 +157,7 @@ def _begin(
     """The problem, the state at its start, and the batches of one pass."""
     x = np.asarray(data.x_train, dtype=np.float32).reshape(-1, 1)
     x = x[streams.permutation(seed, "order", 0, len(x))]
-    features = FourierFeatures(kernels.Gaussian(float(bandwidth)), 1, F, seed)
+    features = FourierMap(kernels.Gaussian(float(bandwidth)), 1, F, seed)
     first = random_feature_components(
         features, x[:START_POINTS].astype(np.float64), k if start == "warm" else 2 * k, n_blocks=START_BLOCKS
     )

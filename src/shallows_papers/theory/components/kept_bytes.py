@@ -9,7 +9,7 @@ import numpy as np
 
 from shallows import kernels, streams
 from shallows.errors import UnknownNameError
-from shallows.features.fourier import FourierFeatures
+from shallows.features.fourier import FourierMap
 from shallows.solvers.components.component_steps import random_feature_components
 from shallows.solvers.components.oja import ComponentProblem, OjaStepper
 from shallows.solvers.examples import Examples
@@ -44,13 +44,13 @@ def kept_bytes(
         kernel = kernels.Gaussian(d**0.5)
         points = streams.normal(random_state, "kept bytes", 0, (200, d))
         start = random_feature_components(
-            FourierFeatures(kernel, d, block_size, random_state, cache_bytes=cache_bytes), points, n_components
+            FourierMap(kernel, d, block_size, random_state, cache_bytes=cache_bytes), points, n_components
         )
 
         def trained(
             D: int = D, d: int = d, kernel: Any = kernel, points: np.ndarray = points, start: Any = start
         ) -> Callable[[], None]:
-            features = FourierFeatures(kernel, d, block_size, random_state, cache_bytes=cache_bytes)
+            features = FourierMap(kernel, d, block_size, random_state, cache_bytes=cache_bytes)
             problem = ComponentProblem(features, n_components, start.coefficients, np.diag(start.values[:n_components]))
             solver = OjaStepper(0.5, max_blocks=D // block_size)
             state = solver.init(problem)

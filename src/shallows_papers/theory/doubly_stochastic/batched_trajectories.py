@@ -18,7 +18,7 @@ import numpy as np
 
 from shallows import arrays, losses, streams
 from shallows.errors import ShallowsError
-from shallows.features.fourier import FourierFeatures
+from shallows.features.fourier import FourierMap
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
@@ -95,7 +95,7 @@ def curvature(loss: Any, u: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class SingleFeatures(FourierFeatures):
+class SingleFeatures(FourierMap):
     """Blocks of one frequency each, which are drawn `CHUNK` at a time."""
 
     def _draw(self, i: int, like: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from shallows import kernels, losses, streams
 from shallows.errors import UnknownNameError
-from shallows.features.fourier import FourierFeatures
+from shallows.features.fourier import FourierMap
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem, ExpansionState
@@ -65,7 +65,7 @@ def _step(m: int, d: int, B: int, F: int, seed: int) -> tuple[Callable[[], None]
     kernel = kernels.Gaussian(math.sqrt(2.0 * d))
 
     def made() -> Callable[[], None]:
-        features = FourierFeatures(kernel, d, F, seed, form="cosine", cache_bytes=0)
+        features = FourierMap(kernel, d, F, seed, form="cosine", cache_bytes=0)
         problem = ExpansionProblem(features, losses.Logistic(), 1, growth=math.inf)
         solver = DoublyStochasticStepper(1e-3, 0.0, 0.0, preconditioning=None)
         state = ExpansionState.zero(problem, 1e-3, x)
@@ -122,7 +122,7 @@ def stored_feature_bytes(
     """
     x = np.asarray(data.x_train[:64], dtype=np.float64)
     block = 256
-    made = FourierFeatures(kernels.Gaussian(1.0), x.shape[1], block, random_state, form="cosine")
+    made = FourierMap(kernels.Gaussian(1.0), x.shape[1], block, random_state, form="cosine")
     each = made.block(0, x).nbytes / (len(x) * block)
     features, coefficients = each * n_points * n_features, 4.0 * n_features * n_outputs
     numbers = {

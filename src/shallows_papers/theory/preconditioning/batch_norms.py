@@ -19,7 +19,7 @@ import numpy as np
 
 from shallows import arrays, streams
 from shallows.arrays import Array
-from shallows.features.fourier import FourierFeatures
+from shallows.features.fourier import FourierMap
 
 from ..eigenvalues import check_rank, eigenpairs, largest_eigenvalue
 from ..results import AnalysisResult
@@ -54,7 +54,7 @@ def norms_of_feature_batches(
     1. Numbers: ``top_eigenvalue`` λ₁, ``following`` λ_{q+1}, ``kappa`` the largest ‖x‖².
     """
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
-    made = FourierFeatures(part.kernel, part.inputs.shape[1], n_features // 2, seed=random_state)
+    made = FourierMap(part.kernel, part.inputs.shape[1], n_features // 2, seed=random_state)
     x = made.map(part.inputs, 1)
     xp = arrays.namespace(x)
     n, d = x.shape

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shallows import arrays, kernels, streams
-from shallows.features.monomials import Monomials
+from shallows.features.monomials import PolynomialMap
 
 from ..results import AnalysisResult
 from ..timing import processor_seconds
@@ -40,7 +40,7 @@ def number_of_features(
     found: dict[str, list[float]] = {"columns": [], "formula": [], "difference": []}
     for p in degrees:
         kernel = kernels.Polynomial(degree=p, offset=offset)
-        Z, K = Monomials(kernel, n_inputs).map(x), (x @ x.T + offset) ** p
+        Z, K = PolynomialMap(kernel, n_inputs).map(x), (x @ x.T + offset) ** p
         found["columns"].append(float(Z.shape[1]))
         found["formula"].append(math.prod((n_inputs + i) / i for i in range(1, p + 1)))
         found["difference"].append(float(np.abs(Z @ Z.T - K).max() / np.abs(K).max()))
@@ -82,7 +82,7 @@ def against_kernel_machine(
     value = np.einsum("ij,jk,ik->i", x, q, x) + x @ q[0]
     y = np.where(value + 0.3 * value.std() * streams.normal(random_state, "noise", 0, (n,)) > 0, 1, -1)
     kernel = kernels.Polynomial(degree=degree, offset=1.0, scale=1.0 / n_inputs)
-    features, new = Monomials(kernel, n_inputs), slice(n - TESTED, n)
+    features, new = PolynomialMap(kernel, n_inputs), slice(n - TESTED, n)
     found: dict[str, list[float]] = {"time": [], "error_features": [], "error_kernel": []}
     with arrays.one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # A machine that stops at its limit of passes says so each time.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from shallows import arrays, kernels, streams
-from shallows.features.hidden_units import HiddenUnits
-from shallows.features.semi_random import SemiRandomFeatures
+from shallows.features.hidden_units import HiddenUnitsMap
+from shallows.features.semi_random import SemiRandomMap
 from shallows.solvers.least_squares.normal_equations import solve_by_features, solve_by_rows
 
 from ..results import AnalysisResult, curves_of
@@ -46,14 +46,14 @@ def by_units(
     sigma, d = kernels.median_bandwidth(x, random_state), x.shape[1]
 
     def semi(n: int) -> float:
-        return _error(SemiRandomFeatures(d, n, order, np.sqrt(d), random_state), x, t, new, truth)
+        return _error(SemiRandomMap(d, n, order, np.sqrt(d), random_state), x, t, new, truth)
 
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # A net that stops at its limit of passes says so.
         linear = _error(None, x, t, new, truth)
         for n in sizes:
-            cosines = HiddenUnits("cosine", d, 4 * n, sigma, seed=random_state)
+            cosines = HiddenUnitsMap("cosine", d, 4 * n, sigma, seed=random_state)
             errors = {"semi_random": semi(n), "semi_random_double": semi(2 * n)}
             errors["net"] = _net_error(n, x, t, new, truth, random_state)
             rows.append({**errors, "random": _error(cosines, x, t, new, truth), "linear": linear})
