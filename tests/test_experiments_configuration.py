@@ -5,8 +5,9 @@ import pytest
 import yaml
 
 from own_plan import own_configuration, own_plan
-from shallows.errors import UnknownNameError
+from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.datasets import DatasetError
+from shallows_papers.experiments.parameters import by_last_name, flat
 from shallows_papers.experiments.planning import configuration, retired
 from shallows_papers.experiments.planning.configuration import ConfigurationError
 from shallows_papers.experiments.setting_text import format_setting, parse_setting
@@ -232,3 +233,54 @@ def test_a_figure_of_several_metrics_tells_them_apart():
         figure = target.get("figure") or {}
         if figure.get("kind") == "curves" and len(figure["y"]) > 1:
             assert "metric" in (figure.get("lines"), figure.get("rows"), figure.get("columns")), name
+
+
+def test_nested_parameters_of_objects_are_flattened_to_paths_when_the_configuration_is_read(project):
+    given = {
+        "alpha": 0.0,
+        "solver": {"eigenpro": {"rank": 160, "step": {"release2017": {"eta": 5.0}}}},
+        "kernel": {"matern": {"nu": 2.5}},
+        "features": {"fourier": {"kernel": {"matern": None}}},
+        "options": {"dtype": "float64"},
+        "early_stopping": {"fraction": 0.2},
+        "fixed": {"n": 3},
+    }
+    expected = {
+        "alpha": 0.0,
+        "solver": "eigenpro",
+        "solver__rank": 160,
+        "solver__step": "release2017",
+        "solver__step__eta": 5.0,
+        "kernel": "matern",
+        "kernel__nu": 2.5,
+        "features": "fourier",
+        "features__kernel": "matern",
+        "options__dtype": "float64",
+        "early_stopping__fraction": 0.2,
+        "fixed": {"n": 3},
+    }
+    assert flat(given) == expected == flat(expected)
+    assert [*flat(given)] == [*expected]
+    step = {"release2017": {"eta": 5.0}}
+    assert flat({"solver__step": step}) == {"solver__step": "release2017", "solver__step__eta": 5.0}
+    assert flat({"options": {"averaging": "weighted"}}) == {"options": {"averaging": "weighted"}}  # of an analysis
+    assert by_last_name({"rank": 1, "solver__rank": 2, "solver__step__eta": 3}) == {"rank": 1, "eta": 3}
+
+    def nest(content):
+        content["methods"]["krls"]["parameters"] = {"solver": {"cholesky": {"tol": 1e-3}}}
+
+    changed(project / "config" / "methods.yaml", nest)
+    assert configuration.load(project).methods["krls"]["parameters"] == {"solver": "cholesky", "solver__tol": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"solver": {"eigenpro": {}, "smo": {}}}, "solver must be a name, or a name with its parameters"),
+        ({"solver": {"rank": 160}}, "Got {'rank': 160}"),
+        ({"solver__rank": 1, "solver": {"eigenpro": {"rank": 160}}}, "solver__rank is given twice"),
+    ],
+)
+def test_nested_parameters_that_name_no_object_are_refused(given, message):
+    with pytest.raises(ShallowsError, match=message):
+        flat(given)

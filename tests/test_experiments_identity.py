@@ -241,7 +241,7 @@ def test_a_preconditioner_depends_on_the_kernel_that_it_names():
 
 def test_the_defaults_of_every_call_of_a_method_are_named(monkeypatch):
     known = {"a:f": {"kernel": "laplace"}, "b:g": {"loss": "hinge", "kernel": "cauchy"}}
-    monkeypatch.setattr(code.signatures, "parameters", known.get)
+    monkeypatch.setattr(code.signatures, "paths", lambda place, given: known.get(place))
     _, named = code.of_run({"call": {"any": "a:f", "classes": "b:g"}, "runs": "analysis"}, {})
     assert named == {("kernel", "laplace"), ("loss", "hinge"), ("kernel", "cauchy")}
     _, named = code.of_run({"call": {"any": "b:g"}, "runs": "analysis"}, {"kernel": "matern"})
@@ -505,3 +505,66 @@ def test_what_was_kept_is_used_by_the_same_reader_and_by_no_other(closure, tmp_p
 def test_no_digest_depends_on_what_python_keeps_beside_the_sources():
     for script in (PROJECT / "workflow" / "scripts").glob("*.py"):
         assert not [one for one in code.modules_of(*source_code.imports_of_script(script)) if "__pycache__" in one]
+
+
+def test_parameters_of_named_objects_are_read_by_their_paths(closure, tmp_path, monkeypatch):
+    calls = """
+        from . import named_tables
+        from .named_tables import SOLVERS, Rule
+        NAMED = {"solver": SOLVERS}
+        class Base:
+            _named = {"kernel": named_tables.KERNELS}
+        class Machine(Base):
+            _named: dict = {**Base._named, "solver": SOLVERS}
+            def __init__(self, kernel="narrow", *, solver="fast", options=None): pass
+        def f(kernel="narrow", solver="fast"): pass
+    """
+    tables = """
+        SOLVERS = LazyTable("solver", __name__, {"fast": ".solvers:Fast"})
+        KERNELS = LazyTable("kernel", __name__, {"narrow": ".solvers:Narrow"})
+        @dataclass(frozen=True)
+        class Rule:
+            eta: float = 5.0
+    """
+    tables = tables.replace("__name__", '"small"')
+    solvers = """
+        from .named_tables import Rule
+        @dataclass(frozen=True)
+        class Settings:
+            takes_ranks: ClassVar[bool] = False
+            tol: float = setting(positive(1e-3))
+        @dataclass(frozen=True)
+        class Fast(Settings):
+            takes_ranks: ClassVar[bool] = True
+            rank: int | None = setting(count())
+            step: str | Rule = setting(object_or_name({"rule": Rule}, "certified"))
+        @dataclass(frozen=True)
+        class Narrow:
+            nu: float = 1.5
+    """
+    closure(**{"named_calls.py": calls, "named_tables.py": tables, "solvers.py": solvers})
+    monkeypatch.setattr(source_code, "SHALLOWS", source_code.Sources(tmp_path / "small", tmp_path / "kept.json"))
+    place = "small.named_calls:Machine"
+    assert signatures.class_of(place, "solver", {}) == "small.solvers:Fast"
+    assert signatures.class_of(place, "solver", {"solver": "auto"}) is None
+    assert signatures.constant("small.solvers:Fast", "takes_ranks") is True
+    given = {"kernel": "narrow", "kernel__nu": 2.5, "solver__step": "rule", "solver__step__eta": 1.0}
+    assert signatures.unknown(place, given) is None
+    assert signatures.unknown("small.named_calls:f", {"solver__rank": 1}) is None
+    assert signatures.paths(place, given).keys() >= {"solver__tol", "solver__rank", "solver__step__eta", "kernel__nu"}
+    assert signatures.paths(place, {})["solver__step"] == "certified"
+    assert signatures.unknown(place, {"solver__rnk": 1}) == (
+        "solver__rnk",
+        ["solver__tol", "solver__rank", "solver__step"],
+    )
+    assert signatures.unknown(place, {"solver__step": "rule", "solver__step__zeta": 1})[0] == "solver__step__zeta"
+    assert signatures.unknown(place, {"rank": 1}) == ("rank", ["kernel", "solver", "options"])
+    assert signatures.unknown(place, {"random_state__a": 1})[0] == "random_state__a"
+
+
+def test_the_default_of_a_named_object_counts(monkeypatch):
+    place = "shallows:KernelRidgeClassifier"
+    monkeypatch.setattr(code.signatures, "paths", lambda where, given: {"features__kernel": "gaussian", "kernel": None})
+    definition = {"call": {"any": place}, "runs": "analysis"}
+    assert code.of_run(definition, {})[1] >= {("kernel", "gaussian")}
+    assert ("kernel", "laplace") in code.of_run(definition, {"features__kernel": "laplace"})[1]

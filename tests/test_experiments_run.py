@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,13 +15,16 @@ import pytest
 from estimators_example import published
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import EigenProClassifier
+from shallows import EigenProClassifier, Options
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
+from shallows.estimators.base import Estimator
+from shallows.kernels import Gaussian, Matern
+from shallows.solvers import EigenPro
 from shallows_papers import cli, datasets
 from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.planning import configuration, explain
 from shallows_papers.experiments.planning.runs import digest
-from shallows_papers.experiments.running import record, run, single_fit
+from shallows_papers.experiments.running import calls, record, run, single_fit
 from shallows_papers.experiments.running.job import Conditions, Job, key_of, name_of
 from shallows_papers.experiments.running.measures import predictions
 from shallows_papers.reference import __main__ as reference
@@ -370,3 +374,30 @@ def test_an_exact_solution_that_is_interrupted_goes_on_from_its_last_iteration(j
     made = run.execute(one, CONDITIONS)
     assert made["resumes"] == 1
     assert made["metrics"]["final"]["test_l2"] == pytest.approx(calm["metrics"]["final"]["test_l2"], rel=1e-3)
+
+
+def test_parameters_of_a_run_by_their_paths_make_objects():
+    own = {"random_state": 3, "device": "cpu", "memory": None}
+
+    def function(x, kernel="gaussian", options=None, random_state=None):
+        return kernel, options, random_state
+
+    given = calls.arguments(function, {"kernel": "matern", "kernel__nu": 2.5, "options__dtype": "float64"}, **own)
+    expected = Matern(nu=2.5), Options(device="cpu", dtype="float64"), 3
+    assert function(None, **given) == expected
+    assert calls.arguments(function, {"kernel__bandwidth": 2.0}, random_state=3)["kernel"] == Gaussian(2.0)
+
+    class Machine(Estimator):
+        _named: ClassVar = {"solver": {"eigenpro": EigenPro}}
+
+        def __init__(self, kernel="gaussian", solver="auto", random_state=None, options=None):
+            self.kernel, self.solver, self.random_state, self.options = kernel, solver, random_state, options
+
+    named = {"kernel": "matern", "kernel__nu": 2.5, "solver": "eigenpro"}
+    made = calls.make_estimator(Machine, {**named, "solver__rank": 5}, **own)
+    assert (made.kernel, made.options, made.random_state) == (Matern(nu=2.5), Options(device="cpu"), 3)
+    assert made.solver.rank == 5
+    paths = {name: calls.path_of(calls.make_estimator(Machine, named), name) for name in ("max_epochs", "max_seconds")}
+    assert paths == {"max_epochs": "solver__max_epochs", "max_seconds": "options__max_seconds"}
+    old = calls.make_estimator(EigenProClassifier, {"max_epochs": 3}, **own)
+    assert (old.max_epochs, old.device, calls.path_of(old, "max_epochs")) == (3, "cpu", "max_epochs")

@@ -127,12 +127,13 @@ class Estimator(BaseEstimator):
     _y_is_numeric = False
     _takes_targets = True
     _named: ClassVar[Mapping[str, Mapping[str, type]]] = {"kernel": kernels.KERNELS}
-    """Classes of the objects that a parameter may be, by their names."""
+    """Classes of the objects that a parameter may be, by their names; a subclass adds its own."""
     _warns_of_units = True
     """False for a transformer that another estimator fits, which has checked the same points."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls._named = {**super(cls, cls)._named, **cls._named}
         # Otherwise editors and tools show the signature of `__new__`.
         of_constructor = inspect.signature(cls.__init__)
         cls.__signature__ = of_constructor.replace(parameters=list(of_constructor.parameters.values())[1:])
@@ -188,15 +189,13 @@ class Estimator(BaseEstimator):
             If the estimator has no such parameter. For a name of another library, the message gives ours.
         """
         refuse_other_names(type(self), parameters, ValueError)
+        whole = {name: value for name, value in parameters.items() if "__" not in name}
+        super().set_params(**whole)
         parts: dict[str, dict[str, Any]] = {}
-        whole: dict[str, Any] = {}
         for path, value in parameters.items():
             name, inside, rest = path.partition("__")
-            if inside and not hasattr(getattr(self, name, None), "set_params"):
+            if inside:
                 parts.setdefault(name, {})[rest] = value
-            else:
-                whole[path] = value
-        super().set_params(**whole)
         for name, given in parts.items():
             if name not in self._get_param_names():
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}.")
@@ -218,7 +217,7 @@ class Estimator(BaseEstimator):
             return Options()
         if name == "early_stopping" and isinstance(value, bool):
             return EarlyStopping()
-        if not frozen.is_frozen(value):
+        if not (frozen.is_frozen(value) or hasattr(value, "set_params")) or isinstance(value, type):
             example = f", such as {name}={next(iter(table))!r}" if table else ""
             raise ValueError(f"{name}={value!r} has no parameter {path!r}. Set {name} to an object first{example}.")
         return value

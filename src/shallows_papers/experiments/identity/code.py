@@ -32,8 +32,9 @@ _COMPARING = "shallows_papers.experiments.user_data"
 #: The modules by which methods are compared on a user's own data; they count without their imports too.
 OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.prediction_scores")
 
-#: Parameters whose values name entries of one kind of table. Any other text may name an entry of every table.
-NAMING = {"kernel": "kernel", "loss": "loss", "features": "feature map", "solver": "solver"}
+#: Parameters, alone or at the end of a path, whose values name entries of one kind of table. Any other text may name an
+# entry of every table.
+NAMING = {"kernel": "kernel", "second_kernel": "kernel", "loss": "loss", "features": "feature map", "solver": "solver"}
 #: A word that leaves the choice to the program.
 AUTOMATIC = "auto"
 
@@ -102,8 +103,9 @@ def _named(given: Any) -> Iterator[tuple[str, str]]:
     """The entries of tables that parameters may name, as (kind, name), at any depth."""
     if isinstance(given, Mapping):
         for key, value in given.items():
-            if key in NAMING and all(isinstance(one, str) for one in listed(value)):
-                yield from ((NAMING[key], one) for one in listed(value))
+            naming = NAMING.get(str(key).rpartition("__")[2])
+            if naming and all(isinstance(one, str) for one in listed(value)):
+                yield from ((naming, one) for one in listed(value))
             else:
                 yield from _named(value)
     elif isinstance(given, (list, tuple)):
@@ -115,7 +117,7 @@ def _named(given: Any) -> Iterator[tuple[str, str]]:
 
 def _named_by_default(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for place in places:
-        defaults = signatures.parameters(place) or {}
+        defaults = signatures.paths(place, parameters) or {}
         yield from _named({name: value for name, value in defaults.items() if name not in parameters})
 
 

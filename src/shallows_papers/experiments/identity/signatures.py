@@ -1,12 +1,25 @@
-"""Parameters and defaults of what methods call, read from the source files, since importing would take too long."""
+"""Parameters and defaults of what methods call, read from the source files, since importing would take too long.
+
+A parameter may be an object, whose class a table names: a solver, a kernel, a transformer. Its parameters have paths,
+such as ``solver__rank``.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from . import source_code
+
+#: Classes of parameters that are an object without a name.
+UNNAMED = {
+    "options": "shallows.fitting.machine:Options",
+    "early_stopping": "shallows.fitting.rows:EarlyStopping",
+}
+#: The table of the kernels of functions. A module of functions may have others, in ``NAMED = {"solver": SOLVERS}``.
+KERNELS = ("shallows.kernels", "KERNELS")
 
 
 @cache
@@ -16,19 +29,210 @@ def parameters(place: str) -> dict[str, Any] | None:
     A default that is no literal, and that of a parameter without one, is None. There are none (None) where what is
     called lies outside this package or takes any keyword.
     """
-    module, _, name = place.partition(":")
-    found = _function(_find(module, name))
-    if found is None or found[0].args.kwarg:
+    return None if (found := _declared(place)) is None else {name: _constant(one) for name, one in found.items()}
+
+
+def paths(place: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """All parameters of a function or a class and of its objects, by their paths, with their defaults.
+
+    The objects are those that the ``given`` parameters or the defaults name.
+    """
+    found = parameters(place)
+    return None if found is None else {**found, **dict(_inside(place, found, given))}
+
+
+def unknown(place: str, given: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+    """The first of some parameters that a function or a class does not have, with those that it has, or None."""
+    found = parameters(place)
+    if found is None:
         return None
-    function, added = found
-    names = [*function.args.posonlyargs, *function.args.args]
-    defaults = [None] * (len(names) - len(function.args.defaults)) + function.args.defaults
-    pairs = [*zip(names, defaults, strict=True), *zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)]
-    own = {one.arg: _constant(default) for one, default in pairs if one.arg != "self"}
-    return {**own, **{name: _constant(default) for name, default in added.items()}}
+    for name in given:
+        top, _, rest = name.partition("__")
+        if top not in found or (rest and top not in UNNAMED and not _tables(place).get(top)):
+            return name, [*found]
+        kind = _class_of(place, found, given, top) if rest else None
+        if kind is not None:
+            inside = {path.removeprefix(f"{top}__"): one for path, one in given.items() if path.startswith(f"{top}__")}
+            wrong = unknown(kind, inside)
+            if wrong is not None:
+                return f"{top}__{wrong[0]}", [f"{top}__{one}" for one in wrong[1]]
+    return None
+
+
+def class_of(place: str, name: str, given: Mapping[str, Any]) -> str | None:
+    """The class of the object that a parameter is, as ``"module:name"``; None where no table has its name."""
+    found = parameters(place)
+    return None if found is None else _class_of(place, found, given, name)
+
+
+def constant(place: str, name: str) -> Any:
+    """A constant of a class or of one of its bases, such as a solver's ``takes_ranks``; None where it has none."""
+    for _, node in _with_bases(*place.split(":")):
+        for one in node.body:
+            target = one.target if isinstance(one, ast.AnnAssign) else one.targets[0] if _is_assignment(one) else None
+            if isinstance(target, ast.Name) and target.id == name:
+                return _constant(one.value)
+    return None
+
+
+def _inside(place: str, found: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name in found:
+        kind = _class_of(place, found, given, name)
+        if kind is not None:
+            prefix = f"{name}__"
+            own = {path.removeprefix(prefix): one for path, one in given.items() if path.startswith(prefix)}
+            yield from ((prefix + path, default) for path, default in (paths(kind, own) or {}).items())
+
+
+def _class_of(place: str, found: Mapping[str, Any], given: Mapping[str, Any], name: str) -> str | None:
+    table = _tables(place).get(name)
+    if table is None:
+        return UNNAMED.get(name) if name in found else None
+    return table.get(str(given.get(name, found.get(name))))
+
+
+@cache
+def _declared(place: str) -> dict[str, ast.expr | None] | None:
+    """The parameters of a function or a class, with the expressions of their defaults."""
+    module, _, name = place.partition(":")
+    found = _find(module, name)
+    if found is not None and isinstance(found[1], ast.ClassDef) and (fields := _fields(*found)) is not None:
+        return fields
+    function = _function(found)
+    if function is None or function[0].args.kwarg:
+        return None
+    node, added = function
+    names = [*node.args.posonlyargs, *node.args.args]
+    defaults = [None] * (len(names) - len(node.args.defaults)) + node.args.defaults
+    pairs = [*zip(names, defaults, strict=True), *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]
+    return {**{one.arg: default for one, default in pairs if one.arg != "self"}, **added}
+
+
+def _fields(module: str, node: ast.ClassDef) -> dict[str, ast.expr | None] | None:
+    """The fields of a dataclass and of its bases; None of another class."""
+    found: dict[str, ast.expr | None] = {}
+    classes = [*_with_bases(module, node.name)]
+    if not any("dataclass" in ast.unparse(one) for _, own in classes for one in own.decorator_list):
+        return None
+    for _, own in reversed(classes):
+        for one in own.body:
+            if isinstance(one, ast.AnnAssign) and not ast.unparse(one.annotation).startswith("ClassVar"):
+                is_no_parameter = one.value is not None and "init=False" in ast.unparse(one.value)
+                if own.decorator_list and not is_no_parameter:
+                    found[one.target.id] = one.value
+    return found
+
+
+@cache
+def _tables(place: str) -> dict[str, dict[str, str]]:
+    """The tables that name the objects of a function's or a class's parameters: parameter -> name -> class.
+
+    An estimator has them in ``_named``, a solver's settings in the rules of their fields, and a module of functions in
+    ``NAMED``.
+    """
+    module, _, name = place.partition(":")
+    found = _find(module, name)
+    if found is None:
+        return {}
+    module, node = found
+    if isinstance(node, ast.FunctionDef):
+        return {"kernel": _table(*KERNELS), **_tables_of(module, _assigned(module, "NAMED"))}
+    tables: dict[str, dict[str, str]] = {}
+    for origin, own in reversed([*_with_bases(module, node.name)]):
+        for one in own.body:
+            value = one.value if isinstance(one, ast.AnnAssign) or _is_assignment(one) else None
+            target = one.target if isinstance(one, ast.AnnAssign) else one.targets[0] if value is not None else None
+            if isinstance(target, ast.Name) and target.id == "_named":
+                tables |= _tables_of(origin, value)
+            elif isinstance(target, ast.Name):
+                for call in ast.walk(value) if value is not None else ():
+                    if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("object_or_name"):
+                        tables[target.id] = _table_of(origin, call.args[0])
+    return tables
+
+
+def _tables_of(module: str, node: ast.expr | None) -> dict[str, dict[str, str]]:
+    if not isinstance(node, ast.Dict):
+        return {}
+    pairs = zip(node.keys, node.values, strict=True)
+    return {key.value: _table_of(module, value) for key, value in pairs if isinstance(key, ast.Constant)}
+
+
+def _table_of(module: str, node: ast.expr) -> dict[str, str]:
+    """Classes by their names: of a table, which a name or an attribute of a module refers to, or of a dictionary."""
+    if isinstance(node, ast.Name):
+        return _table(module, node.id)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        origin = _imported(module).get(node.value.id)
+        return _table(".".join(filter(None, origin)), node.attr) if origin else {}
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return {key.value: _place(module, value) for key, value in pairs if isinstance(key, ast.Constant)}
+    return {}
+
+
+def _place(module: str, node: ast.expr) -> str:
+    found = _find(module, ast.unparse(node))
+    return f"{found[0] if found else module}:{ast.unparse(node)}"
+
+
+@cache
+def _table(module: str, name: str) -> dict[str, str]:
+    node = _assigned(module, name)
+    if node is None:
+        origin, original = _imported(module).get(name, ("", ""))
+        return _table(origin, original) if origin and source_code.SHALLOWS.path(origin) else {}
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "LazyTable":
+        return source_code.table(module, node)[1]
+    return _table_of(module, node) if isinstance(node, ast.Dict) else {}
+
+
+def _assigned(module: str, name: str) -> ast.expr | None:
+    """The value that a module gives to a name at its top."""
+    for node in _tree(module).body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            return node.value
+        if _is_assignment(node) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
+            return node.value
+    return None
+
+
+def _is_assignment(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and len(node.targets) == 1
+
+
+@cache
+def _imported(module: str) -> dict[str, tuple[str, str]]:
+    """What the imports at the top of a module bind: name -> (module, name in it)."""
+    is_package = source_code.SHALLOWS.path(module).name == "__init__.py"
+    nodes = [node for node in _tree(module).body if isinstance(node, ast.ImportFrom)]
+    return {
+        one.asname or one.name: (source_code.absolute(module, node, is_package=is_package), one.name)
+        for node in nodes
+        for one in node.names
+    }
+
+
+def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    """A class and its bases in this package, each with its module, from the class on."""
+    found = _find(module, name)
+    if found is None or not isinstance(found[1], ast.ClassDef):
+        return
+    yield found
+    for base in found[1].bases:
+        if isinstance(base, ast.Name):
+            yield from _with_bases(found[0], base.id)
+        elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
+            origin = _imported(found[0]).get(base.value.id)
+            if origin and source_code.SHALLOWS.path(".".join(origin)):
+                yield from _with_bases(".".join(origin), base.attr)
 
 
 def _constant(node: ast.expr | None) -> Any:
+    """The value of a literal; of a rule for a field of settings, its first name, which is the default."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setting", "choice", "object_or_name")):
+        own = node.args[1:] if ast.unparse(node.func).endswith("object_or_name") else node.args
+        return _constant(own[0]) if own else None
     try:
         return ast.literal_eval(node) if node else None
     except ValueError:

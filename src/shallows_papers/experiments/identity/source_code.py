@@ -277,13 +277,20 @@ def _tables(module: str, tree: ast.Module) -> dict[str, dict[str, str]]:
         call = node.value if isinstance(node, ast.Assign) else None
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "LazyTable"):
             continue
-        kind, package, places = call.args
-        base = module if isinstance(package, ast.Name) else package.value
-        entries = found.setdefault(kind.value, {})
-        for name, place in ast.literal_eval(places).items():
-            below, _, attribute = place.partition(":")
-            entries[name] = f"{base}{below}:{attribute or name}"
+        kind, entries = table(module, call)
+        found.setdefault(kind, {}).update(entries)
     return found
+
+
+def table(module: str, call: ast.Call) -> tuple[str, dict[str, str]]:
+    """The kind and the entries of a `LazyTable`, name -> "module:attribute", by the call that makes it."""
+    kind, package, places = call.args
+    base = module if isinstance(package, ast.Name) else package.value
+    entries = {}
+    for name, place in ast.literal_eval(places).items():
+        below, _, attribute = place.partition(":")
+        entries[name] = f"{base}{below}:{attribute or name}"
+    return kind.value, entries
 
 
 #: The modules of the library and of the reproduction.

@@ -15,6 +15,7 @@ import yaml
 
 from shallows.errors import ShallowsError, UnknownNameError
 
+from ..parameters import flat
 from ..setting_text import selects
 from . import costs, retired
 from .runs import digest
@@ -84,8 +85,9 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
     methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")
     for name, method in methods["methods"].items():
-        if "cost" in method:
-            with placed(f"method {name} in {folder / 'methods.yaml'}"):
+        with placed(f"method {name} in {folder / 'methods.yaml'}"):
+            _flatten_method(method)
+            if "cost" in method:
                 look_up("cost", method["cost"], costs.MODELS)
     papers: dict[str, Any] = {}
     for path in sorted((folder / "papers").glob("*.yaml")):
@@ -283,7 +285,29 @@ def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> Non
     for target, spec in paper["targets"].items():
         if target in known["targets"]:
             raise ConfigurationError(f"{path} defines the target {target!r} a second time.")
+        with placed(f"target {target} in {path.as_posix()}"):
+            _flatten_target(spec)
         known["targets"][target] = spec
+
+
+def _flatten_method(method: dict[str, Any]) -> None:
+    """Give the parameters of a method by their paths."""
+    if "parameters" in method:
+        method["parameters"] = flat(method["parameters"])
+    for key, own in method.get("parameters_in", {}).items():
+        method["parameters_in"] = {**method["parameters_in"], key: flat(own)}
+
+
+def _flatten_target(spec: dict[str, Any]) -> None:
+    """Give the parameters of a target, of its methods, settings and scales, by their paths."""
+    scales = spec["scales"].values()
+    entries = [*spec["methods"].values(), *(data for at in scales for data in at["data"].values())]
+    for entry in [*entries, *(group for at in scales for group in at["runs"])]:
+        if "parameters" in entry:
+            entry["parameters"] = flat(entry["parameters"])
+    for axis, choices in spec["settings"].items():
+        if not isinstance(choices, str):
+            spec["settings"][axis] = {word: flat(own) for word, own in choices.items()}
 
 
 def _checked(path: Path, schema_path: Path) -> Any:

@@ -17,6 +17,7 @@ from shallows.utils.progress import duration
 from shallows_papers.datasets.listing.description import size_of
 from shallows_papers.output import reader_may_leave
 
+from ..parameters import by_last_name
 from ..setting_text import format_setting
 from . import costs, gpu_costs, target_entry
 from .configuration import SCALES
@@ -109,7 +110,7 @@ def _cost_on(plan: Plan, run: Run, card: gpu_costs.Device) -> Cost | None:
     model, _ = plan.unscaled_cost(run)
     if model not in gpu_costs.MODELS:
         return None
-    return gpu_costs.MODELS[model](card, plan.size(run.dataset, run.variant), run.parameters, run.marks)
+    return gpu_costs.MODELS[model](card, plan.size(run.dataset, run.variant), by_last_name(run.parameters), run.marks)
 
 
 def _all_on(plan: Plan, runs: Sequence[Run], card: gpu_costs.Device) -> Iterator[str]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..identity import code, signatures
+from ..parameters import by_last_name
 from . import configuration, costs, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
 from .runs import Preconditioner, Run, Series, digest, fixed_parameters
@@ -206,7 +207,12 @@ class Plan:
         """A run with the preconditioner that its method takes, if any."""
         if not definition.get("preconditioner"):
             return run
-        own = {name: run.parameters[name] for name in definition["preconditioner"] if name in run.parameters}
+        wanted = definition["preconditioner"]
+        own = {
+            name.removeprefix("solver__"): value
+            for name, value in run.parameters.items()
+            if name in wanted or (name.partition("__")[0] in ("kernel",) and "kernel" in wanted)
+        }
         cost = costs.subsample_eigensystem(self.size(run.dataset, run.variant), own, ())
         return replace(run, preconditioner=Preconditioner(run.dataset, run.variant, own, run.seed, cost))
 
@@ -334,7 +340,7 @@ class Plan:
         """The function of `costs` that counts a run, and what it gives, before the factors that were measured."""
         model = self.configuration.methods[run.method].get("cost", "all_distances")
         model = "timed_training" if run.unit == "seconds" else model
-        return model, costs.MODELS[model](self.size(run.dataset, run.variant), run.parameters, run.marks)
+        return model, costs.MODELS[model](self.size(run.dataset, run.variant), by_last_name(run.parameters), run.marks)
 
 
 #: The package that shows that an extra is installed.
@@ -385,9 +391,16 @@ def _changed(
 ) -> dict[str, Any]:
     """The changed parameters of one method of a target: those for all methods that it has, then those for it alone."""
     place = definition["call"].get(task) or definition["call"].get("any")
-    known = {*parameters, *((place and signatures.parameters(place)) or ())}
-    for_all = {name: value for name, value in changes.items() if name not in spec["methods"] and name in known}
-    return {**for_all, **changes.get(method, {})}
+    known = {*parameters, *((place and signatures.paths(place, parameters)) or ())}
+    for_all = {name: value for name, value in changes.items() if name not in spec["methods"]}
+    of_method = {_path(name, known): value for name, value in changes.get(method, {}).items()}
+    return {**{path: value for name, value in for_all.items() if (path := _path(name, known)) in known}, **of_method}
+
+
+def _path(name: str, known: Collection[str]) -> str:
+    """The path of a parameter that a person names by its last part alone, such as ``rank``; other names as they are."""
+    ending = [path for path in known if path.endswith(f"__{name}")]
+    return ending[0] if name not in known and len(ending) == 1 else name
 
 
 def _check_changes(
@@ -396,15 +409,18 @@ def _check_changes(
     """Refuse changes of what no method of a target has, and of what tells the rows of its table apart."""
     known, changed = set(spec["methods"]), dict[str, Any]()
     for entry in spec["methods"].values():
+        definition = look_up("method", entry["method"], methods)
+        given = {**definition.get("parameters", {}), **entry.get("parameters", {})}
         known |= {*entry.get("parameters", {})}
-        for place in look_up("method", entry["method"], methods)["call"].values():
-            known |= {*(signatures.parameters(place) or ())}
+        for place in definition["call"].values():
+            known |= {*(signatures.paths(place, given) or ())}
     for name, value in changes.items():
         if name in spec["methods"] and not isinstance(value, Mapping):
             raise ConfigurationError(
                 f"{name} is a method of {target}, and not a parameter. Write {{{name}: {{parameter: value}}}}."
             )
         changed |= value if name in spec["methods"] else {name: value}
+    changed = {_path(name, known): value for name, value in changed.items()}
     for name in changed:
         look_up(f"parameter or method of {target}", name, known)
     for axis, choices in spec["settings"].items():
@@ -421,6 +437,6 @@ def _check_changes(
 def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str) -> None:
     """Check that what a method calls for a task has the parameters of a run."""
     place = definition["call"].get(task) or definition["call"].get("any")
-    known = signatures.parameters(place) if place else None
-    for name in parameters if known is not None else ():
-        look_up(f"parameter of {place.partition(':')[2]}", name, known)
+    wrong = signatures.unknown(place, parameters) if place else None
+    if wrong is not None:
+        look_up(f"parameter of {place.partition(':')[2]}", *wrong)

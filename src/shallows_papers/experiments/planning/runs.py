@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..identity import signatures
 from . import costs
 
 #: Keys of a method's definition that its runs depend on; the others are for people, for plans and for comparisons.
 OF_THE_RUN = ("runs", "call", "marks", "measures", "takes", "index")
 
-#: Estimators that several processes can fit together: what `shallows.distributed.estimators` holds.
+#: Estimators that several processes can fit together, besides those whose solver's settings have ``takes_ranks``.
 FITTED_BY_SEVERAL = frozenset(
     f"{family}{kind}"
     for family in ("EigenPro", "EigenProCentres", "DoublyStochastic")
@@ -42,6 +43,7 @@ def slug(parameters: Mapping[str, Any], seed: int, length: int = 60) -> str:
             continue
         if isinstance(value, float):
             value = f"{value:.4g}"
+        name = name.rpartition("__")[2]
         parts.append(str(value) if isinstance(value, str) and not value[:1].isdigit() else f"{name}{value}")
     text = re.sub(r"[^A-Za-z0-9.-]+", "", "-".join(parts).replace("_", ""))
     text = text if len(text) <= length else text[:length].rsplit("-", 1)[0]
@@ -104,8 +106,14 @@ class Run:
         """Whether several processes can train it together; where it is evaluated by the clock, theirs would differ."""
         definition = methods[self.method]
         by_clock = (self.unit or definition.get("marks", "epoch")) == "seconds"
-        called = {place.partition(":")[2] for place in definition["call"].values()}
-        return definition["runs"] == "estimator" and called <= FITTED_BY_SEVERAL and not by_clock
+        called = [*definition["call"].values()]
+        return definition["runs"] == "estimator" and all(map(self._takes_ranks, called)) and not by_clock
+
+    def _takes_ranks(self, place: str) -> bool:
+        solver = signatures.class_of(place, "solver", self.parameters)
+        if solver is None:
+            return place.partition(":")[2] in FITTED_BY_SEVERAL
+        return bool(signatures.constant(solver, "takes_ranks"))
 
     @property
     def folder(self) -> str:

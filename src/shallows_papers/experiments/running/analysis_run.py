@@ -13,7 +13,7 @@ from shallows.training import Checkpoint
 
 from ...theory.resumable import ResumableLoop
 from .batch_system import stopping_by_signal
-from .calls import accepted, callable_for, seconds_by_phase, sha256_of
+from .calls import arguments, callable_for, seconds_by_phase, sha256_of
 from .job import Conditions, Job, name_of
 from .status import Status
 
@@ -32,7 +32,7 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
     function = callable_for(definition["call"], data.info["task"])
     argument = data if definition.get("takes") == "data" else data.x_train
     own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
-    given = {**spec["parameters"], **accepted(function, own)}
+    given = arguments(function, spec["parameters"], **own)
     n_resumes, before = 0, 0.0
     clock = time.perf_counter()
     if "progress" in inspect.signature(function).parameters:

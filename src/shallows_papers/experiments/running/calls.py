@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from shallows import Options, kernels
 from shallows.errors import DivergenceError, ShallowsError
+from shallows.utils.frozen import with_parameters
+
+from ..parameters import divided
 
 #: The phases of a run whose seconds a record has, and what an estimator calls them.
 PHASES = {
@@ -32,6 +38,58 @@ def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
     known = inspect.signature(function).parameters
     takes_any = any(one.kind is one.VAR_KEYWORD for one in known.values())
     return {name: value for name, value in offered.items() if takes_any or name in known}
+
+
+def make_estimator(make: Any, parameters: Mapping[str, Any], **own: Any) -> Any:
+    """An estimator with the parameters of a run, by their paths, and those of ``own`` that it has.
+
+    An estimator of this package has the device and the memory among its options.
+    """
+    own = accepted(make, own) | _in_options(make, own)
+    whole, inside = divided({**parameters, **own})
+    estimator = make(**whole)
+    paths = {f"{name}__{path}": value for name, given in inside.items() for path, value in given.items()}
+    return estimator.set_params(**paths) if paths else estimator
+
+
+def path_of(estimator: Any, name: str) -> str:
+    """The path of a parameter that an estimator, its solver or its options have; the name itself if none has it."""
+    if name in estimator.get_params(deep=False):
+        return name
+    return next((f"{part}__{name}" for part in ("solver", "options") if name in _fields(estimator, part)), name)
+
+
+def _fields(estimator: Any, part: str) -> list[str]:
+    """The parameters of the object that a parameter is or names."""
+    value = estimator.get_params(deep=False).get(part, ...)
+    if part == "options" and value is None:
+        value = Options()
+    elif isinstance(value, str):
+        value = getattr(estimator, "_named", {}).get(part, {}).get(value)
+    return [item.name for item in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
+
+
+def arguments(function: Any, parameters: Mapping[str, Any], **own: Any) -> dict[str, Any]:
+    """The arguments of a function for parameters by their paths, with objects made, and those of ``own`` that it takes.
+
+    Names of kernels are known; a module has the tables of others in ``NAMED``, such as ``{"solver": SOLVERS}``.
+    """
+    tables = {"kernel": kernels.KERNELS, **getattr(sys.modules[function.__module__], "NAMED", {})}
+    whole, inside = divided({**parameters, **accepted(function, own), **_in_options(function, own)})
+    for name, given in inside.items():
+        value = Options() if name == "options" else whole.get(name)
+        value = value if value is not None else inspect.signature(function).parameters[name].default
+        if isinstance(value, str):
+            value = tables[name][value]()
+        whole[name] = with_parameters(value, given)
+    return whole
+
+
+def _in_options(function: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    """What belongs to the options of a function or class, by paths."""
+    if "options" not in inspect.signature(function).parameters:
+        return {}
+    return {f"options__{name}": own[name] for name in ("device", "memory") if name in own}
 
 
 def sha256_of(values: Any) -> str | None:

@@ -18,7 +18,7 @@ from shallows_papers.datasets import prepared as prepared_data
 
 from ..identity import code
 from . import batch_system, record, several_ranks
-from .calls import diverged
+from .calls import arguments, diverged
 from .job import Conditions, Job, key_of, name_of
 
 
@@ -83,7 +83,9 @@ def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, cond
 
     data = _data_of(prepared)
     own = {"random_state": spec["seed"], "device": conditions.device}
-    made = spectrum.fit_preconditioner(data.x_train, **spec["parameters"], **own)
+    made = spectrum.fit_preconditioner(
+        data.x_train, **arguments(spectrum.fit_preconditioner, spec["parameters"], **own)
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     made.save(out)
     print(f"preconditioner {out.stem} ({made.seconds:.1f} s)", flush=True)

@@ -14,7 +14,7 @@ from shallows.training import Checkpoint, Observer, Progress
 
 from . import measures
 from .batch_system import stopping_by_signal
-from .calls import accepted, callable_for, model_sha256, seconds_by_phase
+from .calls import callable_for, make_estimator, model_sha256, seconds_by_phase
 from .job import Conditions, Job, name_of
 from .status import Status
 
@@ -41,7 +41,7 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
     spec, definition = job.spec, job.spec["definition"]
     make = callable_for(definition["call"], data.info["task"])
     own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
-    estimator = make(**spec["parameters"], **accepted(make, own))
+    estimator = make_estimator(make, spec["parameters"], **own)
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
     x, y = measure.training_arrays()
     clock = time.perf_counter()

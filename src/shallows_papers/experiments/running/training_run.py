@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.training import Checkpoint, Curve, Progress
 
+from ..parameters import by_last_name
 from . import measures
 from .batch_system import stopping_by_signal
-from .calls import callable_for, model_sha256, seconds_by_phase
+from .calls import callable_for, make_estimator, model_sha256, path_of, seconds_by_phase
 from .job import Conditions, Job, name_of
 from .status import Status
 
@@ -30,17 +30,17 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     spec, definition = job.spec, job.spec["definition"]
     if not spec["marks"]:
         raise ShallowsError("A method that is trained needs marks: the epochs after which it is evaluated.")
-    parameters = dict(spec["parameters"])
-    if job.preconditioner is not None:
-        parameters["preconditioner"] = job.preconditioner
     unit = definition.get("marks", "epoch")
     make = callable_for(definition["call"], data.info["task"])
-    estimator = make(
-        **_until_last_mark(unit, spec["marks"], parameters, make, data.x_train.shape[0]),
-        random_state=spec["seed"],
-        device=conditions.device,
-        memory=conditions.memory,
-    )
+    own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
+    estimator = make_estimator(make, spec["parameters"], **own)
+    further = _until_last_mark(unit, spec["marks"], estimator, spec["parameters"], data.x_train.shape[0])
+    if job.preconditioner is not None:
+        further["preconditioner"] = job.preconditioner
+    for name, value in further.items():
+        path = path_of(estimator, name)
+        if path not in spec["parameters"]:
+            estimator.set_params(**{path: value})
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
     curve = Curve(spec["marks"], measure.of_snapshot, unit)
     checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
@@ -86,20 +86,22 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
 
 
 def _until_last_mark(
-    unit: str, marks: Sequence[float], parameters: Mapping[str, Any], make: Callable[..., Any], n: int
+    unit: str, marks: Sequence[float], estimator: Any, parameters: Mapping[str, Any], n: int
 ) -> dict[str, Any]:
-    """The parameters that let an estimator go as far as its last mark."""
+    """The parameters that let an estimator go as far as its last mark, by the last part of their paths."""
     until: dict[str, Any] = {"max_epochs": max(marks)}
     if unit == "seconds":
         until = {"max_epochs": 10**6, "max_seconds": float(max(marks))}
-    elif unit == "iteration" and "n_iter" in inspect.signature(make).parameters:
+    elif unit == "iteration" and (
+        "n_iter" in estimator.get_params(deep=False) or path_of(estimator, "n_iter") != "n_iter"
+    ):
         until = {"n_iter": max(marks)}
     elif unit == "iteration":
-        size = parameters.get("batch_size")
+        size = by_last_name(parameters).get("batch_size")
         if not size:
             raise ShallowsError("Marks in iterations need a batch_size, by which a pass over the data is counted.")
         until = {"max_epochs": math.ceil(max(marks) / math.ceil(n / size))}
-    return {**until, **parameters}
+    return until
 
 
 def _with_budgets(

@@ -17,6 +17,7 @@ from typing import Any
 
 from shallows_papers.datasets.user_data.request import Request, resolve
 
+from ..parameters import by_last_name
 from ..planning import costs
 from ..planning.configuration import Configuration, refuse_braces
 
@@ -232,7 +233,8 @@ def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) ->
     if most := compare.get("most_rows"):
         sizes = [replace(size, n_train=min(size.n_train, most)) for size in sizes]
     if definition["runs"] == "estimator":
-        found = [costs.MODELS[definition["cost"]](size, definition.get("parameters", {}), marks) for size in sizes]
+        parameters = by_last_name(definition.get("parameters", {}))
+        found = [costs.MODELS[definition["cost"]](size, parameters, marks) for size in sizes]
     else:
         found = [costs.any_estimator(size, holds_matrix="bandwidth" in compare) for size in sizes]
     seconds = n_trials * found[0].seconds + found[1].seconds

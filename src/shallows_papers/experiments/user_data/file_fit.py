@@ -22,11 +22,14 @@ except ModuleNotFoundError:
 
 from shallows import estimators
 from shallows.distributed import mpi
+from shallows.estimators.other_names import refuse_other_names
 from shallows.training import Checkpoint
 from shallows_papers.datasets.user_data import describe, request
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
 from shallows_papers.datasets.user_data.new_rows import columns_of
 
+from ..parameters import divided, flat
+from ..running.calls import path_of
 from . import saved_model
 from .comparison import feature_steps
 from .final_model import about_model
@@ -112,15 +115,33 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
     kind = getattr(estimators, method + KINDS[task], None)
     if kind is None:
         raise ShallowsError(f"{method} is not for {task}.")
-    known = inspect.signature(kind).parameters
     if parameters.get("kernel") == "precomputed":
         raise ShallowsError(
             "kernel=precomputed takes a matrix of kernel values, and a file holds points. Name a kernel."
         )
-    for name in parameters:
-        if name not in known:
-            raise UnknownNameError(f"parameter of {kind.__name__}", name, known)
-    return kind(**{"random_state": 0, **parameters} if "random_state" in known else parameters)
+    return _made(kind, flat(parameters))
+
+
+def _made(kind: type, parameters: dict[str, Any]) -> Any:
+    """An estimator with parameters by their paths; a name may also be that of a parameter of its solver or options."""
+    estimator = kind()
+    known = estimator.get_params(deep=False)
+    whole, inside = divided(parameters)
+    given = {"random_state": 0} if "random_state" in known else {}
+    try:
+        estimator.set_params(**given, **{name: value for name, value in whole.items() if name in known})
+        for name in whole.keys() - known.keys():
+            path = path_of(estimator, name)
+            if path == name:
+                refuse_other_names(kind, {name: whole[name]}, ShallowsError)
+                raise UnknownNameError(f"parameter of {kind.__name__}", name, known)
+            estimator.set_params(**{path: whole[name]})
+        paths = {f"{name}__{path}": value for name, own in inside.items() for path, value in own.items()}
+        return estimator.set_params(**paths)
+    except ShallowsError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise ShallowsError(str(error)) from None
 
 
 def _fit_file(

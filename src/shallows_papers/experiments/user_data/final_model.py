@@ -12,6 +12,7 @@ from shallows_papers.datasets.user_data import describe
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
 from shallows_papers.datasets.user_data.new_rows import columns_of
 
+from ..running.calls import path_of
 from ..running.job import Conditions
 from . import saved_model
 from .comparison import feature_steps
@@ -43,7 +44,10 @@ def write(
     preparation, x, y = fit_preparation(description, feature_steps(description), sparse, folder)
     definition = methods[one.method]
     method = Method(definition, results.task, one.seeds[0], conditions)
-    estimator = method.make(parameters_of(one, definition, x))
+    parameters, epochs = parameters_of(one, definition, x)
+    estimator = method.make(parameters)
+    if epochs:
+        estimator.set_params(**{path_of(estimator, "max_epochs"): epochs})
     estimator.fit(x, y)
     measured = f"{error(results, one)} on held-out rows"
     about = about_model(description, x.shape[0], label=one.label, parameters=one.choice, measured=measured)
@@ -56,16 +60,14 @@ def write(
     )
 
 
-def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> dict[str, Any]:
-    """The parameters of the choice that did best, with the bandwidth for these rows."""
+def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> tuple[dict[str, Any], int | None]:
+    """The parameters of the choice that did best, with the bandwidth for these rows, and its epochs."""
     wanted, seed = one.choice, one.seeds[0]
     trial = next(trial for trial in one.records[0]["selection"]["trials"] if trial["words"] == wanted)
     given = dict(trial["parameters"])
     if "factor" in trial:
         given |= bandwidth_parameter(definition, trial["factor"], median_distance(x, seed))
-    if "epochs" in trial:
-        given["max_epochs"] = trial["epochs"]
-    return given
+    return given, trial.get("epochs")
 
 
 def about_model(description: Mapping[str, Any], n_train: int, **more: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from shallows.training import Curve
 
 from ..planning.runs import fixed_parameters
 from ..running import record
-from ..running.calls import callable_for
+from ..running.calls import callable_for, make_estimator, path_of
 from ..running.job import Conditions
 from .prediction_scores import score
 
@@ -37,9 +36,11 @@ class Trial:
     def words(self) -> str:
         """The choice in words that hold for every division of the data: ``bandwidth 2 × median, 10 epochs``."""
         parts = [
-            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+            f"{name.rpartition('__')[2]} {value:.3g}"
+            if isinstance(value, float)
+            else f"{name.rpartition('__')[2]} {value}"
             for name, value in self.parameters.items()
-            if self.factor is None or name not in ("bandwidth", "gamma", "features_params")
+            if self.factor is None or name not in ("bandwidth", "gamma", "features_params", "features__bandwidth")
         ]
         if self.factor is not None:
             parts.append(f"bandwidth {self.factor:g} × median")
@@ -108,19 +109,18 @@ class Method:
         """The unfitted estimator with the fixed parameters of the method and the given ones."""
         call = callable_for(self.definition["call"], self.task)
         own = {"random_state": self.seed, "device": self.conditions.device, "memory": self.conditions.memory}
-        known = inspect.signature(call).parameters
-        own = {name: value for name, value in own.items() if name in known}
-        return call(**fixed_parameters(self.definition, self.task) | parameters, **own)
+        return make_estimator(call, fixed_parameters(self.definition, self.task) | dict(parameters), **own)
 
     def fit(self, parameters: Mapping[str, Any], epochs: Sequence[int], data: Any) -> Fitted:
         """Fit on the training part and predict the test part; with `epochs`, score it after each of these too."""
-        limit, observers, rows = {}, {}, []
+        observers, rows = {}, []
+        estimator = self.make(parameters)
         if epochs:
             curve = Curve(
                 epochs, lambda snapshot: {"score": score(self.task, snapshot.predict(data.x_test), data.y_test)}
             )
-            limit, observers, rows = {"max_epochs": max(epochs)}, {"observers": [curve]}, curve.rows
-        estimator = self.make({**parameters, **limit})
+            estimator.set_params(**{path_of(estimator, "max_epochs"): max(epochs)})
+            observers, rows = {"observers": [curve]}, curve.rows
         start = _clocks()
         estimator.fit(data.x_train, np.asarray(data.y_train), **observers)
         fitted = _clocks()
@@ -135,7 +135,7 @@ def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, med
         return {}
     mapping, _, name = definition["compare"]["bandwidth"]["parameter"].rpartition(".")
     width = factor * median
-    given = {name: width if name == "bandwidth" else 1 / (2 * width**2)}
+    given = {name: 1 / (2 * width**2) if name == "gamma" else width}
     return {mapping: definition["parameters"][mapping] | given} if mapping else given
 
 

@@ -1,0 +1,68 @@
+"""Parameters of runs by the paths of scikit-learn: ``solver: {eigenpro: {rank: 160}}`` has ``solver__rank``.
+
+The configuration may nest the parameters of an object. They are flattened when it is read, so that those of methods,
+targets and scales are merged one by one, and each can be an axis of a target. Read whenever the workflow is parsed, so
+it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shallows.errors import ShallowsError
+
+#: Parameters that are an object with a name.
+NAMED = ("solver", "kernel", "second_kernel", "features", "loss")
+#: Parameters that are an object of one class, with the names of its own parameters.
+UNNAMED = {
+    "options": ("device", "memory", "dtype", "max_seconds", "verbose"),
+    "early_stopping": ("fraction", "patience"),
+}
+
+
+def flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters by their paths, in their order; mappings of other parameters than objects stay as they are."""
+    found: dict[str, Any] = {}
+    for name, value in parameters.items():
+        own = {name: value}
+        if isinstance(value, Mapping):
+            top, _, inside = name.partition("__")
+            if name in UNNAMED and value.keys() <= set(UNNAMED[name]):
+                own = {f"{name}__{key}": part for key, part in value.items()}
+            elif name in NAMED or (inside and top in NAMED):
+                own = _flat_object(name, value)
+        if repeated := own.keys() & found.keys():
+            raise ShallowsError(f"The parameter {repeated.pop()} is given twice.")
+        found |= own
+    return found
+
+
+def _flat_object(path: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    (name, inside), *others = value.items() or [("", None)]
+    if others or not isinstance(inside, Mapping | None):
+        raise ShallowsError(
+            f"{path} must be a name, or a name with its parameters, such as {path}: {{name: {{parameter: value}}}}. "
+            f"Got {dict(value)}."
+        )
+    found = {path: name}
+    for key, part in (inside or {}).items():
+        found |= _flat_object(f"{path}__{key}", part) if isinstance(part, Mapping) else {f"{path}__{key}": part}
+    return found
+
+
+def by_last_name(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters by the last part of their paths, such as ``rank`` for ``solver__rank``; shorter paths come first."""
+    ordered = sorted(parameters, key=lambda path: -path.count("__"))
+    return {path.rpartition("__")[2]: parameters[path] for path in ordered}
+
+
+def divided(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Parameters with a name alone, and those of each object by their paths inside it."""
+    whole = {name: value for name, value in parameters.items() if "__" not in name}
+    inside: dict[str, dict[str, Any]] = {}
+    for path, value in parameters.items():
+        name, _, rest = path.partition("__")
+        if rest:
+            inside.setdefault(name, {})[rest] = value
+    return whole, inside
