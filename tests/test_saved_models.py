@@ -291,7 +291,8 @@ def test_the_bandwidth_of_the_saved_model_is_the_same_multiple_of_the_median_dis
     definition = {"compare": {"bandwidth": {"parameter": "gamma", "values": [2.0]}}}
     trial = {"words": "C 1, bandwidth 2 × median", "factor": 2.0, "parameters": {"C": 1.0, "gamma": 77.0}}
     chosen = SimpleNamespace(choice=trial["words"], seeds=(0,), records=({"selection": {"trials": [trial]}},))
-    found = final_model.parameters_of(chosen, definition, 3 * x)
+    found, epochs = final_model.parameters_of(chosen, definition, 3 * x)
     from scipy.spatial.distance import pdist
 
+    assert epochs is None
     assert found["gamma"] == pytest.approx(1 / (2 * (2 * np.median(pdist(3 * x))) ** 2), rel=1e-5)

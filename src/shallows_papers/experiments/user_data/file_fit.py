@@ -129,7 +129,7 @@ def _made(kind: type, parameters: dict[str, Any]) -> Any:
     whole, inside = divided(parameters)
     given = {"random_state": 0} if "random_state" in known else {}
     try:
-        estimator.set_params(**given, **{name: value for name, value in whole.items() if name in known})
+        estimator.set_params(**{**given, **{name: value for name, value in whole.items() if name in known}})
         for name in whole.keys() - known.keys():
             path = path_of(estimator, name)
             if path == name:
