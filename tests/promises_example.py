@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import scipy.sparse
 
+import flat
 import shallows
 from bad_input_example import few
 from solved_by import constructor
@@ -14,13 +15,12 @@ METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "tr
 
 def unfitted(name, **options):
     Estimator = constructor(name)
-    known = Estimator().get_params()
+    known = flat.known(Estimator)
     small = {"max_epochs": 2, "n_iter": 20, "n_features": 20, "n_units": 20, "block_size": 8, "max_features": 64}
     small |= few(Estimator)
-    if "n_iter" in known:
+    if {"n_iter", "solver__n_iter"} & known.keys():
         del small["max_epochs"]
-    options = {"random_state": 0, **small, **options}
-    return Estimator(**{key: value for key, value in options.items() if key in known})
+    return flat.flat_if_known(Estimator, **{"random_state": 0, **small, **options})
 
 
 def targets(name, X):

@@ -1,0 +1,49 @@
+"""Estimators from parameters of themselves, their solver, features or options, all by their plain names."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from shallows.utils import frozen
+
+PARTS = {
+    "options": ("device", "memory", "dtype", "max_seconds", "verbose"),
+    "early_stopping": ("fraction", "patience"),
+    "features": ("kernel", "bandwidth", "n_features", "n_units"),
+}
+
+
+def paths(Estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters by the paths that ``set_params`` takes."""
+    known, found = inspect.signature(Estimator).parameters, {}
+    for name, value in given.items():
+        part = next((part for part, names in PARTS.items() if name in names and part in known), "solver")
+        found[name if name in known or "__" in name else f"{part}__{name}"] = value
+    return found
+
+
+def known(Estimator: Any) -> dict[str, Any]:
+    """The values of all paths of an estimator with its defaults, also inside parameters that are names."""
+    model = Estimator()
+    found = model.get_params()
+    for name in inspect.signature(Estimator).parameters:
+        part = getattr(model, name)
+        try:
+            part = model._object(name, "")
+        except ValueError:
+            continue
+        own = part.get_params() if hasattr(part, "get_params") else frozen.parameters(part)
+        found |= {f"{name}__{path}": value for path, value in own.items()}
+    return found
+
+
+def flat(Estimator: Any, **given: Any) -> Any:
+    """``flat(KernelRidgeRegressor, solver="eigenpro", rank=5, dtype="float64")``: the estimator with all of these."""
+    return Estimator().set_params(**paths(Estimator, given))
+
+
+def flat_if_known(Estimator: Any, **given: Any) -> Any:
+    """The same without the parameters that the estimator does not have."""
+    has = known(Estimator)
+    return Estimator().set_params(**{path: value for path, value in paths(Estimator, given).items() if path in has})
