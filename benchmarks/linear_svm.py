@@ -29,6 +29,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from shallows import LinearSVMClassifier, arrays
+from shallows.solvers import (
+    FOLOS,
+    LBFGS,
+    SARAH,
+    SVMSGD,
+    CuttingPlanes,
+    DualCoordinateDescent,
+    LinearPegasos,
+    PrimalNewton,
+)
 from shallows.solvers.linear_svm.problem import LOSSES
 from shallows_papers import datasets
 from shallows_papers.theory.linear_svm.exact import optimum, problem_of
@@ -38,18 +48,18 @@ PARTS = {"a9a": "plain", "cov1": "unit_held_out"}
 
 WITHIN = 1e-3
 
-SETTINGS: dict[str, dict[str, Any]] = {
-    "dual_coordinate_descent": {"tol": 1e-3},
-    "ocas": {"tol": 5e-4},
-    "bmrm": {"tol": 5e-4, "max_epochs": 2000},
-    "pegasos": {"max_epochs": 300},
-    "folos": {"max_epochs": 300},
-    "svm_sgd": {"max_epochs": 300},
-    "newton": {"tol": 1e-4},
-    "lbfgs": {"tol": 1e-4},
-    "sarah": {"max_epochs": 100},
+SOLVERS: dict[str, Any] = {
+    "dual_coordinate_descent": DualCoordinateDescent(tol=1e-3),
+    "ocas": CuttingPlanes(tol=5e-4),
+    "bmrm": CuttingPlanes(line_search=False, tol=5e-4, max_epochs=2000),
+    "pegasos": LinearPegasos(max_epochs=300),
+    "folos": FOLOS(max_epochs=300),
+    "svm_sgd": SVMSGD(max_epochs=300),
+    "newton": PrimalNewton(tol=1e-4),
+    "lbfgs": LBFGS(tol=1e-4),
+    "sarah": SARAH(max_epochs=100),
 }
-"""Parameters of each solver."""
+"""Each solver with its parameters."""
 
 
 def main() -> int:
@@ -58,7 +68,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="DATASET")
     parser.add_argument("--rows", type=int, help="training rows that are used, all where nothing is said")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--solvers", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument("--solvers", nargs="+", choices=SOLVERS, default=list(SOLVERS))
     parser.add_argument("--whole", action="store_true", help="train on the test rows too, and measure no test error")
     parser.add_argument("--passes", type=int, default=100_000, help="the most passes of LIBLINEAR's dual solver")
     parser.add_argument("--data", type=Path, default=Path("data/prepared"))
@@ -96,7 +106,7 @@ def measure(data: Any, asked: Any) -> Any:
             yield "LIBLINEAR's objective above a lower bound", best[loss][0] / bound - 1, WITHIN, note
     size = f"{len(y):,} rows"
     for solver in asked.solvers:
-        model = LinearSVMClassifier(solver, fit_intercept=False, random_state=0, **SETTINGS[solver])
+        model = LinearSVMClassifier(SOLVERS[solver], fit_intercept=False, random_state=0)
         started = time.process_time()
         model.fit(X, y)
         seconds = time.process_time() - started
@@ -115,7 +125,7 @@ def _pegasos_error(
 ) -> tuple[str, float, float, str]:
     """Test error of Pegasos after 20 passes less that of the optimum, in points."""
     error = {"optimum": _error(new, y_new, optimal)}
-    model = LinearSVMClassifier("pegasos", fit_intercept=False, random_state=0, max_epochs=20).fit(X, y)
+    model = LinearSVMClassifier(solver=LinearPegasos(max_epochs=20), fit_intercept=False, random_state=0).fit(X, y)
     error["pegasos"] = _error(new, y_new, model.coef_[0])
     note = f"{error['pegasos']:.2f} % after 20 passes, {error['optimum']:.2f} % at the optimum"
     return "test error of Pegasos less that of the optimum, points", error["pegasos"] - error["optimum"], 0.3, note
@@ -125,7 +135,9 @@ def _race(X: Any, y: np.ndarray, lam: float, loss: str, goal: float, rounds: int
     """Time of dual coordinate descent over LIBLINEAR's, each with the passes that it needs for a distance of 1e-3."""
 
     def ours(passes: int) -> Any:
-        return LinearSVMClassifier(loss=loss, fit_intercept=False, tol=0.0, max_epochs=passes, random_state=0)
+        return LinearSVMClassifier(
+            solver=DualCoordinateDescent(max_epochs=passes, tol=0.0), loss=loss, fit_intercept=False, random_state=0
+        )
 
     def theirs(passes: int) -> Any:
         return _liblinear(loss, 1e-12, passes)

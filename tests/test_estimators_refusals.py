@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import shallows
 from estimators_example import brief, each, each_classifier, each_eigenpro, table
-from shallows import FeatureEigenProRegressor, KernelSGDRegressor, arrays, kernels
+from shallows import FeatureEigenProRegressor, KernelSGDRegressor, Options, arrays, kernels
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
 from solved_by import constructor
 
@@ -193,6 +193,7 @@ NUMBERS = [
     "n_subsample",
     "n_features",
     "regularisation",
+    "regularization",
     "max_seconds",
     "period",
     "truncation",
@@ -220,8 +221,9 @@ def test_true_is_no_number(Estimator):
     for name in taken:
         with pytest.raises(ShallowsError, match=rf"^{name}\b.*got True"):
             Estimator(**{name: True}).fit(X, y)
+    limit = {"options": Options(memory=True)} if "options" in Estimator().get_params() else {"memory": True}
     with pytest.raises(ShallowsError, match=r"size in bytes.*got True"):
-        Estimator(memory=True).fit(X, y)
+        Estimator(**limit).fit(X, y)
 
 
 @pytest.mark.parametrize("kernel", [kernels.Gaussian, kernels.Polynomial])

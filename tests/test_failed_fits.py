@@ -210,7 +210,7 @@ def test_an_interrupted_partial_fit_of_an_array_keeps_nothing_of_it(name):
     options |= {"batch_size": 100, "n_iter": 10}
     known = Estimator().get_params()
     options = {key: value for key, value in options.items() if key in known}
-    options |= {"solver": "pegasos"} if name == "LinearSVMClassifier" else {}
+    options |= {"solver": "linear_pegasos"} if name == "LinearSVMClassifier" else {}
     options |= {"solver": "oja"} if name == "FeatureKernelPCA" else {}
     X, words = moons(900)
     X = np.hstack([X, X**2, np.sin(X)])

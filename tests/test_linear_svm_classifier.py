@@ -1,6 +1,7 @@
 """The estimator of linear support vector machines, by each of its solvers."""
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -8,24 +9,46 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from linear_svm_example import points
-from shallows import LinearSVMClassifier, training
+from shallows import LinearSVMClassifier, Options, training
 from shallows.errors import ShallowsError
+from shallows.estimators.old_names import OLD_ESTIMATORS, translate
+from shallows.solvers import (
+    FOLOS,
+    LBFGS,
+    SARAH,
+    SDCA,
+    SVMSGD,
+    CuttingPlanes,
+    DualCoordinateDescent,
+    LinearPegasos,
+    PrimalNewton,
+    settings,
+)
 from shallows.solvers.linear_svm import SOLVERS
 
-TO_THE_END = ("dual_coordinate_descent", "newton", "lbfgs")
+TO_THE_END = ("dual_coordinate_descent", "primal_newton", "lbfgs")
 each = pytest.mark.parametrize("solver", SOLVERS)
-ONLINE = [name for name, choice in SOLVERS.items() if choice.online]
+ONLINE = [name for name, choice in SOLVERS.items() if choice.is_online]
 STOCHASTIC = [*ONLINE, "sarah"]
+
+
+def with_known(solver, **parameters):
+    """A solver with those of some parameters that it has."""
+    known = {item.name for item in dataclasses.fields(SOLVERS[solver])}
+    return SOLVERS[solver](**{name: value for name, value in parameters.items() if name in known})
+
+
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def not_at_their_limit(model):
-    if model.solver in TO_THE_END:
+    if settings.name_of(model._settings(), SOLVERS) in TO_THE_END:
         return {}
     reason = "a method of steps is not at its solution to seven digits"
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
@@ -34,7 +57,10 @@ def not_at_their_limit(model):
 @pytest.mark.slow
 @parametrize_with_checks(
     # With a λ of its own: 1/n counts rows of weight two once.
-    [LinearSVMClassifier("newton", regularisation=0.01, tol=1e-13), LinearSVMClassifier("pegasos")],
+    [
+        LinearSVMClassifier(solver=PrimalNewton(tol=1e-13), regularization=0.01),
+        LinearSVMClassifier(solver="linear_pegasos"),
+    ],
     expected_failed_checks=not_at_their_limit,
 )
 def test_the_contract_of_scikit_learn(estimator, check):
@@ -44,15 +70,15 @@ def test_the_contract_of_scikit_learn(estimator, check):
 def objective(model, X, y, lam, weights=None):
     """P of a fitted model of two classes, with the intercept as one of the coefficients."""
     missed = np.maximum(0, 1 - y * model.decision_function(X))
-    each = missed if model._loss() == "hinge" else 0.5 * missed**2
+    each = missed if model._loss(model._settings()) == "hinge" else 0.5 * missed**2
     w = np.append(model.coef_[0], model.intercept_)
     return lam / 2 * w @ w + np.average(each, weights=weights)
 
 
 def exact(model, X, y, lam, weights=None):
-    C = 1 / (lam * len(y)) * (1.0 if model._loss() == "hinge" else 0.5)
+    C = 1 / (lam * len(y)) * (1.0 if model._loss(model._settings()) == "hinge" else 0.5)
     weights = None if weights is None else weights / weights.mean()
-    machine = LinearSVC(C=C, loss=model._loss(), tol=1e-10, max_iter=10**7, intercept_scaling=1.0)
+    machine = LinearSVC(C=C, loss=model._loss(model._settings()), tol=1e-10, max_iter=10**7, intercept_scaling=1.0)
     return machine.fit(X, y, weights)
 
 
@@ -63,20 +89,21 @@ def test_each_solver_comes_to_the_optimum_of_liblinear(solver, sparse, weighted)
     X, y = points(sparse=sparse)
     X, weights = X + 0.2, np.linspace(0.1, 2.0, len(y)) if weighted else None
     lam = 0.02
-    model = LinearSVMClassifier(solver, regularisation=lam, tol=1e-4, random_state=0)
-    if solver in STOCHASTIC:
-        model.set_params(max_epochs=100)
+    chosen = with_known(solver, max_epochs=100) if solver in STOCHASTIC else with_known(solver, tol=1e-4)
+    model = LinearSVMClassifier(chosen, regularization=lam, random_state=0)
     model.fit(scipy.sparse.csr_array(X) if sparse else X, y, weights)
     machine = exact(model, X, y, lam, weights)
     best = lam / 2 * (machine.coef_ @ machine.coef_.T).item() + lam / 2 * machine.intercept_.item() ** 2
     missed = np.maximum(0, 1 - y * machine.decision_function(X))
-    best += np.average(missed if model._loss() == "hinge" else 0.5 * missed**2, weights=weights)
+    best += np.average(missed if model._loss(model._settings()) == "hinge" else 0.5 * missed**2, weights=weights)
     assert 1 - 1e-9 <= objective(model, X, y, lam, weights) / best <= 1 + (2e-3 if solver in ONLINE else 2e-4)
 
 
 def test_logistic_regression_is_that_of_scikit_learn():
     X, y = points()
-    model = LinearSVMClassifier("lbfgs", loss="logistic", regularisation=0.01, fit_intercept=False, tol=1e-9).fit(X, y)
+    model = LinearSVMClassifier(solver=LBFGS(tol=1e-9), loss="logistic", regularization=0.01, fit_intercept=False).fit(
+        X, y
+    )
     theirs = LogisticRegression(C=1 / (0.01 * len(y)), fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, y)
     np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-5)
 
@@ -100,7 +127,9 @@ def test_the_mean_of_machines_of_parts_is_a_machine_that_decides_by_the_mean_of_
     X, y = points()
     X += 300.0  # Far columns, which each machine centres by the rows that it has.
     parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 4)
-    machines = [LinearSVMClassifier("pegasos", regularisation=0.01, random_state=0).fit(X[p], y[p]) for p in parts]
+    machines = [
+        LinearSVMClassifier(solver="linear_pegasos", regularization=0.01, random_state=0).fit(X[p], y[p]) for p in parts
+    ]
     mean = copy.deepcopy(machines[0])
     mean.coef_ = np.mean([machine.coef_ for machine in machines], axis=0)
     mean.intercept_ = np.mean([machine.intercept_ for machine in machines], axis=0)
@@ -112,12 +141,12 @@ def test_the_mean_of_machines_of_parts_is_a_machine_that_decides_by_the_mean_of_
 @pytest.mark.parametrize("solver", ONLINE)
 def test_further_examples_go_on_where_the_last_ended(solver):
     X, y = points(n=900)
-    options = {"sampling": "in_order", "regularisation": 0.01, "max_epochs": 1}
-    parts = LinearSVMClassifier(solver, **options)
+    in_order = SOLVERS[solver](sampling="in_order", max_epochs=1)
+    parts = LinearSVMClassifier(in_order, regularization=0.01)
     for rows in (slice(0, 250), slice(250, 750), slice(750, 900)):  # the order holds in calls of any size
         parts.partial_fit(X[rows], y[rows], classes=[-1.0, 1.0])
     if solver != "svm_sgd":  # which looks for its first step among the examples of the first call
-        whole = LinearSVMClassifier(solver, **options).fit(X, y)
+        whole = LinearSVMClassifier(in_order, regularization=0.01).fit(X, y)
         np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
     assert parts.score(X, y) > 0.8
     assert parts.n_iter_ == 3
@@ -125,7 +154,7 @@ def test_further_examples_go_on_where_the_last_ended(solver):
 
 def test_partial_fit_goes_on_from_a_fit_and_from_a_file(tmp_path):
     X, y = points()
-    model = LinearSVMClassifier("pegasos", random_state=0, max_epochs=2).fit(X, y)
+    model = LinearSVMClassifier(solver=LinearPegasos(max_epochs=2), random_state=0).fit(X, y)
     shallows.save(model, tmp_path / "model.skops")
     again = shallows.load(tmp_path / "model.skops")
     for one in (model, again):
@@ -138,8 +167,8 @@ def test_partial_fit_refuses_what_it_cannot_take():
     assert not hasattr(LinearSVMClassifier(), "partial_fit")
     with pytest.raises(AttributeError) as refused:
         LinearSVMClassifier().partial_fit  # noqa: B018
-    assert "'pegasos', 'svm_sgd', 'folos'" in str(refused.value.__cause__)
-    model = LinearSVMClassifier("pegasos")
+    assert "'linear_pegasos', 'svm_sgd', 'folos'" in str(refused.value.__cause__)
+    model = LinearSVMClassifier(solver="linear_pegasos")
     with pytest.raises(ValueError, match="needs classes"):
         model.partial_fit(X, y)
     model.partial_fit(X, y, classes=[-1, 1])
@@ -153,10 +182,14 @@ def test_partial_fit_refuses_what_it_cannot_take():
 
 def test_a_class_weight_is_a_sample_weight():
     X, y = points()
-    weighted = LinearSVMClassifier(class_weight={1: 3.0}, random_state=0, tol=1e-8).fit(X, y)
-    same = LinearSVMClassifier(random_state=0, tol=1e-8).fit(X, y, np.where(y > 0, 3.0, 1.0))
+    weighted = LinearSVMClassifier(solver=DualCoordinateDescent(tol=1e-8), class_weight={1: 3.0}, random_state=0).fit(
+        X, y
+    )
+    same = LinearSVMClassifier(solver=DualCoordinateDescent(tol=1e-8), random_state=0).fit(
+        X, y, np.where(y > 0, 3.0, 1.0)
+    )
     np.testing.assert_array_equal(weighted.coef_, same.coef_)
-    plain = LinearSVMClassifier(random_state=0, tol=1e-8).fit(X, y)
+    plain = LinearSVMClassifier(solver=DualCoordinateDescent(tol=1e-8), random_state=0).fit(X, y)
     assert weighted.predict(X).mean() > plain.predict(X).mean()
 
 
@@ -164,19 +197,21 @@ def test_a_class_weight_is_a_sample_weight():
     ("options", "message"),
     [
         ({"solver": "pegasus"}, "pegasos"),
-        ({"solver": "pegasos", "loss": "squared_hinge"}, "bounded slopes"),
-        ({"solver": "newton", "loss": "hinge"}, "needs gradients"),
+        ({"solver": "linear_pegasos", "loss": "squared_hinge"}, "bounded slopes"),
+        ({"solver": "primal_newton", "loss": "hinge"}, "needs gradients"),
         ({"loss": "logistic"}, "not 'logistic': that one is for 'lbfgs'"),
         ({"solver": "lbfgs", "loss": "hinge"}, "takes the loss 'squared_hinge' or 'logistic', not 'hinge'"),
         ({"loss": "square"}, "loss"),
-        ({"averaging": "mean"}, "averaging"),
-        ({"sampling": "random"}, "sampling"),
-        ({"regularisation": -1.0}, "regularisation must be"),
-        ({"batch_size": 0}, "batch_size must be"),
-        ({"max_epochs": 0}, "max_epochs must be"),
-        ({"tol": -1}, "tol must be"),
-        ({"device": "gpu"}, "value of device"),
-        ({"dtype": "int"}, "dtype must be"),
+        ({"solver": LinearPegasos(averaging="mean")}, "averaging must be"),
+        ({"solver": SVMSGD(sampling="random")}, "sampling must be"),
+        ({"solver": FOLOS(batch_size=0)}, "batch_size must be"),
+        ({"solver": SARAH(max_epochs=0)}, "max_epochs must be"),
+        ({"solver": CuttingPlanes(tol=-1)}, "tol must be a number of at least 0"),
+        ({"solver": SDCA()}, "LinearSVMClassifier cannot use the solver SDCA. Its solvers are"),
+        ({"regularization": -1.0}, "regularization must be"),
+        ({"regularization": None}, "regularization must be"),
+        ({"options": Options(device="gpu")}, "runs on the CPU only, got device='gpu'"),
+        ({"options": Options(dtype="int")}, "dtype must be"),
     ],
 )
 def test_a_wrong_parameter_is_told_by_its_name(options, message):
@@ -185,17 +220,48 @@ def test_a_wrong_parameter_is_told_by_its_name(options, message):
         LinearSVMClassifier(**options).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"regularisation": 0.1}, r"no parameter 'regularisation': use regularization"),
+        ({"tol": 0.1}, r"belongs to the solver: solver=DualCoordinateDescent\(tol=0.1\)"),
+        ({"solver": "lbfgs", "max_epochs": 5}, r"solver=LBFGS\(max_epochs=5\)"),
+        ({"sampling": "uniform"}, r"solver=LinearPegasos\(sampling='uniform'\)"),
+        ({"memory": "1GB"}, r"options=shallows.Options\(memory='1GB'\)"),
+    ],
+)
+def test_a_parameter_of_earlier_versions_is_refused_with_its_new_place(given, message):
+    with pytest.raises(TypeError, match=message):
+        LinearSVMClassifier(**given)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"regularisation": 0.1, "tol": 1e-3}, "solver=DualCoordinateDescent(tol=0.001), regularization=0.1"),
+        ({"solver": "newton", "regularisation": None}, "solver='primal_newton', regularization='auto'"),
+        ({"solver": "bmrm", "tol": 0.1}, "solver=CuttingPlanes(line_search=False, tol=0.1)"),
+        ({"solver": "svm_sgd", "tol": 0.1, "memory": 9}, "solver='svm_sgd', options=Options(memory=9)"),
+    ],
+)
+def test_an_old_call_is_translated(old, new):
+    given = {name: repr(value) for name, value in old.items()}
+    call, _ = translate(OLD_ESTIMATORS["LinearSVMClassifier"], given)
+    assert call == f"LinearSVMClassifier({new})"
+    eval(call)
+
+
 def test_rows_in_single_precision_give_nearly_the_same_machine():
     X, y = points()
-    machine = LinearSVMClassifier(tol=1e-6, random_state=0)
-    one, other = (clone(machine).set_params(dtype=kind).fit(X, y) for kind in ("float32", "float64"))
+    machine = LinearSVMClassifier(solver=DualCoordinateDescent(tol=1e-6), random_state=0)
+    one, other = (clone(machine).set_params(options=Options(dtype=kind)).fit(X, y) for kind in ("float32", "float64"))
     assert 0 < np.abs(one.coef_ - other.coef_).max() < 1e-3 * np.abs(other.coef_).max()
 
 
 def test_rows_beyond_the_memory_are_refused_before_they_are_copied():
     X = np.broadcast_to(np.float64(1.0), (10**6, 20)).copy()
     with pytest.raises(ShallowsError, match=r"need 0\.176 GB"):
-        LinearSVMClassifier(memory="1MB").fit(X, np.arange(10**6) % 2)
+        LinearSVMClassifier(options=Options(memory="1MB")).fit(X, np.arange(10**6) % 2)
 
 
 def test_one_class_is_refused_by_its_name():
@@ -206,7 +272,7 @@ def test_one_class_is_refused_by_its_name():
 def test_a_training_that_did_not_converge_is_told():
     X, y = points()
     with pytest.warns(ConvergenceWarning, match="larger max_epochs"):
-        LinearSVMClassifier(max_epochs=2, tol=1e-8).fit(X, y)
+        LinearSVMClassifier(solver=DualCoordinateDescent(max_epochs=2, tol=1e-8)).fit(X, y)
 
 
 @each
@@ -219,7 +285,7 @@ def test_a_training_that_is_interrupted_goes_on_to_the_bit(solver, tmp_path):
                 raise KeyboardInterrupt
 
     def model():
-        return LinearSVMClassifier(solver, max_epochs=6, tol=1e-9, regularisation=1e-3, random_state=0)
+        return LinearSVMClassifier(with_known(solver, max_epochs=6, tol=1e-9), regularization=1e-3, random_state=0)
 
     whole = model().fit(X, y)
     with pytest.raises(KeyboardInterrupt):
@@ -237,6 +303,16 @@ def test_observers_see_the_model_on_the_way():
             snapshot = run.snapshot()
             errors.append((np.mean(snapshot.predict(X) != y), np.mean(snapshot.predict_training() != y)))
 
-    model = LinearSVMClassifier("pegasos", max_epochs=3, random_state=0).fit(X, y, observers=[Look()])
+    model = LinearSVMClassifier(solver=LinearPegasos(max_epochs=3), random_state=0).fit(X, y, observers=[Look()])
     assert len(errors) == 3
     assert errors[-1] == pytest.approx((1 - model.score(X, y),) * 2)
+
+
+def test_a_grid_goes_over_parameters_of_a_named_solver():
+    X, y = points()
+    search = GridSearchCV(LinearSVMClassifier("linear_pegasos", random_state=0), {"solver__max_epochs": [1, 20]})
+    best = search.fit(X, y).best_estimator_
+    assert best.solver == LinearPegasos(max_epochs=search.best_params_["solver__max_epochs"])
+    assert best.get_params()["solver__averaging"] == "weighted"
+    objects = GridSearchCV(LinearSVMClassifier(), {"solver": ["lbfgs", LBFGS(tol=1e-8)], "regularization": [0.01]})
+    assert objects.fit(X, y).best_score_ > 0.8

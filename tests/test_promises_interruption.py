@@ -21,7 +21,7 @@ from shallows import (
     LASVMClassifier,
     LinearSVMClassifier,
 )
-from shallows.solvers import pieces
+from shallows.solvers import LBFGS, SARAH, CuttingPlanes, DualCoordinateDescent, LinearPegasos, PrimalNewton, pieces
 from shallows.solvers.support_vectors import core_vectors
 
 RAW, LABELS = load_breast_cancer(return_X_y=True)
@@ -41,7 +41,9 @@ LONG_FITS = {
     "a budget of 400 points that are projected": lambda: BudgetedSVMClassifier(
         400, maintenance="projection", bandwidth=5.0, max_epochs=1, random_state=0
     ).fit(*(_rng.normal(size=(3000, 20)), _rng.integers(0, 4, size=3000))),
-    "cutting planes on raw columns": lambda: LinearSVMClassifier("bmrm", loss="squared_hinge").fit(RAW, LABELS),
+    "cutting planes on raw columns": lambda: LinearSVMClassifier(
+        solver=CuttingPlanes(line_search=False), loss="squared_hinge"
+    ).fit(RAW, LABELS),
 }
 
 
@@ -66,7 +68,7 @@ def test_python_hears_signals_within_a_second(kind):
     for make in (LASVMClassifier, KernelSVMClassifier, DECOMPOSITION):
         make(**CUBE).fit(X, Y)
     BudgetedSVMClassifier(10, maintenance="projection", bandwidth=1.0).fit(X, Y)
-    LinearSVMClassifier("bmrm", loss="squared_hinge").fit(X, Y)
+    LinearSVMClassifier(solver=CuttingPlanes(line_search=False), loss="squared_hinge").fit(X, Y)
     assert longest_silence(LONG_FITS[kind]) < 1.0
 
 
@@ -105,9 +107,9 @@ LOOPS = {
     "budget": ("budgeted.budgeted_sgd:go_through", BudgetedSVMClassifier, {"budget": 20, "bandwidth": 1.0}),
     "hyperplanes": ("budgeted.multi_hyperplane:go_through", AMMClassifier, {}),
     "dual coordinates": ("linear_svm.dual_coordinate_descent:_part_of_pass", LinearSVMClassifier, {}),
-    "subgradients": ("linear_svm.subgradients:_steps", LinearSVMClassifier, {"solver": "pegasos", "batch_size": 3}),
+    "subgradients": ("linear_svm.subgradients:_steps", LinearSVMClassifier, {"solver": LinearPegasos(batch_size=3)}),
     "averages": ("linear_svm.subgradients:_steps", LinearSVMClassifier, {"solver": "svm_sgd"}),
-    "SARAH": ("linear_svm.sarah:_inner_steps", LinearSVMClassifier, {"solver": "sarah", "max_epochs": 3}),
+    "SARAH": ("linear_svm.sarah:_inner_steps", LinearSVMClassifier, {"solver": SARAH(max_epochs=3)}),
 }
 
 
@@ -142,8 +144,14 @@ LIMITS = {
     "core vectors": lambda: CoreVectorMachineClassifier(max_core_points=5, random_state=0),
     "core vectors, values": lambda: CoreVectorMachineRegressor(max_core_points=5, random_state=0),
 } | {
-    f"linear machine, {solver}": lambda solver=solver: LinearSVMClassifier(solver, max_epochs=2, tol=1e-9)
-    for solver in ("dual_coordinate_descent", "newton", "lbfgs", "bmrm", "ocas")
+    f"linear machine, {solver}": lambda solver=solver: LinearSVMClassifier(solver)
+    for solver in (
+        DualCoordinateDescent(max_epochs=2, tol=1e-9),
+        PrimalNewton(max_epochs=2, tol=1e-9),
+        LBFGS(max_epochs=2, tol=1e-9),
+        CuttingPlanes(max_epochs=2, tol=1e-9),
+        CuttingPlanes(line_search=False, max_epochs=2, tol=1e-9),
+    )
 }
 
 

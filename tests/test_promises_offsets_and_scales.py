@@ -21,11 +21,13 @@ from shallows import (
     FeatureRidgeClassifier,
     LinearSVMClassifier,
     NystroemFeatures,
+    Options,
     RegularisedRiskClassifier,
     kernels,
 )
 from shallows.arrays import user_arrays
 from shallows.errors import DivergenceError
+from shallows.solvers import CuttingPlanes
 from shallows.solvers.linear_svm import SOLVERS
 
 _rng = np.random.default_rng(0)
@@ -85,7 +87,7 @@ def test_columns_far_from_zero_change_no_linear_machine(solver, kind):
 
 @pytest.mark.parametrize("Estimator", [AMMClassifier, BudgetedSVMClassifier, LinearSVMClassifier])
 def test_a_stream_keeps_the_offsets_of_its_first_rows(Estimator):
-    options = {"solver": "pegasos"} if Estimator is LinearSVMClassifier else {}
+    options = {"solver": "linear_pegasos"} if Estimator is LinearSVMClassifier else {}
     y = targets("Classifier", X)
     plain, far = (Estimator(random_state=0, **options) for _ in range(2))
     for rows in np.array_split(np.arange(150), 3):
@@ -149,7 +151,7 @@ def test_a_linear_machine_is_at_its_optimum_or_says_to_scale(solver, loss, kind)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         try:
-            model = LinearSVMClassifier(solver, loss=loss, random_state=0, max_seconds=3).fit(x, y)
+            model = LinearSVMClassifier(solver, loss=loss, random_state=0, options=Options(max_seconds=3)).fit(x, y)
         except DivergenceError as error:
             assert "Scale the features" in str(error)
             return
@@ -181,7 +183,7 @@ def test_other_machines_of_linear_functions_say_to_scale(machine, kind):
         OTHER_MACHINES[machine]().fit(*SCALES["equal scales"])
 
 
-@pytest.mark.parametrize("solver", ["bmrm", "ocas"])
+@pytest.mark.parametrize("solver", [CuttingPlanes(line_search=False), CuttingPlanes()], ids=["BMRM", "OCAS"])
 def test_cutting_planes_come_to_the_optimum_of_raw_breast_cancer(solver):
     x, y = SCALES["raw breast cancer"]
     model = LinearSVMClassifier(solver).fit(x, y)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 STREAMING = [name for name in EVERY if hasattr(getattr(shallows, name), "partial_fit")]
 CASES = [(name, {}) for name in STREAMING if name != "LinearSVMClassifier"]
-CASES += [("LinearSVMClassifier", {"solver": solver}) for solver, choice in SOLVERS.items() if choice.online]
+CASES += [("LinearSVMClassifier", {"solver": solver}) for solver, choice in SOLVERS.items() if choice.is_online]
 SIZES = {"1 row": [1], "1 to 60 rows": [1, 60, 7, 2, 40], "500 rows": [500]}
 
 IDS = [" ".join([name, *options.values()]) for name, options in CASES]

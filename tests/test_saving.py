@@ -147,7 +147,7 @@ def test_a_model_comes_back_with_equal_predictions_to_the_bit(name, tmp_path):
 def test_a_model_comes_back_with_all_that_it_was_and_is_fitted_again(name, tmp_path):
     model = fitted(name)
     shallows.save(model, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops", device=model.device)
+    read = shallows.load(tmp_path / "model.skops", device=model._options().device)
     assert str(read.get_params()) == str(model.get_params())
     assert list(vars(read)) == list(vars(model))
     assert repr(getattr(read, "effective_params_", None)) == repr(getattr(model, "effective_params_", None))

@@ -21,13 +21,17 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_predict
 
 import shallows
+from shallows import Options
 from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.solvers import CuttingPlanes
 from shallows.training import Checkpoint, Observer
 
 METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
 N = 500
 N_NEW = 60
 ONLY_ON_CPU = ("LinearSVMClassifier",)
+NOW: dict[str, tuple[str, dict[str, object]]] = {}
+"""The class and the parameters of cases whose name is not the name of a class."""
 DEVICE: list[str] = []
 """The device of all fits, if one is set; otherwise each estimator takes its default."""
 
@@ -240,7 +244,13 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "laplace": {"kernel": "laplace"},
     },
     "LASVMClassifier": {"two epochs": {"max_epochs": 2}},
-    "LinearSVMClassifier": {},
+    "LinearSVMClassifier": {
+        "bmrm": {"solver": CuttingPlanes(line_search=False)},
+        "newton": {"solver": "primal_newton"},
+        "ocas": {"solver": "cutting_planes"},
+        "pegasos": {"solver": "linear_pegasos"},
+        **{name: {"solver": name} for name in ("dual_coordinate_descent", "folos", "lbfgs", "sarah", "svm_sgd")},
+    },
     "LowRankLinearizedSVMClassifier": {"sample": {"landmarks": "sample"}, "squared hinge": {"loss": "squared_hinge"}},
     "NystroemFeatures": {name: {"landmarks": name} for name in ("kmeans", "leverage", "pivoted", "randomly_pivoted")},
     "RBFNetwork": {"kmeans": {"landmarks": "kmeans"}},
@@ -289,11 +299,15 @@ def targets(name: str) -> np.ndarray:
 
 
 def estimator(name: str, **options: object) -> object:
-    known = inspect.signature(getattr(shallows, name)).parameters
-    given = {"random_state": 3, "memory": 2_000_000_000} | QUICK.get(name, {}) | options
+    cls, of_case = NOW.get(name, (name, {}))
+    known = inspect.signature(getattr(shallows, cls)).parameters
+    given = {"random_state": 3, "memory": 2_000_000_000} | of_case | QUICK.get(name, {}) | options
     if DEVICE and name not in ONLY_ON_CPU:
         given["device"] = DEVICE[0]
-    return getattr(shallows, name)(**{key: value for key, value in given.items() if key in known})
+    if "options" in known:
+        given["options"] = Options(**{key: given[key] for key in ("memory", "device", "dtype") if key in given})
+    model = getattr(shallows, cls)(**{key: value for key, value in given.items() if key in known})
+    return model.set_params(**{key: value for key, value in given.items() if "__" in key})
 
 
 def outputs(model: object, new: object) -> dict[str, np.ndarray]:
@@ -372,8 +386,8 @@ def streamed(name: str, **options: object) -> dict[str, np.ndarray]:
 def warm(name: str) -> dict[str, np.ndarray]:
     X, _, _, new = data()
     model = estimator(name, warm_start=True)
-    if "max_epochs" in model.get_params():
-        model.set_params(max_epochs=2).fit(X, targets(name)).set_params(max_epochs=4)
+    for limit in {"max_epochs", "solver__max_epochs"} & model.get_params().keys():
+        model.set_params(**{limit: 2}).fit(X, targets(name)).set_params(**{limit: 4})
     return (
         fitted(model, X, targets(name), new)
         if hasattr(model, "n_iter_")
@@ -427,21 +441,19 @@ def copied(name: str) -> dict[str, np.ndarray]:
 
 def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
     """All cases, by name."""
-    from shallows.solvers.linear_svm import SOLVERS as LINEAR
-
-    for name in sorted(shallows.estimators.__all__):
-        Estimator = getattr(shallows, name)
+    replaced = {cls for cls, _ in NOW.values()}
+    for name in sorted({*shallows.estimators.__all__} - replaced | NOW.keys()):
+        Estimator = getattr(shallows, NOW.get(name, (name, {}))[0])
         known, of_fit = inspect.signature(Estimator).parameters, inspect.signature(Estimator.fit).parameters
         yield name, functools.partial(as_published, name)
         variants = VARIANTS.get(name, {})
         if name == "LinearSVMClassifier":
-            variants = {solver: {"solver": solver} for solver in LINEAR}
-            yield f"{name}, pegasos, stream", functools.partial(streamed, name, solver="pegasos")
+            yield f"{name}, pegasos, stream", functools.partial(streamed, name, solver="linear_pegasos")
         for variant, options in variants.items():
             yield f"{name}, {variant}", functools.partial(as_published, name, **options)
         modes = {
             "sparse rows": (sparse, True),
-            "float32": (single, "dtype" in known),
+            "float32": (single, "dtype" in known or "options" in known),
             "weights": (weighted, "sample_weight" in of_fit),
             "balanced": (balanced, "class_weight" in known),
             "two classes": (two_classes, name.endswith("Classifier")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,24 +30,66 @@ KERNELS = {
 }
 """Classes of kernels by their names."""
 
+VALUES = {"bandwidth": {"None": "'median'"}, "second_bandwidth": {"None": "'median'"}}
+"""New texts of values, by old parameters of all estimators."""
+
 
 @dataclass(frozen=True)
 class OldEstimator:
     """How a call of an old estimator is written now. All values are source texts."""
 
     name: str  # Of the new estimator
-    solvers: Mapping[str, str] = field(default_factory=dict)  # Settings classes by the old ``solver`` or ``method``
+    # Settings classes by the old ``solver`` or ``method``; "" is the class of the default solver's parameters
+    solvers: Mapping[str, str] = field(default_factory=dict)
     chosen_by: str = "solver"  # The old parameter that names the solver
     solver: str = ""  # The name that is taken if the parameter is not given; "" leaves the default
     of_solver: Mapping[str, str] = field(default_factory=dict)  # Old parameters of the solver, with their new names
+    ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # Of those, what settings classes do not have
     renamed: Mapping[str, str] = field(default_factory=dict)  # Old parameters of the estimator, with their new names
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # New texts of values, by old parameters
     added: Mapping[str, str] = field(default_factory=dict)  # Arguments that keep old defaults, unless they are given
     maps: Mapping[str, str] = field(default_factory=dict)  # Transformers by the old ``features``
     of_map: tuple[str, ...] = ()  # Old parameters of the map
 
 
-OLD_ESTIMATORS: dict[str, OldEstimator] = {}
+OLD_ESTIMATORS: dict[str, OldEstimator] = {
+    "LinearSVMClassifier": OldEstimator(
+        "LinearSVMClassifier",
+        solvers={
+            "": "DualCoordinateDescent",
+            "dual_coordinate_descent": "DualCoordinateDescent",
+            "newton": "PrimalNewton",
+            "lbfgs": "LBFGS",
+            "bmrm": "CuttingPlanes(line_search=False)",
+            "ocas": "CuttingPlanes",
+            "pegasos": "LinearPegasos",
+            "svm_sgd": "SVMSGD",
+            "folos": "FOLOS",
+            "sarah": "SARAH",
+        },
+        of_solver={name: name for name in ("batch_size", "projection", "averaging", "sampling", "max_epochs", "tol")},
+        ignored={
+            **dict.fromkeys(
+                ("DualCoordinateDescent", "PrimalNewton", "LBFGS", "CuttingPlanes"),
+                ("batch_size", "projection", "averaging", "sampling"),
+            ),
+            "LinearPegasos": ("tol",),
+            "FOLOS": ("tol", "projection"),
+            "SVMSGD": ("tol", "batch_size", "projection"),
+            "SARAH": ("tol", "batch_size", "projection", "averaging", "sampling"),
+        },
+        renamed={"regularisation": "regularization"},
+        values={"regularisation": {"None": "'auto'"}},
+    ),
+}
 """Old estimators by their names."""
+
+
+def name_of_solver(cls: str) -> str:
+    """The name of a solver's settings class, such as "kernel_sgd" for "KernelSGD"."""
+    for whole, parts in {"EigenPro": "Eigenpro", "SVMSGD": "SvmSGD", "VRPCA": "VrPCA"}.items():
+        cls = cls.replace(whole, parts)
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
 
 
 def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tuple[str, set[str]]:
@@ -65,7 +108,8 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
     ValueError
         If an argument cannot be translated because it is no literal.
     """
-    rest, call, used = dict(given), {}, set()
+    rest = {name: {**VALUES, **old.values}.get(name, {}).get(text, text) for name, text in given.items()}
+    call, used = {}, set()
 
     def make(cls: str, parameters: Mapping[str, str]) -> str:
         used.add(cls)
@@ -116,8 +160,12 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
     if old.solvers:
         text = rest.pop(old.chosen_by, repr(old.solver))
         named = name_of(text)
+        if not named and text != repr(old.solver):
+            raise ValueError(f"{old.chosen_by}={text} cannot be translated.")
         own = literal(rest.pop("solver_params", "None"))
         own |= {now: rest.pop(name) for name, now in old.of_solver.items() if name in rest}
+        for name in old.ignored.get(old.solvers.get(named, "").partition("(")[0], ()):
+            own.pop(name, None)
         if named not in old.solvers and (own or text != repr(old.solver)) and named != "auto":
             raise ValueError(f"{old.chosen_by}={text} cannot be translated.")
         cls = old.solvers.get(named, "")
@@ -125,8 +173,8 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
             raise ValueError(f"{', '.join(own)} need a named solver.")
         if own or cls.endswith(")"):
             call["solver"] = make_with(cls, own)
-        elif cls and named != "auto":
-            call["solver"] = repr(cls)
+        elif cls and named not in ("", "auto"):
+            call["solver"] = repr(name_of_solver(cls))
         elif named:
             call["solver"] = repr(named)
     for name, text in rest.items():

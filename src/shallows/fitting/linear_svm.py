@@ -14,7 +14,7 @@ from ..arrays import Device
 from ..errors import ShallowsError
 from ..models.host_functions import LinearFunctions
 from ..solvers.linear_svm.lbfgs import LogisticProblem
-from ..solvers.linear_svm.problem import LOSSES, LinearSettings, LinearSVMProblem, OneVersusRest
+from ..solvers.linear_svm.problem import LOSSES, ConvergingSettings, LinearSettings, LinearSVMProblem, OneVersusRest
 from ..solvers.linear_svm.rows import as_rows
 from ..solvers.linear_svm.subgradients import StochasticSettings
 from ..utils.checks import warn_user
@@ -53,7 +53,7 @@ def fit_linear_svm(
     rows: TrainingSet,
     *,
     loss: str,
-    regularisation: float | None,
+    regularization: float | str,
     fit_intercept: bool,
     solver: LinearSettings,
     solver_name: str,
@@ -68,7 +68,7 @@ def fit_linear_svm(
     phases, y = Phases(), single_column(rows.y)
     targets, n, cpu = Machines.of(y, "one_vs_rest", class_weight), len(y), Device("cpu")
     offsets = column_scales.far_offsets(rows.X) if fit_intercept else np.zeros(rows.X.shape[1])
-    X, ridge = column_scales.shift_columns(rows.X, offsets), float(regularisation or 1.0 / n)
+    X, ridge = column_scales.shift_columns(rows.X, offsets), ridge_of(regularization, n)
     weights = None if rows.weights is None else rows.weights / rows.weights.mean()
     problems = make_problems(X, y, weights, targets, loss, ridge, fit_intercept, options)
     phases.end("preparation")
@@ -76,7 +76,7 @@ def fit_linear_svm(
     run = training.train(
         OneVersusRest(solver.build(seed)),
         problems,
-        training.OwnRows(n if solver.online else 1),
+        training.OwnRows(n if solver.is_online else 1),
         training.Stopping(max_epochs, max_seconds=options.max_seconds),
         observers=[*([training.Progress(name)] if options.verbose else []), *observers],
         checkpoint=checkpoint,
@@ -87,7 +87,7 @@ def fit_linear_svm(
         ),
     )
     model = LinearFunctions.of(run.state.coefficients, offsets, fit_intercept)
-    if run.stopped_by == "max_epochs" and solver.converges:
+    if run.stopped_by == "max_epochs" and isinstance(solver, ConvergingSettings):
         warn_user(
             f"After max_epochs={max_epochs} the solver {solver_name!r} has not come to tol={solver.tol:g}. Scale the "
             "columns of X, for instance with sklearn.preprocessing.StandardScaler, or take a larger max_epochs or tol.",
@@ -102,8 +102,13 @@ def fit_linear_svm(
         "max_epochs": max_epochs,
         "stopped_by": run.stopped_by,
     }
-    stream = LinearStream(offsets, ridge, run.state.remember()) if solver.online else None
+    stream = LinearStream(offsets, ridge, run.state.remember()) if solver.is_online else None
     return FittedLinearSVM(model, targets, stream, run, report, phases.seconds | {"training": run.seconds})
+
+
+def ridge_of(regularization: float | str, n: int) -> float:
+    """λ for n rows."""
+    return 1.0 / n if isinstance(regularization, str) else float(regularization)
 
 
 def continue_linear_svm(
@@ -114,7 +119,7 @@ def continue_linear_svm(
     targets: Machines,
     *,
     loss: str,
-    regularisation: float | None,
+    regularization: float | str,
     fit_intercept: bool,
     solver: StochasticSettings,
     seed: int,
@@ -124,7 +129,7 @@ def continue_linear_svm(
     begins = stream is None
     if stream is None:
         offsets = column_scales.far_offsets(X) if fit_intercept else np.zeros(X.shape[1])
-        stream = LinearStream(offsets, float(regularisation or 1.0 / X.shape[0]), None)
+        stream = LinearStream(offsets, ridge_of(regularization, X.shape[0]), None)
     X = column_scales.shift_columns(X, stream.offsets)
     problems = make_problems(X, y, weights, targets, loss, stream.regularisation, fit_intercept, options)
     stepper = OneVersusRest(replace(solver, sampling="in_order").build(seed))

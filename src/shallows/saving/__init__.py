@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import MissingExtraError, ShallowsError
 from ..features.fourier import FourierMap
 from ..features.random_features import RandomFeatures
+from ..fitting.machine import Options
 from . import archive
 
 __all__ = ["load", "save"]
@@ -80,10 +81,18 @@ def load(path: Any, *, device: str = "auto") -> Any:
         if len(drawn) != len(about["drawn"]) or not all(map(_are_close, drawn, about["drawn"])):
             raise ShallowsError("this version draws other features for its kernel and seed than the one that wrote it")
         for part in _parts(model):
-            if isinstance(part, BaseEstimator) and "device" in part.get_params(deep=False):
-                part.set_params(device=device)
+            if isinstance(part, BaseEstimator):
+                _set_device(part, device)
         _try_prediction(model)
     return model
+
+
+def _set_device(model: BaseEstimator, device: str) -> None:
+    parameters = model.get_params(deep=False)
+    if "device" in parameters:
+        model.set_params(device=device)
+    elif isinstance(parameters.get("options"), Options) or ("options" in parameters and device != "auto"):
+        model.set_params(options__device=device)
 
 
 def _try_prediction(model: Any) -> None:

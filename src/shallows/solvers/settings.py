@@ -117,7 +117,7 @@ class Settings(Checked):
     """Whether it uses sparse rows without making them dense."""
     takes_weights: ClassVar[bool] = True
     takes_outputs: ClassVar[bool] = True
-    """Whether it fits several outputs at once, such as one for each class."""
+    """Whether y may have several columns."""
     is_online: ClassVar[bool] = False
     """Whether ``partial_fit`` can continue with further rows."""
     devices: ClassVar[tuple[str, ...]] = ("cpu", "gpu")
@@ -168,6 +168,23 @@ def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> An
 def name_of(solver: Settings, solvers: Mapping[str, type[Any]]) -> str:
     """The name of a solver in a table."""
     return next(name for name in solvers if solvers[name] is type(solver))
+
+
+def has_online_solver(solver: Any, solvers: Mapping[str, type[Any]]) -> bool:
+    """Whether the solver of a parameter can continue with further rows, for ``available_if`` of ``partial_fit``.
+
+    Raises
+    ------
+    AttributeError
+        If it cannot: the message names the solvers that can.
+    """
+    cls = solvers.get(solver) if isinstance(solver, str) else type(solver)
+    if cls is None or not issubclass(cls, Settings):
+        return False
+    if not cls.is_online:
+        able = ", ".join(repr(name) for name in solvers if solvers[name].is_online)
+        raise AttributeError(f"partial_fit needs a solver that takes rows one by one ({able}), got {solver!r}.")
+    return True
 
 
 def refuse_device(device: Any, solver: Settings, solvers: Mapping[str, type[Any]]) -> None:

@@ -11,14 +11,13 @@ SOLVERS = LazyTable(
     __name__,
     {
         "dual_coordinate_descent": ".dual_coordinate_descent:DualCoordinateDescent",
-        "pegasos": ".subgradients:LinearPegasos",
+        "primal_newton": ".newton:PrimalNewton",
+        "lbfgs": ".lbfgs:LBFGS",
+        "cutting_planes": ".cutting_planes:CuttingPlanes",
+        "linear_pegasos": ".subgradients:LinearPegasos",
         "svm_sgd": ".subgradients:SVMSGD",
         "folos": ".subgradients:FOLOS",
-        "newton": ".newton:PrimalNewton",
-        "lbfgs": ".lbfgs:LBFGS",
         "sarah": ".sarah:SARAH",
-        "bmrm": ".cutting_planes:BMRM",
-        "ocas": ".cutting_planes:OCAS",
     },
 )
 """Every solver of `LinearSVMClassifier` by its name."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import arrays
 from ...utils.compilation import njit
-from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem
+from ..settings import flag, setting
+from .problem import HINGE, ConvergingSettings, LinearState, LinearSVMProblem
 from .rows import products
 
 PATIENCE = 10
@@ -241,16 +242,20 @@ def _zero_by_bisection(
 
 
 @dataclass(frozen=True, kw_only=True)
-class BMRM(LinearSettings):
-    """Cutting planes; for the hinge the method of SVM-perf."""
+class CuttingPlanes(ConvergingSettings):
+    """Cutting planes: the OCAS method, or the BMRM method without a line search, which is SVM-perf for the hinge.
+
+    Parameters
+    ----------
+    line_search : bool, default=True
+        Choose each plane by a line search on the objective (OCAS), otherwise at the minimizer of the planes (BMRM).
+    max_epochs : int, default=1000
+        The most planes.
+    tol : float, default=1e-3
+        Stop if the gap between objective and planes is at most this share of the objective.
+    """
+
+    line_search: bool = setting(flag(True))
 
     def build(self, seed: int) -> CuttingPlanesStepper:
-        return CuttingPlanesStepper(float(self.tol), False, PAIR_STEPS, True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OCAS(LinearSettings):
-    """Cutting planes with a line search."""
-
-    def build(self, seed: int) -> CuttingPlanesStepper:
-        return CuttingPlanesStepper(float(self.tol), True, PAIR_STEPS, True)
+        return CuttingPlanesStepper(float(self.tol), bool(self.line_search), PAIR_STEPS, True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
-from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem
+from .problem import HINGE, ConvergingSettings, LinearState, LinearSVMProblem
 from .rows import add, below, dot, key_of, squared_norms
 
 
@@ -127,8 +127,16 @@ def _part_of_pass(problem, w, dual, order, stand, last_draw, bounds, key):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DualCoordinateDescent(LinearSettings):
-    """LIBLINEAR's dual coordinate descent, with shrinking."""
+class DualCoordinateDescent(ConvergingSettings):
+    """Dual coordinate descent with shrinking, as in LIBLINEAR.
+
+    Parameters
+    ----------
+    max_epochs : int, default=1000
+        The most passes over the rows.
+    tol : float, default=1e-3
+        Stop if the projected gradients are within a range of this length.
+    """
 
     certain: ClassVar[bool] = True
 

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from ...errors import ShallowsError
 from ..line_search import minimum_along
-from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem
+from .problem import HINGE, ConvergingSettings, LinearState, LinearSVMProblem
 from .rows import products
 
 
@@ -116,8 +116,16 @@ def _length(problem: LinearSVMProblem, state: LBFGSState, direction: np.ndarray,
 
 
 @dataclass(frozen=True, kw_only=True)
-class LBFGS(LinearSettings):
-    """Limited-memory BFGS, for the squared hinge and the logistic loss."""
+class LBFGS(ConvergingSettings):
+    """Limited-memory BFGS, for the squared hinge and the logistic loss.
+
+    Parameters
+    ----------
+    max_epochs : int, default=1000
+        The most iterations.
+    tol : float, default=1e-3
+        Stop if the norm of the gradient is at most this share of its first norm.
+    """
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "logistic")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import ShallowsError
 from ..line_search import minimum_along
-from .problem import SQUARED_HINGE, LinearSettings, LinearState, LinearSVMProblem
+from .problem import SQUARED_HINGE, ConvergingSettings, LinearState, LinearSVMProblem
 from .rows import combination, products
 
 
@@ -94,8 +94,16 @@ def _length(problem: LinearSVMProblem, state: NewtonState, direction: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrimalNewton(LinearSettings):
-    """Newton's method with conjugate gradients, for the squared hinge."""
+class PrimalNewton(ConvergingSettings):
+    """Newton's method with conjugate gradients, for the squared hinge.
+
+    Parameters
+    ----------
+    max_epochs : int, default=1000
+        The most iterations.
+    tol : float, default=1e-3
+        Stop if the norm of the gradient is at most this share of its first norm.
+    """
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 

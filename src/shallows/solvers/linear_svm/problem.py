@@ -10,12 +10,15 @@ import numpy as np
 
 from ...utils.compilation import njit
 from ..array_state import ArrayState
-from ..settings import Settings
+from ..settings import Settings, at_least_zero, count, setting
 from .rows import CompiledRows, combination, products
 
 HINGE, SQUARED_HINGE = 0, 1
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 """The losses by name: max(0, 1 − z) and ½ max(0, 1 − z)² of the margin z = yᵢ wᵀxᵢ."""
+
+USUAL_EPOCHS = 20
+"""Default limit of epochs of solvers without a tolerance, which `FEWEST_VISITS` increases for few rows."""
 
 FEWEST_VISITS = 20_000
 """Smallest number of examples that a stochastic method visits by default: epochs over few rows are cheap."""
@@ -158,31 +161,40 @@ class LinearSettings(Settings):
     Parameters
     ----------
     max_epochs : int, optional
-        The most passes, iterations or rounds. None uses the solver's default limit.
-    tol : float
-        Tolerance at which the solver stops, see the steppers.
+        The most passes or rounds. None: 20, and as many as visit 20,000 rows.
     """
 
-    max_epochs: int | None = None
-    tol: float = 1e-3
+    max_epochs: int | None = setting(count())
 
     losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
     """The losses that the solver takes; loss="auto" means the first."""
-    usual_epochs: ClassVar[int] = 1000
-    """The default limit of epochs; `epochs` increases it for few rows."""
-    online: ClassVar[bool] = False
-    """Whether a batch is a number of examples, so that ``partial_fit`` can continue with other examples."""
-    converges: ClassVar[bool] = True
-    """Whether the solver checks its tolerance."""
     certain: ClassVar[bool] = False
-    """Whether that check is reliable for columns of any scale; otherwise the fit checks the model afterwards."""
+    """Whether the solution is reliable for columns of any scale; otherwise the fit checks the model afterwards."""
+    takes_outputs: ClassVar[bool] = False
+    devices: ClassVar[tuple[str, ...]] = ("cpu",)
 
     def epochs(self, n: int) -> int:
         """The most epochs on n rows."""
         if self.max_epochs is not None:
             return int(self.max_epochs)
-        return self.usual_epochs if self.converges else max(self.usual_epochs, -(-FEWEST_VISITS // n))
+        return max(USUAL_EPOCHS, -(-FEWEST_VISITS // n))
 
     def build(self, seed: int) -> Any:
         """The stepper for the machine of one class."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvergingSettings(LinearSettings):
+    """Base of the settings of solvers that stop at a tolerance.
+
+    Parameters
+    ----------
+    max_epochs : int
+        The most passes or iterations.
+    tol : float
+        Tolerance at which the solver stops.
+    """
+
+    max_epochs: int = setting(count(default=1000))
+    tol: float = setting(at_least_zero(1e-3))

@@ -81,11 +81,15 @@ def _inner_steps(problem, step, chosen, u, p, scales):
 
 @dataclass(frozen=True, kw_only=True)
 class SARAH(LinearSettings):
-    """Recursive gradients of the squared hinge, in rounds that begin with a full gradient."""
+    """SARAH: recursive gradients of the squared hinge, in rounds that begin with a full gradient.
+
+    Parameters
+    ----------
+    max_epochs : int, optional
+        Rounds. None: 20, and as many as visit 20,000 rows.
+    """
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
-    usual_epochs: ClassVar[int] = 20
-    converges: ClassVar[bool] = False
 
     def build(self, seed: int) -> SARAHStepper:
         return SARAHStepper(seed=seed)

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...utils.compilation import njit
 from ..pieces import pieces
+from ..settings import choice, count, flag, setting
 from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem, slope
-from .rows import add, dot, permutation, products_of, squared_norms, visits
+from .rows import SAMPLINGS, add, dot, permutation, products_of, squared_norms, visits
 
 AVERAGINGS = ("none", "uniform", "weighted")
 """The last iterate; the mean of all; the mean with growing weights, f̄ ← f̄ + 4/(t + 3) (f − f̄)."""
@@ -219,38 +220,34 @@ def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticSettings(LinearSettings):
-    """Base of the settings of solvers that step along the subgradients of single examples.
+    """Base of the settings of solvers that step along the subgradients of single examples."""
 
-    Parameters
-    ----------
-    averaging : {"weighted", "uniform", "none"}
-        The model is the mean of the iterates with growing weights, their plain mean, or the last iterate.
-    sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}
-        The order in which examples are visited.
-    """
+    averaging: str = setting(choice("weighted", "uniform", "none"))
+    sampling: str = setting(choice("new_permutation", *(name for name in SAMPLINGS if name != "new_permutation")))
 
-    averaging: str = "weighted"
-    sampling: str = "new_permutation"
-
-    usual_epochs: ClassVar[int] = 20
-    online: ClassVar[bool] = True
-    converges: ClassVar[bool] = False
+    is_online: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearPegasos(StochasticSettings):
-    """Pegasos: subgradient steps of 1/(λt).
+    """Pegasos for a linear machine: subgradient steps of 1/(λt), for the hinge.
 
     Parameters
     ----------
-    batch_size : int
-        Examples of a step.
-    projection : bool
-        Whether to project w onto the ball ‖w‖ ≤ 1/√λ after every step.
+    batch_size : int, default=1
+        Rows of a step.
+    projection : bool, default=False
+        Project w onto the ball ‖w‖ ≤ 1/√λ after every step.
+    averaging : {"weighted", "uniform", "none"}, default="weighted"
+        The model is the mean of the iterates with growing or equal weights, or the last iterate.
+    sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}, default="new_permutation"
+        Order of rows: permuted in each epoch, permuted once, independent draws, batches of different rows, or as given.
+    max_epochs : int, optional
+        Passes over the rows. None: 20, and as many as visit 20,000 rows.
     """
 
-    batch_size: int = 1
-    projection: bool = False
+    batch_size: int = setting(count(default=1))
+    projection: bool = setting(flag())
 
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
@@ -260,15 +257,21 @@ class LinearPegasos(StochasticSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class FOLOS(StochasticSettings):
-    """Forward-looking subgradients.
+    """Forward-looking subgradients: a step along the hinge, then the regularizer exactly.
 
     Parameters
     ----------
-    batch_size : int
-        Examples of a step.
+    batch_size : int, default=1
+        Rows of a step.
+    averaging : {"weighted", "uniform", "none"}, default="weighted"
+        The model is the mean of the iterates with growing or equal weights, or the last iterate.
+    sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}, default="new_permutation"
+        Order of rows: permuted in each epoch, permuted once, independent draws, batches of different rows, or as given.
+    max_epochs : int, optional
+        Passes over the rows. None: 20, and as many as visit 20,000 rows.
     """
 
-    batch_size: int = 1
+    batch_size: int = setting(count(default=1))
 
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
@@ -278,7 +281,17 @@ class FOLOS(StochasticSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class SVMSGD(StochasticSettings):
-    """Bottou's stochastic gradient descent, which tries its first step on a sample."""
+    """Bottou's stochastic gradient descent for SVMs, which tries its first step on a sample.
+
+    Parameters
+    ----------
+    averaging : {"weighted", "uniform", "none"}, default="weighted"
+        The model is the mean of the iterates with growing or equal weights, or the last iterate.
+    sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}, default="new_permutation"
+        Order of rows: permuted in each epoch, permuted once, independent draws, batches of different rows, or as given.
+    max_epochs : int, optional
+        Passes over the rows. None: 20, and as many as visit 20,000 rows.
+    """
 
     def build(self, seed: int) -> SVMSGDStepper:
         return SVMSGDStepper(None, self.averaging, self.sampling, seed)

@@ -30,7 +30,7 @@ SOLVERS: dict[str, Any] = {
     "ocas": lambda **options: CuttingPlanesStepper(line_search=True, **options),
     "newton": PrimalNewtonStepper,
 }
-"""Solvers by the names of `shallows.LinearSVMClassifier`."""
+"""Solvers by the names of their papers; "newton" is the primal method."""
 
 BY_VISITS = ("pegasos", "folos", "svm_sgd")
 """Those whose step is a number of examples; a step of the others is a pass or an iteration."""
