@@ -4,6 +4,7 @@ import copy
 import json
 import platform
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -12,8 +13,9 @@ from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row
 from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning.runs import Run
 from shallows_papers.experiments.running import record as records
-from shallows_papers.reference import agreement, collection, compaction, earlier, folder
+from shallows_papers.reference import agreement, collection, compaction, earlier, folder, renaming
 from shallows_papers.report import target as targets
 from workflow_runs import PROJECT
 
@@ -435,3 +437,65 @@ def test_git_keeps_the_reference_and_no_other_result():
 
     assert not is_ignored("results/reference/laptop/eigenpro_table6.csv")
     assert is_ignored("results/laptop/tables/eigenpro_table6.csv")
+
+
+def plan_data(rank_name, ranks=(1, 2), seeds=(0, 1)):
+    """What `renaming.plan_of` says of one target with an axis of ranks, whose parameter has some name."""
+    runs, series = {}, []
+    for rank in ranks:
+        parameters = {rank_name: rank, "fit_intercept": False}
+        of_rank = [Run("demo", "digits", "plain", "eigenpro", parameters, seed, (5,)) for seed in seeds]
+        series.append(["Digits", "EigenPro", {"rank": str(rank)}, [5], [run.id for run in of_rank]])
+        for run in of_rank:
+            asked = run.dataset, run.variant, run.method, run.parameters, run.seed, run.unit
+            runs[run.id] = [*asked, list(run.marks)]
+    return {"runs": runs, "series": {"invented": series}}
+
+
+def test_runs_of_the_reference_get_the_names_that_the_present_plan_gives_to_them(tmp_path):
+    old, new = plan_data("rank"), plan_data("solver__rank")
+    names = renaming.pairs(old, new)
+    lacking = Run("", "digits", "plain", "eigenpro", {"rank": 2}, 1)  # made before the intercept was a parameter
+    stored = [
+        {"folder": "runs/old", "run": {"id": one, "dataset": "digits", "variant": "plain", "method": "eigenpro"}}
+        for one in [*[*old["runs"]][:3], lacking.id]
+    ]
+    for place, entry in enumerate(stored):
+        whole = {"rank": 1 + place // 2, "fit_intercept": False}
+        entry["run"] |= {"parameters": whole if place < 3 else {"rank": 2}, "seed": place % 2}
+    rows = [row("4.0", records=";".join(one["run"]["id"] for one in stored))]
+    sums = folder.write_target(tmp_path, "invented", rows, {"runs": stored, "timed_runs": [stored[0]["run"]["id"]]})
+    folder.write_index(tmp_path, {"scale": "demo", "targets": {"invented": sums}, "not_run": {}})
+    assert [*renaming.rename(tmp_path, old, new, {"eigenpro": {"fit_intercept": False}})] == [
+        "invented: 4 of 4 runs renamed"
+    ]
+    found = folder.read_target(tmp_path, "invented", folder.read_index(tmp_path))
+    ids = [one["run"]["id"] for one in found.record["runs"]]
+    now = Run("", "digits", "plain", "eigenpro", {"solver__rank": 2}, 1)
+    assert ids == [*(names[one["run"]["id"]] for one in stored[:3]), now.id]
+    assert found.record["runs"][3]["run"]["parameters"] == {"solver__rank": 2}
+    assert found.record["runs"][3]["folder"] == now.folder
+    assert found.record["timed_runs"] == ids[:1]
+    assert found.rows == [replace(rows[0], records=tuple(ids))]
+
+
+def test_plans_that_ask_for_other_runs_are_not_paired():
+    old = plan_data("rank")
+    with pytest.raises(ShallowsError, match="The target invented has other series"):
+        renaming.pairs(old, plan_data("rank", seeds=(0,)))
+    with pytest.raises(ShallowsError, match="has other series"):
+        renaming.pairs(old, plan_data("rank", ranks=(2, 1)))
+    new = plan_data("rank")
+    new["series"]["invented"][1][4] = new["series"]["invented"][0][4]
+    with pytest.raises(ShallowsError, match=r"Two runs .* have become one"):
+        renaming.pairs(old, new)
+
+
+def test_the_plan_of_a_checkout_is_read_by_its_own_code(tmp_path):
+    found = renaming.plan_of(PROJECT)["demo"]
+    plan = own_plan()
+    assert found["series"].keys() == plan.targets.keys()
+    run = next(iter(plan.runs("demo").values()))
+    assert found["runs"][run.id][renaming.PARAMETERS] == run.parameters
+    with pytest.raises(ShallowsError, match="cannot be read"):
+        renaming.plan_of(tmp_path)

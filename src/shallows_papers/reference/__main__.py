@@ -1,8 +1,9 @@
-"""``python -m shallows_papers.reference collect|crate|judge|list|report|verify --scale SCALE [TARGET ...]``."""
+"""``python -m shallows_papers.reference collect|crate|judge|list|rename|report|verify --scale SCALE [TARGET ...]``."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,12 +19,13 @@ REFERENCE = Path("results/reference")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one of the commands; 1 where a number drifted, nothing could be compared, or something is wrong."""
     parser = argparse.ArgumentParser(prog="python -m shallows_papers.reference", description=__doc__)
-    parser.add_argument("command", choices=("collect", "crate", "judge", "list", "report", "verify"))
+    parser.add_argument("command", choices=("collect", "crate", "judge", "list", "rename", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
     parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
     parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
     parser.add_argument("--reference", type=Path, default=REFERENCE, help="(default: %(default)s)")
     parser.add_argument("--older", action="store_true", help="collect runs of other code than the present one too")
+    parser.add_argument("--before", type=Path, help="checkout that named the runs, to rename them")
     parser.add_argument("--out", type=Path, help="folder of a crate (default: crate/<scale> beside the results)")
     parser.add_argument("--agent", help="who ran the workflow, as a crate is to say it")
     options = parser.parse_intermixed_args(arguments)
@@ -78,6 +80,15 @@ def _do(options: argparse.Namespace, results: Path, reference: Path) -> Iterable
         return collect(plan, options.scale, results, reference, options.targets, older=options.older)
     from .judging import judge
 
+    if options.command == "rename":
+        from . import renaming
+        from .collection import written_out
+
+        if options.before is None:
+            raise ShallowsError("Say by --before which checkout has the configuration that the runs are named by.")
+        old, new = renaming.plan_of(options.before)[options.scale], renaming.plan_of(".")[options.scale]
+        renamed = renaming.rename(reference, old, new, written_out(plan.configuration.root))
+        return itertools.chain(renamed, judge(plan, options.scale, reference))
     return judge(plan, options.scale, reference, options.targets)
 
 
