@@ -568,3 +568,16 @@ def test_the_default_of_a_named_object_counts(monkeypatch):
     definition = {"call": {"any": place}, "runs": "analysis"}
     assert code.of_run(definition, {})[1] >= {("kernel", "gaussian")}
     assert ("kernel", "laplace") in code.of_run(definition, {"features__kernel": "laplace"})[1]
+
+
+def test_the_code_of_a_run_has_the_module_of_each_object_that_its_parameters_name():
+    plan, needed = own_plan(), {}
+    for run in plan.runs("laptop").values():
+        definition = plan.configuration.methods[run.method]
+        places = definition["call"].values()
+        kinds = {signatures.class_of(place, name, run.parameters) for place in places for name in code.NAMING}
+        found = needed.setdefault(code.of_run(definition, run.parameters), set())
+        found |= {kind.partition(":")[0] for kind in kinds if kind}
+    for (places, named), modules in needed.items():
+        assert modules <= code.modules_of(*places, named=named).keys()
+    assert any(needed.values())

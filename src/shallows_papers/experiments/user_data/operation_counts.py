@@ -76,8 +76,14 @@ def _iterations(estimator: Any) -> float:
 def _epochs(estimator: Any, at: _Sizes) -> float:
     """Kernel values are made once, and multiplied in every epoch; a preconditioner has an eigensystem."""
     chosen = estimator.effective_params_
-    eigensystem = chosen["n_subsample"] ** 2 * (at.d + chosen["rank"])
+    eigensystem = chosen.get("n_subsample", 0) ** 2 * (at.d + chosen.get("rank", 0))
     return at.n * at.made + _iterations(estimator) * at.n * at.width * at.outputs + eigensystem
+
+
+def _kernel_ridge(estimator: Any, at: _Sizes) -> float:
+    """A factorization of the whole matrix, which scikit-learn's class makes too, or epochs."""
+    chosen = getattr(estimator, "effective_params_", {"solver": "cholesky"})
+    return at.n * at.made + at.n**3 / 3 if chosen.get("solver") == "cholesky" else _epochs(estimator, at)
 
 
 def _feature_epochs(estimator: Any, at: _Sizes) -> float:
@@ -123,11 +129,12 @@ _BY_PRODUCTS: dict[str, Callable[[Any, _Sizes], float]] = {
     "KernelSGD": _epochs,
     "FeatureEigenPro": _feature_epochs,
     "RegularisedRisk": _feature_epochs,
+    "RegularizedRisk": _feature_epochs,
     "DoublyStochastic": _growing,
     "FeatureRidge": lambda estimator, at: at.n * at.made + _solved(at.n, at.width),
     "RandomKitchenSinks": _iterations_on_features,
     "LowRankLinearizedSVM": _iterations_on_features,
-    "KernelRidge": lambda estimator, at: at.n * at.made + at.n**3 / 3,
+    "KernelRidge": _kernel_ridge,
     "Ridge": lambda estimator, at: _solved(at.n, at.d),
 }
 #: Operations of a fit that goes from row to row.
