@@ -180,14 +180,19 @@ class Plan:
                 for variant in target_entry.variants(data):
                     look_up("variant", variant, self.configuration.variants)
                 own = {name: value for _, _, given in choices for name, value in given.items()}
-                own |= entry.get("parameters", {})
-                here = group.get("parameters", {})
-                # Compare with the target's values before defaults are filled in: the method's are not the paper's.
-                altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
+                of_group, of_data = group.get("parameters", {}), data.get("parameters", {})
                 task = self.catalogue[data["dataset"]].task
                 fixed = fixed_parameters(definition, task)
+                # What methods share may be at another path of each, such as the bandwidth of a kernel or of features.
+                known = _known(definition, task, {**fixed, **own, **entry.get("parameters", {}), **of_group, **of_data})
+                own, here, of_data = (
+                    {_path(name, known): value for name, value in given.items()} for given in (own, of_group, of_data)
+                )
+                own |= entry.get("parameters", {})
+                # Compare with the target's values before defaults are filled in: the method's are not the paper's.
+                altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
                 own |= {name: value for name, value in fixed.items() if name not in own}
-                parameters = {**own, **here, **data.get("parameters", {})}
+                parameters = {**own, **here, **of_data}
                 changed = _changed(changes, spec, method, definition, parameters, task)
                 before = {name: parameters.get(name, "its default") for name in changed}
                 altered |= {name: (value, before[name]) for name, value in changed.items() if before[name] != value}
@@ -390,11 +395,16 @@ def _changed(
     task: str,
 ) -> dict[str, Any]:
     """The changed parameters of one method of a target: those for all methods that it has, then those for it alone."""
-    place = definition["call"].get(task) or definition["call"].get("any")
-    known = {*parameters, *((place and signatures.paths(place, parameters)) or ())}
+    known = {*parameters, *_known(definition, task, parameters)}
     for_all = {name: value for name, value in changes.items() if name not in spec["methods"]}
     of_method = {_path(name, known): value for name, value in changes.get(method, {}).items()}
     return {**{path: value for name, value in for_all.items() if (path := _path(name, known)) in known}, **of_method}
+
+
+def _known(definition: Mapping[str, Any], task: str, parameters: Mapping[str, Any]) -> Collection[str]:
+    """The paths of all parameters of what a method calls for a task."""
+    place = definition["call"].get(task) or definition["call"].get("any")
+    return {*((place and signatures.paths(place, parameters)) or ())}
 
 
 def _path(name: str, known: Collection[str]) -> str:
