@@ -17,6 +17,7 @@ import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
+from shallows.statistics import two_sample_test
 from shallows_papers.baselines import ImageVotes
 from solved_by import CLASSIFIERS, REGRESSORS
 
@@ -64,7 +65,7 @@ def test_a_switch_is_true_or_false(Estimator):
 #: Values that a parameter is set to after a fit.
 LATER = [None, 7, "hinge", "logistic", "precomputed", "one_vs_rest", "individual"]
 #: What decides how much time or memory a prediction takes.
-OF_PREDICTIONS = {"device", "memory", "verbose"}
+OF_PREDICTIONS = {"device", "memory", "verbose", "options"}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -72,7 +73,7 @@ OF_PREDICTIONS = {"device", "memory", "verbose"}
     ("name", "options"),
     [
         *((name, {}) for name in promises_example.EVERY + CLASSIFIERS),
-        ("DoublyStochasticKernelPCA", {"method": "individual"}),
+        ("DoublyStochasticKernelPCA", {"solver__method": "individual"}),
         ("DoublyStochasticKernelPCA", {"center": False}),
         ("DoublyStochasticClassifier", {"loss": "hinge"}),
         ("sdca: RegularisedRiskClassifier", {"loss": "logistic"}),
@@ -191,7 +192,7 @@ def test_functions_and_classes_below_the_estimators_take_numpys_whole_numbers(in
         assert np.array_equal(found.map(X), expected.map(X))
     assert np.array_equal(*[streams.normal(m, "test", m, (m, 2)) for m in (n, 100)])
     assert np.array_equal(*[streams.permutation(m, "test", m, m) for m in (n, 100)])
-    results = [shallows.two_sample_test(X[:30], X[30:], n_features=m, n_draws=m, random_state=m) for m in (n, 100)]
+    results = [two_sample_test(X[:30], X[30:], n_features=m, n_draws=m, random_state=m) for m in (n, 100)]
     assert results[0].pvalue == results[1].pvalue
 
 

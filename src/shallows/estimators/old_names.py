@@ -30,7 +30,7 @@ KERNELS = {
 }
 """Classes of kernels by their names."""
 
-VALUES = {"bandwidth": {"None": "'median'"}, "second_bandwidth": {"None": "'median'"}}
+VALUES = {name: {"None": "'median'"} for name in ("bandwidth", "second_bandwidth", "target_bandwidth")}
 """New texts of values, by old parameters of all estimators."""
 
 
@@ -51,6 +51,11 @@ class OldEstimator:
     maps: Mapping[str, str] = field(default_factory=dict)  # Transformers by the old ``features``
     of_map: tuple[str, ...] = ()  # Old parameters of the map
 
+
+_OF_COMPONENTS = (
+    "step_size", "decrease", "block_size", "max_features", "batch_size", "orthogonal", "n_iter", "max_epochs",
+)  # fmt: skip
+"""Old parameters of components with growing features."""
 
 OLD_ESTIMATORS: dict[str, OldEstimator] = {
     "LinearSVMClassifier": OldEstimator(
@@ -80,6 +85,28 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
         },
         renamed={"regularisation": "regularization"},
         values={"regularisation": {"None": "'auto'"}},
+    ),
+    **{
+        name: OldEstimator(name, {"": solver}, of_solver={one: one for one in (*own.split(), *_OF_COMPONENTS)})
+        for name, solver, own in (
+            ("DoublyStochasticKernelPCA", "Oja", "method scaling"),
+            ("DoublyStochasticKernelSVD", "TwoViewSVD", "scaling"),
+            ("DoublyStochasticKernelCCA", "TwoViewCCA", "method"),
+            ("KernelSlicedInverseRegression", "TwoViewCCA", "method"),
+        )
+    },
+    "FeatureKernelPCA": OldEstimator(
+        "FeatureKernelPCA",
+        solvers={
+            "": "FeatureOja",
+            "oja": "FeatureOja",
+            "vr": "VRPCA",
+            "power": "NoisyPowerMethod",
+            "msg": "MatrixStochasticGradient",
+        },
+        of_solver={name: name for name in ("batch_size", "n_iter", "max_epochs")},
+        maps={"nystrom": "NystroemFeatures", "fourier": "FourierFeatures"},
+        of_map=("kernel", "kernel_params", "bandwidth", "n_features"),
     ),
 }
 """Old estimators by their names."""

@@ -104,7 +104,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.bandwidth != "auto":
+        if self.bandwidth is not None and self.bandwidth != "auto":
             check_median_bandwidth(self, "bandwidth")
         if not (isinstance(self.n_features, str) and self.n_features == "auto"):
             check_whole(self, "n_features")
