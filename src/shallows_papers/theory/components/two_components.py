@@ -11,8 +11,6 @@ from sklearn.decomposition import PCA, KernelPCA
 from shallows import kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.estimators.components.kernel_pca import DoublyStochasticKernelPCA
-from shallows.fitting.machine import Options
-from shallows.solvers.components.oja import Oja
 
 from ..results import AnalysisResult
 
@@ -63,17 +61,16 @@ def two_components(
         model = DoublyStochasticKernelPCA(
             2,
             bandwidth=bandwidth,
-            solver=Oja(
-                max_features=max_features,
-                block_size=block_size,
-                batch_size=batch_size,
-                n_iter=n_iter,
-                scaling=scaling,
-                step_size=step_size,
-                decrease=decrease,
-            ),
+            max_features=max_features,
+            block_size=block_size,
+            batch_size=batch_size,
+            n_iter=n_iter,
+            scaling=scaling,
+            step_size=step_size,
+            decrease=decrease,
             random_state=random_state,
-            options=Options(device=device, memory=memory),
+            device=device,
+            memory=memory,
         ).fit(x)
         values = model.transform(x[shown])
         if len(x) <= most_exact:
