@@ -27,10 +27,11 @@ from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from shallows import DoublyStochasticKernelPCA, kernels
+from shallows import Options, kernels
+from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.features import FourierMap
 from shallows.solvers.components.component_steps import random_feature_components
-from shallows.solvers.components.oja import ComponentProblem, OjaStepper
+from shallows.solvers.components.oja import ComponentProblem, Oja, OjaStepper
 from shallows.solvers.examples import Examples
 from shallows_papers import datasets
 from shallows_papers.datasets import synthetic
@@ -99,7 +100,7 @@ def memory(asked: Any) -> Iterator[Row]:
         return
     x = np.asarray(data.x_train)[: 2000 if asked.small else None]
     started = time.perf_counter()
-    DoublyStochasticKernelPCA(50, memory="1GB", n_iter=40, random_state=0).fit(x)
+    DoublyStochasticKernelPCA(50, solver=Oja(n_iter=40), random_state=0, options=Options(memory="1GB")).fit(x)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     yield f"GB of the process after 40 steps on {len(x):,} digits", peak, 1.0, f"{time.perf_counter() - started:.0f} s"
 
@@ -113,7 +114,7 @@ def classifier(asked: Any) -> Iterator[Row]:
     x, y, subset = np.asarray(data.x_train)[:n], np.asarray(data.y_train)[:n].ravel(), np.asarray(few.x_train)[:n_exact]
     tested, labels = np.asarray(data.x_test), np.asarray(data.y_test).ravel()
     started = time.perf_counter()
-    model = DoublyStochasticKernelPCA(k, memory="1GB", random_state=0).fit(x)
+    model = DoublyStochasticKernelPCA(k, random_state=0, options=Options(memory="1GB")).fit(x)
     seconds = time.perf_counter() - started
     exact = KernelPCA(k, kernel="rbf", gamma=0.5 / model.bandwidth_**2, eigen_solver="arpack", random_state=0)
     exact.fit(subset.astype(np.float64))

@@ -18,7 +18,10 @@ from sklearn.decomposition import KernelPCA
 
 import shallows.fitting.components as doubly_stochastic_plan
 import shallows.fitting.feature_components as feature_rules
-from shallows import DoublyStochasticKernelPCA, FeatureKernelPCA, kernels
+from shallows import kernels
+from shallows.decomposition import DoublyStochasticKernelPCA, FeatureKernelPCA
+from shallows.kernel_approximation import NystroemFeatures
+from shallows.solvers import VRPCA, FeatureOja, MatrixStochasticGradient, NoisyPowerMethod, Oja
 from shallows_papers.experiments.running.measures.components import squared_sine
 
 PASSES = (2, 4, 10)
@@ -39,16 +42,18 @@ def main() -> None:
     print(
         f"{len(x):,} digits\n\n| rule | passes | sin² to its features' | to the kernel's | s |\n|---|---|---|---|---|"
     )
-    for solver in ("oja", "vr", "power", "msg", None):
+    for solver in (FeatureOja, VRPCA, NoisyPowerMethod, MatrixStochasticGradient, None):
         for n_passes in PASSES:
             # Every epoch of VR-PCA has a pass of its own before it.
-            epochs = n_passes // 2 if solver == "vr" else n_passes
-            options = {"bandwidth": bandwidth, "max_epochs": epochs, "random_state": 0}
+            epochs = n_passes // 2 if solver is VRPCA else n_passes
             started = time.perf_counter()
             if solver is None:
-                model = DoublyStochasticKernelPCA(K, **options).fit(x)
+                model = DoublyStochasticKernelPCA(
+                    K, bandwidth=bandwidth, solver=Oja(max_epochs=epochs), random_state=0
+                ).fit(x)
             else:
-                model = FeatureKernelPCA(K, solver=solver, **options).fit(x)
+                features = NystroemFeatures(bandwidth=bandwidth)
+                model = FeatureKernelPCA(K, features=features, solver=solver(max_epochs=epochs), random_state=0).fit(x)
             seconds, values = time.perf_counter() - started, _centred(model.transform(x))
             own = "–"
             if solver is not None:
@@ -56,9 +61,8 @@ def main() -> None:
                 directions = np.linalg.eigh(Z.T @ Z)[1][:, -K:]
                 own = f"{squared_sine(values, Z @ directions):.1e}"
             beside = squared_sine(values, _centred(truth))
-            print(
-                f"| {solver or 'doubly stochastic'} | {n_passes} | {own} | {beside:.1e} | {seconds:.1f} |", flush=True
-            )
+            name = solver.__name__ if solver else "doubly stochastic"
+            print(f"| {name} | {n_passes} | {own} | {beside:.1e} | {seconds:.1f} |", flush=True)
 
 
 def _centred(values: np.ndarray) -> np.ndarray:

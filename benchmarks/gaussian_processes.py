@@ -26,7 +26,8 @@ from default_data import PROBLEMS, split
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
-from shallows import FeatureGaussianProcessRegressor, kernels, two_sample_test
+from shallows import FeatureGaussianProcessRegressor, kernels
+from shallows.statistics import two_sample_test
 
 DOWNLOADED = {"cpu_act", "census_house", "sarcos_small"}
 NAMES = [name for name, one in PROBLEMS.items() if one.task == "regression" and name not in DOWNLOADED]

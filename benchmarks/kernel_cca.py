@@ -22,7 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from shallows import DoublyStochasticKernelCCA, FourierFeatures, NystroemFeatures
+from shallows import Options
+from shallows.decomposition import DoublyStochasticKernelCCA
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
+from shallows.solvers import TwoViewCCA
 from shallows_papers.baselines.randomised_cca import RIDGES, _directions, total_correlation
 from shallows_papers.datasets import synthetic
 from shallows_papers.datasets.formats.idx import read_idx
@@ -90,7 +93,11 @@ def kernel_cca(digits: Any, asked: Any, seed: int) -> tuple[Any, int, float, str
 
 def _new(asked: Any, seed: int, ridge: float) -> Any:
     return DoublyStochasticKernelCCA(
-        K, ridge=ridge, max_features=asked.frequencies, block_size=512, random_state=seed, device="cpu"
+        K,
+        ridge=ridge,
+        solver=TwoViewCCA(max_features=asked.frequencies, block_size=512),
+        random_state=seed,
+        options=Options(device="cpu"),
     )
 
 

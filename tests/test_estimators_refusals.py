@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import shallows
 from estimators_example import brief, each, each_classifier, each_eigenpro, table
 from shallows import FeatureEigenProRegressor, KernelSGDRegressor, Options, arrays, kernels
+from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
 from solved_by import constructor
 
@@ -261,7 +262,7 @@ def test_a_kernel_without_frequencies_is_told_of_landmarks_where_the_estimator_h
 def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_no_landmarks():
     X, *_ = table(shallows.DoublyStochasticRegressor)
     with pytest.raises(ShallowsError, match=r"'polynomial' has no .*Kernels that have them: 'gaussian'") as raised:
-        shallows.DoublyStochasticKernelPCA(2, kernel="polynomial").fit(X)
+        DoublyStochasticKernelPCA(2, kernel="polynomial").fit(X)
     assert "Nystr" not in str(raised.value)
     assert "nystrom" not in str(raised.value)
 
@@ -272,8 +273,8 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
         (lambda: shallows.KernelSVMClassifier(C=0), "^C must be a positive number, got 0"),
         (lambda: shallows.RandomKitchenSinksClassifier(C=None), "^C must be a positive number, got None"),
         (lambda: shallows.CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
-        (lambda: shallows.DoublyStochasticKernelPCA(2, bandwidth="auto"), "'median' or None .both take the median"),
-        (lambda: shallows.FourierFeatures(bandwidth=None), "a positive number, 'auto' or 'median', got None"),
+        (lambda: DoublyStochasticKernelPCA(2, bandwidth="auto"), "a positive number or 'median', the median distance"),
+        (lambda: shallows.FourierFeatures(bandwidth=-1), "a positive number or 'median', the median distance"),
         (lambda: shallows.DoublyStochasticClassifier(loss="huber"), "not for classes.*: hinge, logistic"),
         (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*: epsilon_insensitive, huber"),
         (
@@ -316,16 +317,10 @@ def test_a_first_batch_of_one_class_is_told_where_to_name_the_others():
         shallows.LASVMClassifier().partial_fit(X[:5], np.zeros(5))
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda bandwidth: shallows.DoublyStochasticKernelPCA(2, bandwidth=bandwidth, n_iter=3, random_state=0),
-        lambda bandwidth: shallows.FourierFeatures(n_features=20, bandwidth=bandwidth or "auto", random_state=0),
-    ],
-)
-def test_the_median_distance_has_one_name_for_all(make):
+def test_none_is_no_bandwidth():
     X, _, _ = table(shallows.EigenProClassifier)
-    assert np.array_equal(make("median").fit(X).transform(X), make(None).fit(X).transform(X))
+    with pytest.raises(ShallowsError, match="'median', the median distance, got None"):
+        DoublyStochasticKernelPCA(2, bandwidth=None).fit(X)
 
 
 def in_frames(values):

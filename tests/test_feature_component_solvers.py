@@ -283,9 +283,10 @@ def test_more_components_than_features_or_directions_are_refused_with_their_numb
 
 def test_what_a_solver_chooses_follows_from_the_eigenvalues_of_a_sample():
     plan = FeaturePCAPlan(10_000, np.array([0.5, 0.25, 0.05]), 2)
-    assert SOLVERS["oja"]().build(plan) == FeatureOjaStepper(2.0, 0.5 / 3.0)  # the gap is 0.8, and 2/0.8 below 3
-    assert SOLVERS["vr"]().build(plan) == VRPCAStepper(2.0, 1.0)
-    assert SOLVERS["power"]().build(plan) == NoisyPowerMethodStepper(10_000)
-    assert SOLVERS["msg"]().build(plan) == MatrixStochasticGradientStepper(2.0, 3)
+    # The gap is 0.8, and 2/0.8 below 3.
+    assert SOLVERS["feature_oja"]().build(plan) == FeatureOjaStepper(2.0, 0.5 / 3.0)
+    assert SOLVERS["vr_pca"]().build(plan) == VRPCAStepper(2.0, 1.0)
+    assert SOLVERS["noisy_power_method"]().build(plan) == NoisyPowerMethodStepper(10_000)
+    assert SOLVERS["matrix_stochastic_gradient"]().build(plan) == MatrixStochasticGradientStepper(2.0, 3)
     with pytest.raises(ShallowsError, match="rank must be more than n_components=2, got 2"):
-        SOLVERS["msg"](rank=2).build(plan)
+        SOLVERS["matrix_stochastic_gradient"](rank=2).build(plan)

@@ -12,18 +12,22 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from component_example import points, sine_squared
+from flat import flat
 from pretended_gpu import pretended_gpu
-from shallows import FeatureKernelPCA
+from shallows.decomposition import FeatureKernelPCA
 from shallows.errors import ShallowsError
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RandomBinning, SparseRandomFeatures
+from shallows.solvers import VRPCA, FeatureOja, MatrixStochasticGradient, NoisyPowerMethod, Oja
 from shallows.solvers.feature_components import SOLVERS
 from shallows.training import Curve
 
 each = pytest.mark.parametrize("solver", SOLVERS)
+ONLINE = [name for name in SOLVERS if SOLVERS[name].is_online]
 
 
-def brief(solver="oja", **options):
+def brief(solver="feature_oja", **options):
     options = {"bandwidth": 2.0, "n_features": 60, "random_state": 0, "dtype": "float64", **options}
-    return FeatureKernelPCA(2, solver=solver, **options)
+    return flat(FeatureKernelPCA, solver=solver, **options)
 
 
 def endless(size=300, seed=0, spoilt=None):
@@ -46,7 +50,7 @@ def a_small_sample(monkeypatch):
     monkeypatch.setattr("shallows.fitting.feature_components.SAMPLE", 50)
 
 
-@parametrize_with_checks([FeatureKernelPCA(n_iter=20, random_state=0)])
+@parametrize_with_checks([FeatureKernelPCA(solver=FeatureOja(n_iter=20), random_state=0)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
@@ -61,7 +65,7 @@ def test_components_are_the_top_eigenvectors_of_the_covariance_of_the_features(s
     Z = Z - Z.mean(axis=0) * center
     values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
     values, vectors = values[::-1][:2], vectors[:, ::-1][:, :2]
-    assert sine_squared(vectors, model.dual_coef_) < (1e-9 if solver in ("vr", "power") else 5e-3)
+    assert sine_squared(vectors, model.dual_coef_) < (1e-9 if solver in ("vr_pca", "noisy_power_method") else 5e-3)
     assert model.eigenvalues_ == pytest.approx(values, rel=5e-3)
     assert model.transform(x) == pytest.approx(Z @ model.dual_coef_, abs=1e-10)
     assert np.abs(np.corrcoef(model.transform(x).T)[0, 1]) < (1e-8 if center else 1.0)
@@ -75,20 +79,20 @@ def test_from_the_components_of_few_rows_training_comes_near_those_of_all(solver
     Z = model.transformer_.transform(x)
     Z = Z - Z.mean(axis=0)
     vectors = np.linalg.eigh(Z.T @ Z)[1][:, -2:]
-    begun = brief("power", n_iter=1).fit(x)  # its block is not yet whole
+    begun = brief("noisy_power_method", n_iter=1).fit(x)  # its block is not yet whole
     assert sine_squared(vectors, begun.dual_coef_) > 5e-3
-    assert sine_squared(vectors, model.dual_coef_) < (1e-5 if solver in ("vr", "power") else 2e-3)
+    assert sine_squared(vectors, model.dual_coef_) < (1e-5 if solver in ("vr_pca", "noisy_power_method") else 2e-3)
 
 
 def test_with_all_points_as_landmarks_it_is_kernel_pca():
     x, new = points(300), points(100, seed=7)
-    model = brief("vr", n_features=300).fit(x)
+    model = brief("vr_pca", n_features=300).fit(x)
     exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(x)
     assert model.eigenvalues_ * 300 == pytest.approx(exact.eigenvalues_, rel=1e-6)
     assert np.abs(model.transform(new)) == pytest.approx(np.abs(exact.transform(new)), abs=1e-5)
 
 
-@pytest.mark.parametrize("solver", ["oja", "power", "msg"])
+@pytest.mark.parametrize("solver", ONLINE)
 def test_a_stream_gives_the_components_of_its_distribution(solver, a_short_beginning, a_small_sample):
     model = brief(solver).partial_fit(endless(), n_iter=60)
     exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(points(2000, seed=999)).transform(points(400, seed=998))
@@ -100,12 +104,12 @@ def test_a_stream_gives_the_components_of_its_distribution(solver, a_short_begin
 
 
 def test_a_solver_that_needs_passes_is_refused_for_streams_and_keeps_its_model():
-    model = brief("vr").fit(points(100))
+    model = brief("vr_pca").fit(points(100))
     before = model.transform(points())
-    assert not hasattr(model, "partial_fit") and hasattr(brief("oja"), "partial_fit")
+    assert not hasattr(model, "partial_fit") and hasattr(brief("feature_oja"), "partial_fit")
     with pytest.raises(AttributeError) as caught:
         model.partial_fit(points(100))
-    assert re.search(r"a solver that uses each row once \('.*'oja'.*\)\. solver='vr'", str(caught.value.__cause__))
+    assert re.search(r"a solver that uses each row once \('feature_oja', .*\)\. VRPCA", str(caught.value.__cause__))
     assert np.array_equal(model.transform(points()), before)
 
 
@@ -115,7 +119,7 @@ def test_a_model_comes_back_from_a_file(solver, tmp_path):
     shallows.save(model, tmp_path / "model.skops")
     loaded = shallows.load(tmp_path / "model.skops")
     assert np.array_equal(loaded.transform(points()), model.transform(points()))
-    if SOLVERS[solver].streams:
+    if SOLVERS[solver].is_online:
         for one in (model, loaded):
             one.partial_fit(points(300, seed=4))
         assert np.array_equal(loaded.transform(points()), model.transform(points()))
@@ -123,23 +127,23 @@ def test_a_model_comes_back_from_a_file(solver, tmp_path):
 
 def test_features_that_do_not_fit_into_memory_are_computed_for_each_batch(monkeypatch):
     x = points(400)
-    kept = brief("vr").fit(x)
+    kept = brief("vr_pca").fit(x)
     monkeypatch.setattr(
         "shallows.fitting.feature_components.Design",
         lambda blocks, x, budget: shallows.features.Design(blocks, x, budget=0),
     )
-    assert brief("vr").fit(x).dual_coef_ == pytest.approx(kept.dual_coef_, abs=1e-9)
+    assert brief("vr_pca").fit(x).dual_coef_ == pytest.approx(kept.dual_coef_, abs=1e-9)
 
 
 def test_observers_see_components_during_the_training():
     curve = Curve([1, 20], lambda s: {"shape": s.transform(points()).shape[1]}, unit="iteration")
-    brief("msg", n_iter=20).fit(points(300), observers=[curve])
+    brief("matrix_stochastic_gradient", n_iter=20).fit(points(300), observers=[curve])
     assert [row["shape"] for row in curve.rows] == [2, 2]
 
 
 @pytest.mark.filterwarnings("ignore:A CUDA function of this package cannot be used here")
 @pytest.mark.parametrize("features", ["nystrom", "fourier"])
-@pytest.mark.parametrize("solver", ["oja", "power", "msg"])
+@pytest.mark.parametrize("solver", ONLINE)
 def test_a_fit_and_a_stream_on_a_gpu_give_what_they_give_on_a_cpu(solver, features, monkeypatch, a_short_beginning):
     # VR-PCA has a singular value decomposition, which the pretended library lacks.
     def of(device):
@@ -151,43 +155,72 @@ def test_a_fit_and_a_stream_on_a_gpu_give_what_they_give_on_a_cpu(solver, featur
         assert of("gpu") == pytest.approx(expected, abs=1e-8)
 
 
+def test_features_are_names_or_transformers_and_have_paths():
+    x = points(200)
+    by_name = flat(FeatureKernelPCA, n_features=30, kernel="laplace", n_iter=5, random_state=0)
+    assert by_name.features == NystroemFeatures("laplace", n_features=30) or by_name.features.n_features == 30
+    transformer = NystroemFeatures("laplace", n_features=30)
+    by_object = FeatureKernelPCA(2, features=transformer, solver=FeatureOja(n_iter=5), random_state=0)
+    assert np.array_equal(by_name.fit(x).transform(x), by_object.fit(x).transform(x))
+    assert not hasattr(transformer, "bandwidth_")
+    assert by_object.get_params()["features__n_features"] == 30
+    assert by_object.transformer_.feature_map_.n_features == 30
+    for features in ("fastfood", "polynomial", "hidden_units", FourierFeatures(form="cosine", n_features=40)):
+        assert FeatureKernelPCA(2, features=features, random_state=0).fit(x).transform(x).shape == (200, 2)
+
+
+@pytest.mark.parametrize(
+    ("features", "match"),
+    [
+        (RandomBinning(), "dense rows, and the rows of RandomBinning are sparse"),
+        (SparseRandomFeatures(), "SparseRandomFeatures, which learns from targets"),
+        (NystroemFeatures, r"is a class. Give an object: NystroemFeatures\(\)"),
+        ("nystrm", "no feature map 'nystrm'. Did you mean 'nystrom'"),
+        (3, "features must be a name, such as 'fourier', or a transformer"),
+    ],
+)
+def test_features_that_cannot_be_used_are_refused(features, match):
+    with pytest.raises(ShallowsError, match=match):
+        FeatureKernelPCA(2, features=features).fit(points(50))
+
+
 # --------------------------------------------------------------------------------------------------- what is refused
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"solver": "oia"}, "no solver 'oia'. Did you mean 'oja'"),
-        ({"features": "binning"}, "no value of features 'binning'. Known: fourier, nystrom"),
-        ({"solver_params": {"rank": 5}}, "rank is a parameter of solver='msg', not of solver='oja'"),
-        ({"solver": "vr", "solver_params": {"step_size": -1.0}}, "step_size must be a positive number"),
-        ({"solver": "power", "solver_params": {"rows": 0}}, "rows must be a whole number"),
-        ({"solver": "msg", "solver_params": {"rank": 2}}, "rank must be more than n_components=2"),
+        ({"solver": "feature_oia"}, "no solver of FeatureKernelPCA 'feature_oia'. Did you mean 'feature_oja'"),
+        ({"solver": Oja()}, "FeatureKernelPCA cannot use the solver Oja. Its solvers are 'feature_oja'"),
+        ({"solver": VRPCA, "n_features": 9}, r"is a class. Give an object: solver=VRPCA\(\)"),
+        ({"solver": VRPCA(step_size=-1.0)}, "step_size must be a positive number"),
+        ({"solver": NoisyPowerMethod(rows=0)}, "rows must be a whole number"),
+        ({"solver": MatrixStochasticGradient(rank=2)}, "rank must be more than n_components=2"),
         ({"n_features": 0}, "n_features must be a whole number"),
-        ({"kernel": "linear", "bandwidth": None, "features": "fourier"}, "has no random Fourier features"),
-        ({"kernel": "precomputed", "bandwidth": None}, "a kernel matrix shows none"),
+        ({"features": "fourier", "kernel": "linear"}, "has no random Fourier features"),
+        ({"kernel": "precomputed"}, "a kernel matrix shows none"),
         ({"features": "fourier", "n_features": 10**9}, r"1,000,000,000 features \(n_features\) takes"),
     ],
 )
 def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
     with pytest.raises(ShallowsError, match=match):
-        brief(**options).fit(points(50))
+        brief(**{"bandwidth": "median"} | options).fit(points(50))
 
 
 def test_more_components_than_features_are_refused():
     with pytest.raises(ShallowsError, match="n_components=5 is more than there are features, 4 of 50 points"):
-        FeatureKernelPCA(5, bandwidth=2.0, n_features=4, random_state=0).fit(points(50))
+        brief(n_components=5, n_features=4).fit(points(50))
 
 
-@pytest.mark.parametrize("solver", ["oja", "vr", "msg"])
+@pytest.mark.parametrize("solver", ["feature_oja", "vr_pca", "matrix_stochastic_gradient"])
 @pytest.mark.parametrize("step_size", [1e60, 1e300])
 def test_the_longest_steps_are_harmless(solver, step_size):
-    model = brief(solver, n_iter=5, dtype="float32", solver_params={"step_size": step_size}).fit(points(300))
+    model = brief(solver, n_iter=5, dtype="float32", step_size=step_size).fit(points(300))
     assert np.abs(model.dual_coef_.T @ model.dual_coef_ - np.eye(2)).max() < 1e-5
 
 
 def test_features_whose_squares_overflow_are_refused():
-    options = {"kernel": "linear", "bandwidth": None, "center": False, "dtype": "float32"}
+    options = {"kernel": "linear", "bandwidth": "median", "center": False, "dtype": "float32"}
     for solver in SOLVERS:
         with pytest.raises(ShallowsError, match=r"Scale|too large"):
             brief(solver, **options).fit(1e25 * points(300))

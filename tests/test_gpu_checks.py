@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import shallows
-from shallows import EigenProRegressor, arrays, training
+from flat import flat
+from shallows import EigenProRegressor, arrays, decomposition, training
 from shallows.arrays import Device
 from shallows.errors import DeviceError, DeviceMemoryError, ShallowsError
 from shallows.gpu import gpu_checks
@@ -83,11 +84,9 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machi
     for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularisedRisk", "CoreVectorMachine"):
         with pytest.raises(ShallowsError, match=words):
             getattr(shallows, f"{name}Regressor")(device="gpu:2").fit(X, y)
-    for model in (shallows.KernelSVMClassifier, shallows.DoublyStochasticKernelPCA):
+    for model in (shallows.KernelSVMClassifier, shallows.FourierFeatures, decomposition.DoublyStochasticKernelPCA):
         with pytest.raises(ShallowsError, match=words):
-            model(device="gpu:2").fit(X, y > 10)
-    with pytest.raises(ShallowsError, match=words):
-        shallows.FourierFeatures(options=shallows.Options(device="gpu:2")).fit(X)
+            flat(model, device="gpu:2").fit(X, y > 10)
     with pytest.raises(ShallowsError, match=words):
         shallows.DoublyStochasticRegressor(device="gpu:2").partial_fit(X, y)
 
@@ -211,7 +210,8 @@ def test_a_stream_of_components_is_checked_where_it_begins_alone(machine, monkey
     asked = []
     monkeypatch.setattr(gpu_checks, "check_gpu", lambda device, dtype: asked.append(device))
     X = np.random.default_rng(0).normal(size=(200, 3))
-    model = shallows.DoublyStochasticKernelPCA(2, bandwidth=1.0, random_state=0, device="cpu", batch_size=50)
+    options = {"bandwidth": 1.0, "random_state": 0, "device": "cpu", "batch_size": 50}
+    model = flat(decomposition.DoublyStochasticKernelPCA, **options)
     model.partial_fit(np.tile(X, (20, 1)))
     begun = len(asked)
     model.partial_fit(X)

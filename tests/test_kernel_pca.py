@@ -16,15 +16,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import points, sine_squared
-from shallows import (
+from flat import flat
+from shallows import Options, kernels
+from shallows.decomposition import (
     DoublyStochasticKernelCCA,
     DoublyStochasticKernelPCA,
     DoublyStochasticKernelSVD,
     FeatureKernelPCA,
     KernelSlicedInverseRegression,
-    kernels,
 )
 from shallows.errors import DivergenceError, ShallowsError
+from shallows.estimators.old_names import OLD_ESTIMATORS, translate
+from shallows.solvers import Oja, TwoViewSVD
 from shallows.training import Checkpoint, Curve, Observer
 from shallows_papers.baselines.randomised_cca import RandomisedCCA
 
@@ -40,12 +43,12 @@ def endless(size=200, seed=0, spoilt=None):
 
 
 def brief(**options):
-    return DoublyStochasticKernelPCA(2, bandwidth=2.0, random_state=0, n_iter=20, **options)
+    return flat(DoublyStochasticKernelPCA, bandwidth=2.0, random_state=0, n_iter=20, **options)
 
 
 @parametrize_with_checks(
     [
-        DoublyStochasticKernelPCA(n_iter=20, random_state=0),
+        DoublyStochasticKernelPCA(solver=Oja(n_iter=20), random_state=0),
     ]
 )
 def test_scikit_learns_contract_holds(estimator, check):
@@ -56,7 +59,8 @@ def test_scikit_learns_contract_holds(estimator, check):
 @pytest.mark.parametrize("scaling", ["eigenvalues", None])
 def test_the_components_are_those_of_scikit_learns_kernel_pca(method, scaling):
     x, new = points(500), points(300, seed=7)
-    model = DoublyStochasticKernelPCA(3, bandwidth=2.0, method=method, scaling=scaling, random_state=0).fit(x)
+    solver = Oja(method=method, scaling=scaling)
+    model = DoublyStochasticKernelPCA(3, bandwidth=2.0, solver=solver, random_state=0).fit(x)
     exact = KernelPCA(3, kernel="rbf", gamma=1 / 8).fit(x)
     expected, found = exact.transform(new), model.transform(new)
     assert sine_squared(expected - expected.mean(axis=0), found - found.mean(axis=0)) < 3e-3
@@ -93,7 +97,7 @@ def test_the_same_seed_gives_the_same_model_and_another_seed_another():
 def test_it_works_in_a_pipeline_before_a_linear_model_and_names_its_columns():
     x, y = load_digits(return_X_y=True)
     x, y = x[:600] / 16.0, y[:600]
-    reducer = DoublyStochasticKernelPCA(20, random_state=0, n_iter=60)
+    reducer = DoublyStochasticKernelPCA(20, random_state=0, solver=Oja(n_iter=60))
     model = make_pipeline(reducer, LogisticRegression(max_iter=2000, C=100.0)).fit(x[:400], y[:400])
     exact = KernelPCA(20, kernel="rbf", gamma=0.5 / reducer.bandwidth_**2)
     theirs = make_pipeline(exact, LogisticRegression(max_iter=2000, C=100.0)).fit(x[:400], y[:400])
@@ -119,7 +123,7 @@ def a_short_beginning(monkeypatch):
 
 
 def test_a_stream_that_never_ends_gives_the_components_of_its_law(a_short_beginning):
-    model = DoublyStochasticKernelPCA(2, bandwidth=2.0, random_state=0, max_features=4096)
+    model = DoublyStochasticKernelPCA(2, bandwidth=2.0, random_state=0, solver=Oja(max_features=4096))
     model.partial_fit(endless(size=500), n_iter=60)
     assert endless.taken == 60
     exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(points(2000, seed=999)).transform(points(400, seed=998))
@@ -195,8 +199,8 @@ def test_observers_see_components_during_the_training():
     ("options", "match"),
     [
         ({"n_components": 0}, "n_components must be a whole number"),
-        ({"method": "qr"}, "no value of method 'qr'. Known: individual, subspace"),
-        ({"scaling": "none"}, "no value of scaling 'none'"),
+        ({"method": "qr"}, "method must be one of 'subspace', 'individual', got 'qr'"),
+        ({"scaling": "none"}, "scaling must be one of 'eigenvalues', None, got 'none'"),
         ({"step_size": -1.0}, "step_size must be a positive number"),
         ({"decrease": -1.0}, "decrease must be a number of at least 0"),
         ({"max_features": 0}, "max_features must be a whole number"),
@@ -206,7 +210,7 @@ def test_observers_see_components_during_the_training():
 )
 def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
     with pytest.raises(ShallowsError, match=match):
-        DoublyStochasticKernelPCA(**options).fit(points(50))
+        flat(DoublyStochasticKernelPCA, **options).fit(points(50))
 
 
 def test_more_components_than_the_data_have_are_refused():
@@ -228,7 +232,7 @@ def test_a_step_of_the_users_that_diverges_is_told_and_an_old_model_kept():
     model = brief().fit(points())
     before = model.transform(points())
     with pytest.raises(DivergenceError, match="step_size=1e\\+06"):
-        model.set_params(step_size=1e6, scaling=None).fit(points())
+        model.set_params(solver__step_size=1e6, solver__scaling=None).fit(points())
     assert np.array_equal(model.transform(points()), before)
 
 
@@ -239,6 +243,68 @@ def test_points_that_are_all_the_same_have_no_components():
             DoublyStochasticKernelPCA(1).fit(np.ones((30, 2)))
 
 
+def test_parameters_of_the_solver_and_the_options_have_paths_for_grid_searches():
+    model = DoublyStochasticKernelPCA(2, random_state=0)
+    model.set_params(solver__n_iter=20, solver__scaling=None, options__dtype="float64")
+    assert model.solver == Oja(n_iter=20, scaling=None) and model.options == Options(dtype="float64")
+    assert model.get_params()["solver__n_iter"] == 20
+    x = points(200)
+    assert clone(model).fit_transform(x).dtype == np.float64
+    same = DoublyStochasticKernelPCA(2, kernel=kernels.Matern(nu=2.5), bandwidth=1.0, solver=Oja(n_iter=20))
+    other = clone(same).set_params(kernel=kernels.Matern(1.0, nu=2.5), bandwidth="median")
+    found = [one.set_params(random_state=0).fit_transform(x) for one in (same, other)]
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        ({"n_iter": 5}, TypeError, r"belongs to the solver: solver=Oja\(n_iter=5\)"),
+        ({"device": "cpu"}, TypeError, r"belongs to the options: options=shallows.Options\(device='cpu'\)"),
+        ({"kernel_params": {"nu": 1.5}}, TypeError, r"use kernel .*Matern"),
+        ({"solver": "feature_oja"}, ShallowsError, "no solver of DoublyStochasticKernelPCA 'feature_oja'"),
+        ({"solver": TwoViewSVD()}, ShallowsError, "DoublyStochasticKernelPCA cannot use the solver TwoViewSVD"),
+        ({"bandwidth": None}, ShallowsError, "bandwidth must be a positive number or 'median'.*got None"),
+        ({"options": {"dtype": "float64"}}, ShallowsError, "options must be shallows.Options"),
+    ],
+)
+def test_a_parameter_at_the_wrong_place_is_refused_with_the_right_one(given, error, match):
+    with pytest.raises(error, match=match):
+        DoublyStochasticKernelPCA(**given).fit(points(50))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "now"),
+    [
+        ("DoublyStochasticKernelPCA", {"n_components": "3"}, "(n_components=3)"),
+        (
+            "DoublyStochasticKernelPCA",
+            {
+                "kernel": "'matern'",
+                "kernel_params": "{'nu': 2.5}",
+                "bandwidth": "None",
+                "n_iter": "9",
+                "device": "'cpu'",
+            },
+            "(solver=Oja(n_iter=9), kernel=Matern(nu=2.5), bandwidth='median', options=Options(device='cpu'))",
+        ),
+        (
+            "DoublyStochasticKernelCCA",
+            {"ridge": "0.1", "decrease": "0.2"},
+            "(solver=TwoViewCCA(decrease=0.2), ridge=0.1)",
+        ),
+        ("FeatureKernelPCA", {"solver": "'msg'"}, "(solver='matrix_stochastic_gradient')"),
+        (
+            "FeatureKernelPCA",
+            {"solver": "'vr'", "solver_params": "{'period': 2}", "n_features": "50"},
+            "(solver=VRPCA(period=2), features=NystroemFeatures(n_features=50))",
+        ),
+    ],
+)
+def test_an_old_call_is_translated(name, given, now):
+    assert translate(OLD_ESTIMATORS[name], given)[0] == name + now
+
+
 def largest_coefficients(model):
     """Of each component the coefficient that is largest in size, shape (k,)."""
     columns = model.coef_ if isinstance(model, RandomisedCCA) else model.dual_coef_
@@ -246,15 +312,15 @@ def largest_coefficients(model):
     return columns[np.abs(columns).argmax(axis=0), np.arange(columns.shape[1])]
 
 
-SMALL = {"n_components": 3, "random_state": 0}
+SMALL, FEW = {"n_components": 3, "random_state": 0}, {"n_iter": 20, "max_features": 256}
 SIGNED = {
-    "kernel PCA": DoublyStochasticKernelPCA(n_iter=20, max_features=256, **SMALL),
-    "kernel PCA, individual": DoublyStochasticKernelPCA(n_iter=20, max_features=256, method="individual", **SMALL),
-    "kernel PCA on features": FeatureKernelPCA(n_features=64, n_iter=20, **SMALL),
-    "kernel PCA on landmarks": FeatureKernelPCA(features="nystrom", n_features=64, n_iter=20, **SMALL),
-    "kernel SVD": DoublyStochasticKernelSVD(n_iter=20, max_features=256, **SMALL),
-    "kernel CCA": DoublyStochasticKernelCCA(n_iter=20, max_features=256, **SMALL),
-    "sliced inverse regression": KernelSlicedInverseRegression(n_iter=20, max_features=256, **SMALL),
+    "kernel PCA": flat(DoublyStochasticKernelPCA, **FEW, **SMALL),
+    "kernel PCA, individual": flat(DoublyStochasticKernelPCA, method="individual", **FEW, **SMALL),
+    "kernel PCA on features": flat(FeatureKernelPCA, n_features=64, n_iter=20, **SMALL),
+    "kernel PCA on landmarks": flat(FeatureKernelPCA, features="nystrom", n_features=64, n_iter=20, **SMALL),
+    "kernel SVD": flat(DoublyStochasticKernelSVD, **FEW, **SMALL),
+    "kernel CCA": flat(DoublyStochasticKernelCCA, **FEW, **SMALL),
+    "sliced inverse regression": flat(KernelSlicedInverseRegression, **FEW, **SMALL),
     "CCA on features": RandomisedCCA(n_features=64, ridge=1e-3, **SMALL),
     "linear CCA": RandomisedCCA(features="linear", ridge=1e-3, **SMALL),
 }

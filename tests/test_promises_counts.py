@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 
 import numpy as np
 import pytest
 
 import shallows
+from flat import known
 from promises_example import EVERY, targets, unfitted
 from shallows.errors import ShallowsError
 
@@ -33,6 +33,7 @@ COUNTS = {
     "n_subsample",
     "n_units",
     "order",
+    "patience",
     "prune_every",
     "rank",
     "reused",
@@ -41,7 +42,6 @@ COUNTS = {
 }
 NUMBERS = {
     "C",
-    "alpha",
     "bandwidth",
     "cap",
     "constant",
@@ -59,7 +59,6 @@ NUMBERS = {
     "period",
     "pruning",
     "regularisation",
-    "regularization",
     "ridge",
     "scale",
     "second_bandwidth",
@@ -109,8 +108,8 @@ GROWING = {
     ("BudgetedSVMClassifier", "budget"): "1,000,000,000 support vectors take",
     ("DoublyStochasticClassifier", "block_size"): "A block of 1,000,000,000 frequencies takes",
     ("DoublyStochasticRegressor", "n_iter"): "The features that 1,000,000,000 steps add take",
-    ("DoublyStochasticKernelPCA", "block_size"): "A block of 1,000,000,000 frequencies takes",
-    ("DoublyStochasticKernelSVD", "block_size"): "A block of 1,000,000,000 frequencies takes",
+    ("DoublyStochasticKernelPCA", "solver__block_size"): "A block of 1,000,000,000 frequencies takes",
+    ("DoublyStochasticKernelSVD", "solver__block_size"): "A block of 1,000,000,000 frequencies takes",
     ("FeatureEigenProRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("FeatureRidgeRegressor", "features_params"): "60 rows of 1,000,000,000 features take 480 GB",
     ("HiddenUnits", "n_units"): "60 rows of 1,000,000,000 features take 480 GB",
@@ -129,13 +128,19 @@ each = pytest.mark.parametrize("name", EVERY)
 
 
 def defaults(name):
-    parameters = inspect.signature(getattr(shallows, name)).parameters
-    return {key: one.default for key, one in parameters.items() if not key.endswith("_params")}
+    """The defaults of all parameters by their paths, also of those inside a solver, features or options."""
+    return {path: value for path, value in known(getattr(shallows, name)).items() if not path.endswith("_params")}
 
 
-def refuses(name, parameter, value):
+def named(name, known_names):
+    """The paths of the parameters with some names."""
+    return [path for path in defaults(name) if path.rpartition("__")[2] in known_names]
+
+
+def refuses(name, path, value):
+    parameter = path.rpartition("__")[2]
     with pytest.raises((ShallowsError, ValueError)) as raised:
-        unfitted(name, **{parameter: value}).fit(X, targets(name, X))
+        unfitted(name, **{path: value}).fit(X, targets(name, X))
     said = str(raised.value)
     assert parameter in said or "A size in bytes" in said, (parameter, value, said)
     assert type(value) is bool or repr(value) in said, (parameter, value, said)
@@ -143,20 +148,21 @@ def refuses(name, parameter, value):
 
 @each
 def test_every_number_among_the_parameters_is_of_a_kind_that_is_tried_here(name):
-    numbers = {key for key, one in defaults(name).items() if one is None or type(one) in (int, float)}
+    found = {path.rpartition("__")[2]: value for path, value in defaults(name).items()}
+    numbers = {key for key, one in found.items() if one is None or type(one) in (int, float)}
     assert numbers <= COUNTS | NUMBERS | OTHERS
 
 
 @each
 def test_a_count_without_sense_is_refused_by_name(name):
-    for parameter in COUNTS & defaults(name).keys():
+    for parameter in named(name, COUNTS):
         for value in NO_COUNT.values():
             refuses(name, parameter, value)
 
 
 @each
 def test_a_number_without_sense_is_refused_by_name(name):
-    for parameter in NUMBERS & defaults(name).keys():
+    for parameter in named(name, NUMBERS):
         for value in NO_NUMBER.values():
             refuses(name, parameter, value)
 
@@ -165,7 +171,7 @@ def test_a_number_without_sense_is_refused_by_name(name):
 def test_what_is_no_name_is_refused_where_a_name_is_expected(name):
     for parameter, default in defaults(name).items():
         # A device is looked at where it has an effect.
-        if isinstance(default, str) and parameter not in COUNTS | NUMBERS | {"device"}:
+        if isinstance(default, str) and parameter.rpartition("__")[2] not in COUNTS | NUMBERS | {"device"}:
             for value in CHOICES.values():
                 with pytest.raises((ShallowsError, ValueError), match=r".{20}") as raised:
                     unfitted(name, **{parameter: value}).fit(X, targets(name, X))

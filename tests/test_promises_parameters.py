@@ -17,7 +17,7 @@ import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
-from shallows.kernels import Matern
+from shallows.statistics import two_sample_test
 from shallows_papers.baselines import ImageVotes
 from solved_by import CLASSIFIERS, REGRESSORS
 
@@ -65,7 +65,7 @@ def test_a_switch_is_true_or_false(Estimator):
 #: Values that a parameter is set to after a fit.
 LATER = [None, 7, "hinge", "logistic", "precomputed", "one_vs_rest", "individual"]
 #: What decides how much time or memory a prediction takes.
-OF_PREDICTIONS = {"device", "memory", "options", "verbose"}
+OF_PREDICTIONS = {"device", "memory", "verbose", "options"}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -73,7 +73,7 @@ OF_PREDICTIONS = {"device", "memory", "options", "verbose"}
     ("name", "options"),
     [
         *((name, {}) for name in promises_example.EVERY + CLASSIFIERS),
-        ("DoublyStochasticKernelPCA", {"method": "individual"}),
+        ("DoublyStochasticKernelPCA", {"solver__method": "individual"}),
         ("DoublyStochasticKernelPCA", {"center": False}),
         ("DoublyStochasticClassifier", {"loss": "hinge"}),
         ("sdca: RegularisedRiskClassifier", {"loss": "logistic"}),
@@ -151,11 +151,11 @@ def test_whole_numbers_of_numpy_are_those_of_python(name):
 
 @pytest.mark.parametrize("integer", INTEGERS)
 def test_a_whole_number_of_numpy_is_converted_however_it_is_set(integer):
-    model = shallows.QuasiMonteCarloFeatures(n_features=integer(20), kernel=Matern(nu=integer(2)))
+    model = shallows.QuasiMonteCarloFeatures(n_features=integer(20), kernel_params={"nu": integer(2)}, kernel="matern")
     assert clone(model).fit_transform(X).shape == (60, 20)
     clone(model.set_params(n_features=integer(30))).fit(X)
     model.n_features = integer(40)
-    assert type(clone(model).n_features) is int
+    assert type(clone(model).n_features) is int and type(model.get_params()["kernel_params"]["nu"]) is int
     layers = shallows.HiddenUnits(n_units=(integer(20), integer(30)))
     assert clone(layers).n_units == (20, 30) and type(layers.n_units[0]) is int
 
@@ -192,7 +192,7 @@ def test_functions_and_classes_below_the_estimators_take_numpys_whole_numbers(in
         assert np.array_equal(found.map(X), expected.map(X))
     assert np.array_equal(*[streams.normal(m, "test", m, (m, 2)) for m in (n, 100)])
     assert np.array_equal(*[streams.permutation(m, "test", m, m) for m in (n, 100)])
-    results = [shallows.two_sample_test(X[:30], X[30:], n_features=m, n_draws=m, random_state=m) for m in (n, 100)]
+    results = [two_sample_test(X[:30], X[30:], n_features=m, n_draws=m, random_state=m) for m in (n, 100)]
     assert results[0].pvalue == results[1].pvalue
 
 

@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import shallows
+from flat import flat_if_known
 from promises_example import EVERY, outputs, unfitted
 from shallows.solvers.linear_svm import SOLVERS
 
@@ -111,10 +112,8 @@ def quality(model, name, new):
 
 
 def quick(name, options):
-    known = getattr(shallows, name)().get_params()
     small = {"block_size": 32, "max_features": 256} if "Kernel" in name else {}
-    options = {"random_state": 0, "n_iter": 40, **small, **options}
-    return getattr(shallows, name)(**{key: value for key, value in options.items() if key in known})
+    return flat_if_known(getattr(shallows, name), **{"random_state": 0, "n_iter": 40, **small, **options})
 
 
 @functools.cache

@@ -14,8 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import sine_squared
-from shallows import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression
+from flat import flat
+from shallows.decomposition import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression
 from shallows.errors import ShallowsError
+from shallows.kernels import Gaussian, Matern
 from shallows.solvers.components.kernel_cca import TwoViewCCAStepper
 from shallows.training import Curve
 
@@ -33,18 +35,18 @@ def two_views(n=400, seed=5):
 
 
 def brief(Estimator, **options):
-    return Estimator(**{"n_components": 2, "n_iter": 20, "max_features": 512, "random_state": 0} | options)
+    return flat(Estimator, **{"n_components": 2, "n_iter": 20, "max_features": 512, "random_state": 0} | options)
 
 
-@parametrize_with_checks([DoublyStochasticKernelCCA(1, n_iter=3, max_features=64, random_state=0)])
+@parametrize_with_checks([brief(DoublyStochasticKernelCCA, n_components=1, n_iter=3, max_features=64)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
 def test_kernel_svd_gives_the_singular_functions_of_the_exact_one():
     x, y = two_views(500)
-    options = {"block_size": 512, "max_features": 8192, "n_iter": 80, "random_state": 0, "center": True}
-    model = DoublyStochasticKernelSVD(2, bandwidth=1.0, second_bandwidth=0.7, **options).fit(x, y)
+    options = {"block_size": 512, "max_features": 8192, "n_iter": 80, "center": True}
+    model = brief(DoublyStochasticKernelSVD, bandwidth=1.0, second_bandwidth=0.7, **options).fit(x, y)
     J = np.eye(500) - 1 / 500
     K, L = (J @ np.exp(-((z[:, None] - z[None]) ** 2).sum(axis=2) / (2 * s**2)) @ J for z, s in ((x, 1.0), (y, 0.7)))
     values, vectors = np.linalg.eig(K @ L / 500**2)
@@ -91,7 +93,7 @@ def test_the_printed_rule_is_algorithm_4_without_a_guard(Estimator):
     assert model._stream.model.plan.stepper == TwoViewCCAStepper(
         3.0, 0.001, 0.0, newton=False, guarded=False, max_blocks=2, seed=0
     )
-    with pytest.raises(ShallowsError, match=r"no value of method 'plain'. Did you mean 'printed'"):
+    with pytest.raises(ShallowsError, match="method must be one of 'newton', 'gradient', 'printed', got 'plain'"):
         brief(Estimator, method="plain").fit(x, y)
 
 
@@ -138,7 +140,7 @@ def a_short_beginning(monkeypatch):
 def test_a_stream_of_pairs_begins_as_a_fit_and_goes_on_batch_by_batch(Estimator):
     first = [np.concatenate(parts) for parts in zip(*itertools.islice(endless(), 2), strict=True)]
     model, fitted = brief(Estimator), brief(Estimator, batch_size=200).fit(*first)
-    model.set_params(batch_size=200).partial_fit(endless(), n_iter=2)
+    model.set_params(solver__batch_size=200).partial_fit(endless(), n_iter=2)
     assert np.array_equal(model.transform(first[0]), fitted.transform(first[0]))
     model.partial_fit(endless(seed=2), n_iter=3)
     assert model.n_iter_ == fitted.n_iter_ + 3
@@ -163,6 +165,14 @@ def test_observers_see_the_functions_in_the_middle_of_the_training(Estimator):
     curve = Curve([1, 5], lambda s: {"columns": s.transform(x).shape[1]}, unit="iteration")
     brief(Estimator, n_iter=5).fit(x, y, observers=[curve])
     assert [row["columns"] for row in curve.rows] == [2, 2]
+
+
+def test_views_may_have_kernels_with_their_own_parameters():
+    x, y = two_views(200)
+    model = brief(DoublyStochasticKernelCCA, kernel=Gaussian(1.0), second_kernel=Matern(nu=2.5), second_bandwidth=0.7)
+    assert model.get_params()["second_kernel__nu"] == 2.5
+    other = brief(DoublyStochasticKernelCCA, bandwidth=1.0, second_kernel=Matern(0.7, nu=2.5))
+    assert np.array_equal(model.fit(x, y).transform(x), other.fit(x, y).transform(x))
 
 
 # --------------------------------------------------------------------------------------------------- bad input
@@ -209,10 +219,10 @@ def test_what_is_no_model_and_what_does_not_fit_one_is_refused(Estimator):
 @pytest.mark.parametrize(
     ("Estimator", "options", "match"),
     [
-        (DoublyStochasticKernelSVD, {"scaling": "none"}, "no value of scaling 'none'. Did you mean 'None'"),
+        (DoublyStochasticKernelSVD, {"scaling": "none"}, "scaling must be one of 'singular values', None"),
         (DoublyStochasticKernelSVD, {"second_bandwidth": 0.0}, "second_bandwidth must be a positive number"),
         (DoublyStochasticKernelCCA, {"ridge": -1.0}, "ridge must be a number of at least 0"),
-        (DoublyStochasticKernelCCA, {"method": "qr"}, "no value of method 'qr'"),
+        (DoublyStochasticKernelCCA, {"method": "qr"}, "method must be one of .*, got 'qr'"),
         (KernelSlicedInverseRegression, {"target_bandwidth": -1.0}, "target_bandwidth must be a positive number"),
     ],
 )

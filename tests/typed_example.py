@@ -8,7 +8,7 @@ from typing import Any, assert_type
 import numpy as np
 
 import shallows
-from shallows import errors, kernels
+from shallows import decomposition, errors, kernels
 
 X, y = np.zeros((20, 3)), np.zeros(20)
 kernel: Any = kernels.Gaussian(2.0)
@@ -30,14 +30,14 @@ def returned(
     lasvm: shallows.LASVMClassifier,
     budgeted: shallows.BudgetedSVMClassifier,
     linear: shallows.LinearSVMClassifier,
-    pca: shallows.DoublyStochasticKernelPCA,
-    cca: shallows.DoublyStochasticKernelCCA,
+    pca: decomposition.DoublyStochasticKernelPCA,
+    cca: decomposition.DoublyStochasticKernelCCA,
 ) -> None:
     """What fits return."""
     assert_type(fourier.fit(X), shallows.FourierFeatures)
     assert_type(lasvm.fit(X, y, sample_weight=y), shallows.LASVMClassifier)
     assert_type(budgeted.fit(X, y), shallows.BudgetedSVMClassifier)
     assert_type(linear.fit(X, y), shallows.LinearSVMClassifier)
-    assert_type(pca.fit(X), shallows.DoublyStochasticKernelPCA)
-    assert_type(cca.fit(X, X), shallows.DoublyStochasticKernelCCA)
+    assert_type(pca.fit(X), decomposition.DoublyStochasticKernelPCA)
+    assert_type(cca.fit(X, X), decomposition.DoublyStochasticKernelCCA)
     assert_type(errors.UnknownNameError("kernel", "gausian", ["gaussian"]).name, object)

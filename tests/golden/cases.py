@@ -23,7 +23,6 @@ from sklearn.model_selection import cross_val_predict
 import shallows
 from shallows import Options
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.kernels import Matern
 from shallows.solvers import CuttingPlanes
 from shallows.training import Checkpoint, Observer
 
@@ -36,6 +35,8 @@ NOW: dict[str, tuple[str, dict[str, object]]] = {}
 DEVICE: list[str] = []
 """The device of all fits, if one is set; otherwise each estimator takes its default."""
 
+COMPONENTS = {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 20}
+
 #: What makes each estimator quick on 500 rows.
 QUICK = {
     "AMMClassifier": {"n_hyperplanes": 5, "max_epochs": 2},
@@ -43,9 +44,9 @@ QUICK = {
     "CoreVectorMachineClassifier": {"epsilon": 1e-3},
     "CoreVectorMachineRegressor": {"epsilon": 1e-4, "regularisation": 0.1, "mu": 0.1},
     "DoublyStochasticClassifier": {"block_size": 32, "batch_size": 64, "n_iter": 25},
-    "DoublyStochasticKernelCCA": {"block_size": 32, "batch_size": 64, "n_iter": 20},
-    "DoublyStochasticKernelPCA": {"block_size": 32, "batch_size": 64, "n_iter": 20},
-    "DoublyStochasticKernelSVD": {"block_size": 32, "batch_size": 64, "n_iter": 20},
+    "DoublyStochasticKernelCCA": COMPONENTS,
+    "DoublyStochasticKernelPCA": COMPONENTS,
+    "DoublyStochasticKernelSVD": COMPONENTS,
     "DoublyStochasticNoveltyDetector": {"block_size": 32, "batch_size": 64, "n_iter": 25},
     "DoublyStochasticRegressor": {"block_size": 32, "batch_size": 64, "n_iter": 25},
     "EigenProCentresClassifier": {"centres": 80, "max_epochs": 4},
@@ -57,14 +58,14 @@ QUICK = {
     "FeatureEigenProClassifier": {"n_features": 100, "max_epochs": 4},
     "FeatureEigenProRegressor": {"n_features": 100, "max_epochs": 4},
     "FeatureGaussianProcessRegressor": {"n_features": 60},
-    "FeatureKernelPCA": {"n_features": 60, "batch_size": 64},
+    "FeatureKernelPCA": {"features__n_features": 60, "solver__batch_size": 64},
     "FeatureRidgeClassifier": {"features_params": {"n_features": 100}},
     "FeatureRidgeRegressor": {"features_params": {"n_features": 100}},
     "FourierFeatures": {"n_features": 40},
     "HiddenUnits": {"n_units": 40},
     "KernelSGDClassifier": {"max_epochs": 4},
     "KernelSGDRegressor": {"max_epochs": 4},
-    "KernelSlicedInverseRegression": {"block_size": 32, "batch_size": 64, "n_iter": 20},
+    "KernelSlicedInverseRegression": COMPONENTS,
     "LowRankLinearizedSVMClassifier": {"budget": 30},
     "NystroemFeatures": {"n_features": 40},
     "QuasiMonteCarloFeatures": {"n_features": 40},
@@ -101,14 +102,14 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "no intercept": {"fit_intercept": False},
         "bandwidth given": {"bandwidth": 2.0},
     },
-    "DoublyStochasticKernelCCA": {name: {"method": name} for name in ("gradient", "printed")},
+    "DoublyStochasticKernelCCA": {name: {"solver__method": name} for name in ("gradient", "printed")},
     "DoublyStochasticKernelPCA": {
-        "individual": {"method": "individual"},
-        "no scaling": {"scaling": None},
+        "individual": {"solver__method": "individual"},
+        "no scaling": {"solver__scaling": None},
         "not centred": {"center": False},
-        "max_features": {"max_features": 64},
+        "max_features": {"solver__max_features": 64},
     },
-    "DoublyStochasticKernelSVD": {"no scaling": {"scaling": None}},
+    "DoublyStochasticKernelSVD": {"no scaling": {"solver__scaling": None}},
     "DoublyStochasticNoveltyDetector": {"cdsg": {"method": "cdsg"}, "udsg": {"method": "udsg"}},
     "DoublyStochasticRegressor": {
         "huber": {"loss": "huber"},
@@ -172,7 +173,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "linear": {"kernel": "linear"},
     },
     "ExtremeLearningMachineAutoencoder": {"l1": {"penalty": "l1"}, "tanh": {"activation": "tanh"}},
-    "Fastfood": {"matern": {"kernel": Matern(nu=1.5)}},
+    "Fastfood": {"matern": {"kernel": "matern", "kernel_params": {"nu": 1.5}}},
     "FeatureEigenProClassifier": {
         "rsvd": {"eigensystem": "rsvd", "step_rule": "release2017", "regularisation": 0.0},
         "small batches": {"batch_size": 50, "rank": 20},
@@ -186,7 +187,12 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "fourier": {"features": "fourier"},
         "given": {"bandwidth": 2.0, "signal_variance": 1.0, "noise_variance": 0.1},
     },
-    "FeatureKernelPCA": {name: {"solver": name} for name in ("msg", "oja", "power", "vr")},
+    "FeatureKernelPCA": {
+        "msg": {"solver": "matrix_stochastic_gradient"},
+        "oja": {"solver": "feature_oja"},
+        "power": {"solver": "noisy_power_method"},
+        "vr": {"solver": "vr_pca"},
+    },
     "FeatureRidgeClassifier": {
         "blocks": {"solver": "block_coordinate_descent", "regularisation": 1e-3},
         "given": {"regularisation": 1e-3},
@@ -212,7 +218,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "cauchy": {"kernel": "cauchy"},
         "laplace product": {"kernel": "laplace_product"},
         "cauchy product": {"kernel": "cauchy_product"},
-        "matern": {"kernel": Matern(nu=1.5)},
+        "matern": {"kernel": "matern", "kernel_params": {"nu": 1.5}},
     },
     "HiddenUnits": {
         name: {"activation": name} for name in ("cosine", "gaussian", "hard_limit", "multiquadric", "tanh")
@@ -371,7 +377,8 @@ def two_classes(name: str) -> dict[str, np.ndarray]:
 def precomputed(name: str) -> dict[str, np.ndarray]:
     X, _, _, new = data()
     matrix, values = (np.exp(-((a[:, None] - X[None]) ** 2).sum(-1) / 8) for a in (X, new))
-    return fitted(estimator(name, kernel="precomputed"), matrix, targets(name), values)
+    kernel = {"features__kernel" if name == "FeatureKernelPCA" else "kernel": "precomputed"}
+    return fitted(estimator(name, **kernel), matrix, targets(name), values)
 
 
 def streamed(name: str, **options: object) -> dict[str, np.ndarray]:
@@ -459,7 +466,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
             "balanced": (balanced, "class_weight" in known),
             "two classes": (two_classes, name.endswith("Classifier")),
             "several outputs": (several, name.endswith(("Classifier", "Regressor"))),
-            "precomputed": (precomputed, "kernel" in known),
+            "precomputed": (precomputed, "kernel" in known or name == "FeatureKernelPCA"),
             "stream": (streamed, hasattr(Estimator, "partial_fit")),
             "warm start": (warm, "warm_start" in known),
             "early stopping": (stopped_early, "early_stopping" in known),

@@ -48,7 +48,7 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
-            check_options(self)
+            check_options(getattr(self, "options", None))
             with print_progress(self):
                 found = fit(self, *args, **kwargs)
             if found is self:
@@ -67,9 +67,8 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
     return fit_or_restore  # type: ignore[return-value]
 
 
-def check_options(estimator: Any) -> None:
+def check_options(options: Any) -> None:
     """Refuse options of the wrong kind or with a wrong value."""
-    options = getattr(estimator, "options", None)
     if not (options is None or isinstance(options, Options)):
         raise ShallowsError(
             f"options must be shallows.Options(...) or None, got {options!r}. For example: "

@@ -30,7 +30,7 @@ KERNELS = {
 }
 """Classes of kernels by their names."""
 
-VALUES = {"bandwidth": {"None": "'median'"}, "second_bandwidth": {"None": "'median'"}}
+VALUES = {name: {"None": "'median'"} for name in ("bandwidth", "second_bandwidth", "target_bandwidth")}
 """New texts of values, by old parameters of all estimators."""
 
 
@@ -50,8 +50,12 @@ class OldEstimator:
     added: Mapping[str, str] = field(default_factory=dict)  # Arguments that keep old defaults, unless they are given
     maps: Mapping[str, str] = field(default_factory=dict)  # Transformers by the old ``features``
     of_map: tuple[str, ...] = ()  # Old parameters of the map
-    reciprocal: tuple[str, ...] = ()  # Old parameters, also in ``renamed``, whose new value is one over the old one
 
+
+_OF_COMPONENTS = (
+    "step_size", "decrease", "block_size", "max_features", "batch_size", "orthogonal", "n_iter", "max_epochs",
+)  # fmt: skip
+"""Old parameters of components with growing features."""
 
 OLD_ESTIMATORS: dict[str, OldEstimator] = {
     "LinearSVMClassifier": OldEstimator(
@@ -83,24 +87,27 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
         values={"regularisation": {"None": "'auto'"}},
     ),
     **{
-        name: OldEstimator(name)
-        for name in (
-            "Fastfood",
-            "FourierFeatures",
-            "HiddenUnits",
-            "NystroemFeatures",
-            "PolynomialFeatures",
-            "QuasiMonteCarloFeatures",
-            "RBFNetwork",
-            "RandomBinning",
-            "SemiRandomFeatures",
-            "TensorSketch",
+        name: OldEstimator(name, {"": solver}, of_solver={one: one for one in (*own.split(), *_OF_COMPONENTS)})
+        for name, solver, own in (
+            ("DoublyStochasticKernelPCA", "Oja", "method scaling"),
+            ("DoublyStochasticKernelSVD", "TwoViewSVD", "scaling"),
+            ("DoublyStochasticKernelCCA", "TwoViewCCA", "method"),
+            ("KernelSlicedInverseRegression", "TwoViewCCA", "method"),
         )
     },
-    "ExtremeLearningMachineAutoencoder": OldEstimator(
-        "ExtremeLearningMachineAutoencoder", renamed={"C": "alpha"}, reciprocal=("C",)
+    "FeatureKernelPCA": OldEstimator(
+        "FeatureKernelPCA",
+        solvers={
+            "": "FeatureOja",
+            "oja": "FeatureOja",
+            "vr": "VRPCA",
+            "power": "NoisyPowerMethod",
+            "msg": "MatrixStochasticGradient",
+        },
+        of_solver={name: name for name in ("batch_size", "n_iter", "max_epochs")},
+        maps={"nystrom": "NystroemFeatures", "fourier": "FourierFeatures"},
+        of_map=("kernel", "kernel_params", "bandwidth", "n_features"),
     ),
-    "SparseRandomFeatures": OldEstimator("SparseRandomFeatures", renamed={"regularisation": "regularization"}),
 }
 """Old estimators by their names."""
 
@@ -199,10 +206,6 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
             call["solver"] = repr(named)
     for name, text in rest.items():
         now = old.renamed.get(name, name)
-        if name in old.reciprocal:
-            number = ast.parse(text, mode="eval").body
-            is_number = isinstance(number, ast.Constant) and isinstance(number.value, (int, float))
-            text = repr(1.0 / number.value) if is_number and number.value else f"1 / {text}"  # type: ignore[attr-defined]
         if now:
             call[now] = text
     if stopping:

@@ -152,7 +152,7 @@ class GrowingModel(Estimator):
                 n_iter=plain_numbers(n_iter),
                 max_seconds=max_seconds,
                 options=self._options(),
-                may_shrink=self.step_size is None,
+                may_shrink=self._chooses_step(),
                 observers=[*self._progress_observers(), *observers],
                 checkpoint=checkpoint,
             )
@@ -167,6 +167,10 @@ class GrowingModel(Estimator):
         if continued.failure is not None:
             raise continued.failure
         return self
+
+    def _chooses_step(self) -> bool:
+        """Whether the step size is chosen, so that it may be halved if the training diverges."""
+        return self.step_size is None
 
     def _seed_of_beginning(self, rows: Batch, n_before: int) -> int:
         """Warn about the units of the first rows, and return the seed. A model that begins again keeps its seed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array
 
-from .. import arrays, kernels, streams
+from .. import arrays, streams
 from ..arrays.user_arrays import refuse_text, to_host
 from ..errors import ShallowsError
 from ..fitting.machine import Options
 from ..utils.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers
-from .feature_maps.base import kernel_object
+from .base import check_options
 from .feature_maps.fourier import FourierFeatures
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
@@ -66,14 +66,11 @@ def two_sample_test(
     Y: Any,
     kernel: Any = "gaussian",
     *,
-    bandwidth: float | str | None = None,
-    kernel_params: Mapping[str, Any] | None = None,
+    bandwidth: float | str = "median",
     n_features: int = 1000,
     n_draws: int = 1000,
     random_state: Any = None,
-    device: str = "auto",
-    memory: int | str | None = None,
-    dtype: str = "auto",
+    options: Options | None = None,
 ) -> TwoSampleResult:
     """Test whether two samples have the same distribution, by the distance of their mean features.
 
@@ -87,23 +84,17 @@ def two_sample_test(
     X, Y : array-like or CSR matrix, shape (n_samples, n_features), or iterable of such batches
         Rows of a stream may have any order. Rows of large arrays are shuffled.
     kernel : str or Kernel, default="gaussian"
-        "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product", or a shift-invariant object.
-    bandwidth : float, "median" or None, optional
-        σ, in the units of X. None and "median": the median distance in both samples (of streams: in the first batches).
-    kernel_params : dict, optional
-        Parameters of a named kernel, such as ``{"nu": 1.5}``.
+        A shift-invariant kernel of `shallows.kernels`, such as "gaussian", "laplace" or ``Matern(nu=2.5)``.
+    bandwidth : float or "median", default="median"
+        σ, in the units of X. "median": the median distance in both samples (of streams: in the first batches).
     n_features : int, default=1000
         Random Fourier features.
     n_draws : int, default=1000
         Draws of the null distribution. The smallest p-value is 1/(n_draws + 1).
     random_state : int, RandomState or None, default=None
         Seed of the features and the draws.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Where features are computed. "auto" uses a GPU if CuPy finds one.
-    memory : int or str, optional
-        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the features. "auto" uses the dtype of the rows.
+    options : shallows.Options, optional
+        Device, memory, and precision of the features ("auto": the dtype of the rows).
 
     Returns
     -------
@@ -125,7 +116,7 @@ def two_sample_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from shallows import two_sample_test
+    >>> from shallows.statistics import two_sample_test
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(2000, 2)), rng.laplace(size=(2000, 2), scale=0.5**0.5)
     >>> bool(two_sample_test(X, Y, random_state=0).pvalue < 0.01)
@@ -133,12 +124,11 @@ def two_sample_test(
     """
     if not is_whole(n_draws):
         raise ShallowsError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
-    kernels.check_own_parameters(kernel, bandwidth, kernel_params)
-    kernel, width = kernel_object(kernel, bandwidth, kernel_params)
-    features = FourierFeatures(kernel, bandwidth=width, n_features=n_features, random_state=random_state)
-    features.set_params(options=Options(device=device, memory=memory, dtype=dtype))
+    check_options(options)
+    features = FourierFeatures(kernel, bandwidth=bandwidth, n_features=n_features, random_state=random_state)
     features._check_parameters()
     seed = features._seed()
+    features = features._with_machine(seed, (options or Options()).in_block())
     samples = [to_host(sample) for sample in (X, Y)]
     samples = [np.asarray(sample) if isinstance(sample, (list, tuple)) else sample for sample in samples]
     lengths = [sample.shape[0] for sample in samples if getattr(sample, "shape", ())]
@@ -151,7 +141,7 @@ def two_sample_test(
     if first[0].shape[1] != first[1].shape[1]:
         raise ShallowsError(f"X has {first[0].shape[1]} columns, and Y has {first[1].shape[1]}.")
     stack = scipy.sparse.vstack if any(map(scipy.sparse.issparse, first)) else np.vstack
-    features.set_params(random_state=seed).fit(stack(first))
+    features.fit(stack(first))
     sums = [
         BlockSums.of(itertools.chain([begun], rest), name, features)
         for name, begun, rest in zip("XY", first, batches, strict=True)

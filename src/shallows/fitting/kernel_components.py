@@ -66,11 +66,8 @@ def fit_kernel_components(
     kernels: Sequence[tuple[Any, float | None, Any]],
     n_components: int,
     centred: bool,
-    block_size: int | None,
-    max_features: int | None,
-    orthogonal: bool | None,
+    ridge: float | None,
     solver: ComponentSettings,
-    chosen: dict[str, Any],
     seed: int,
     options: Options,
     max_seconds: float | None,
@@ -79,8 +76,8 @@ def fit_kernel_components(
 ) -> tuple[KernelComponents, training.Run, dict[str, float]]:
     """Train on checked rows (X, second view or None); returns components, their training, the seconds of each phase.
 
-    ``kernels`` has kernel, bandwidth and further parameters of each view, and ``coding`` encodes the second view. The
-    report includes ``chosen``.
+    ``kernels`` has kernel, bandwidth and further parameters of each view, and ``coding`` encodes the second view. CCA
+    has a ``ridge``, in units of k(x, x) = 1.
     """
     phases, device, n, k = Phases(), options.fit_device(), rows[0].shape[0], n_components
     data = (rows[0], coding.encode(rows[1]))[: len(kernels)]
@@ -91,18 +88,20 @@ def fit_kernel_components(
     room = max(2**24, (budget - n * sum(X.shape[1] for X in data) * dtype.itemsize) // 2)
     with device.active():
         views = components.look_at(
-            data, kernels, block_size=block_size or solver.default_block_size(n, max_features),
-            most=max_features or MOST_FREQUENCIES, orthogonal=orthogonal, seed=seed, dtype=dtype, budget=budget,
-            room=room,
+            data, kernels, block_size=solver.block_size or solver.default_block_size(n),
+            most=solver.max_features or MOST_FREQUENCIES, orthogonal=solver.orthogonal, seed=seed, dtype=dtype,
+            budget=budget, room=room,
         )  # fmt: skip
         features = tuple(view.features for view in views)
         F, widest = features[0].block_size, max(part.width for part in features)
-        max_blocks = max(1, (max_features or min(MOST_FREQUENCIES, max(512, 4 * n))) // F)
+        max_blocks = max(1, (solver.max_features or min(MOST_FREQUENCIES, max(512, 4 * n))) // F)
         n_first = max(1, min(max_blocks, START_WIDTH // len(views) // widest))
         samples = tuple(view.sample for view in views)
-        start = solver.choose_start(features, samples, k, n_blocks=n_first, centred=centred, seed=seed)
+        start = solver.choose_start(
+            features, samples, k, n_blocks=n_first, centred=centred, ridge=ridge or 0.0, seed=seed
+        )
         size = components.even_batch_size(n, solver.batch_size, solver.default_batch_size(n, start, k, F))
-        stepper = solver.build(start.values, k, max_blocks, seed)
+        stepper = solver.build(start.values, k, ridge=ridge or 0.0, max_blocks=max_blocks, seed=seed)
         order = streams.permutation(seed, "order", 0, n)
         points = [view.points(X, order, device, dtype) for view, X in zip(views, data, strict=True)]
         problem = solver.build_problem(
@@ -111,7 +110,8 @@ def fit_kernel_components(
         phases.end("preparation")
 
         report = {
-            **chosen,
+            **solver.report(),
+            **({} if ridge is None else {"ridge": ridge}),
             **start.report(k),
             "kernel": features[0].kernel.name,
             "bandwidth": features[0].kernel.bandwidth,

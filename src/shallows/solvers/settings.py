@@ -69,9 +69,9 @@ def count(least: int = 1, default: int | None = None) -> Parameter:
     return Parameter(default, expected, numbers.Integral, above=least - 1, most=2**31 - 1)
 
 
-def flag(default: bool = False) -> Parameter:
-    """True or False."""
-    return Parameter(default, "True or False", names=("True", "False"))
+def flag(default: bool | None = False) -> Parameter:
+    """True or False; None is allowed if it is the default."""
+    return Parameter(default, f"True or False{' or None' if default is None else ''}", names=("True", "False"))
 
 
 def choice(*names: str | None) -> Parameter:

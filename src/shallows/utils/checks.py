@@ -57,13 +57,14 @@ def check_positive(estimator: Any, *names: str, or_zero: bool = False) -> None:
 
 
 def check_median_bandwidth(estimator: Any, *names: str) -> None:
-    """Refuse bandwidths that are not positive, "median" or None."""
-    for name in names:
-        value = getattr(estimator, name, None)
-        if not (value is None or (isinstance(value, str) and value == "median") or is_positive(value)):
-            raise ShallowsError(
-                f"{name} must be a positive number, 'median' or None (both take the median distance), got {value!r}."
-            )
+    """Refuse bandwidths that are not positive or "median"; None passes if it is the default. Skips unknown names."""
+    parameters = inspect.signature(type(estimator)).parameters
+    for name in (name for name in names if name in parameters):
+        value, optional = getattr(estimator, name), parameters[name].default is None
+        if value is None and optional:
+            continue
+        if not ((isinstance(value, str) and value == "median") or is_positive(value)):
+            raise ShallowsError(f"{name} must be a positive number or 'median', the median distance, got {value!r}.")
 
 
 def width(bandwidth: Any) -> float | None:

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from shallows.estimators.components.kernel_cca import DoublyStochasticKernelCCA
 from shallows.estimators.constructors import stores_parameters
+from shallows.fitting.machine import Options
+from shallows.solvers.components.kernel_cca import TwoViewCCA
 
 from .randomised_cca import VALIDATION, total_correlation
 
@@ -44,25 +46,26 @@ class KernelCCASearch(BaseEstimator):
         """Choose, and learn the functions of X (n_samples, n_features) and y (n_samples, n_second_features)."""
         estimator = DoublyStochasticKernelCCA(
             self.n_components,
-            block_size=self.block_size,
-            max_features=self.max_features,
-            batch_size=self.batch_size,
-            n_iter=self.n_iter,
+            solver=TwoViewCCA(
+                block_size=self.block_size,
+                max_features=self.max_features,
+                batch_size=self.batch_size,
+                n_iter=self.n_iter,
+            ),
             random_state=self.random_state,
-            device=self.device,
-            memory=self.memory,
+            options=Options(device=self.device, memory=self.memory),
         )
         search = GridSearchCV(
             estimator,
-            {"ridge": list(self.ridges), "decrease": list(self.decreases)},
+            {"ridge": list(self.ridges), "solver__decrease": list(self.decreases)},
             scoring=_total_correlation_of,
             cv=ShuffleSplit(1, test_size=VALIDATION, random_state=self.random_state),
         ).fit(X, y)
         self.best_estimator_ = search.best_estimator_
         tried = zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)
-        self.scores_ = {(one["ridge"], one["decrease"]): float(score) for one, score in tried}
+        self.scores_ = {(one["ridge"], one["solver__decrease"]): float(score) for one, score in tried}
         self.timings_ = self.best_estimator_.timings_
-        self.effective_params_ = {**self.best_estimator_.effective_params_, **search.best_params_}
+        self.effective_params_ = dict(self.best_estimator_.effective_params_)
         return self
 
     def transform(self, X: Any, y: Any = None) -> Any:

@@ -16,11 +16,11 @@ from ...errors import TooFewDirectionsError
 from ...fitting import stream_training
 from ...fitting.components import NotCoded
 from ...fitting.kernel_components import fit_kernel_components
+from ...fitting.machine import Options
 from ...fitting.stream_training import Batch, StreamState
 from ...models.centring import check_scores
-from ...solvers.components.component_steps import ComponentSettings
-from ...solvers.settings import settings_of
-from ...utils.checks import check_median_bandwidth, check_positive, check_whole, width
+from ...solvers import settings
+from ...utils.checks import check_median_bandwidth, check_positive, check_whole
 from ...utils.plain_numbers import plain_numbers
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
@@ -32,11 +32,17 @@ SLICE = 2048
 """Rows of the first slices that ``partial_fit`` cuts an array into, without a ``batch_size``."""
 
 
+def kernel_of_view(kernel: Any, bandwidth: Any) -> tuple[Any, float | None, dict[str, Any] | None]:
+    """Kernel, bandwidth (None: the median distance) and further parameters."""
+    kernel, bandwidth, parameters = kernels.split(kernel, bandwidth)
+    return kernel, None if isinstance(bandwidth, str) else bandwidth, parameters
+
+
 class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GrowingModel):
     """Base of the estimators of components."""
 
     _takes_targets = False
-    _solver: ClassVar[type[ComponentSettings]]
+    ridge: ClassVar[float | None] = None
 
     @stores_parameters
     def __init__(
@@ -44,21 +50,10 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         n_components: int = 2,
         *,
         kernel: Any = "gaussian",
-        bandwidth: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        step_size: float | None = None,
-        block_size: int | None = None,
-        max_features: int | None = None,
-        batch_size: int | None = None,
-        orthogonal: bool | None = None,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
+        bandwidth: float | str = "median",
+        solver: Any = "auto",
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Options | None = None,
     ):
         """Store the parameters.
 
@@ -67,36 +62,15 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         n_components : int, default=2
             k.
         kernel : str or Kernel, default="gaussian"
-            A shift-invariant kernel of `shallows.kernels`, such as "gaussian", "laplace" or "matern".
-        bandwidth : float, "median" or None, default=None
-            σ, in the units of X. "median" and None: the median distance of a subsample; a stream uses its first rows.
-        kernel_params : dict, optional
-            Parameters of the kernel, such as ``{"nu": 1.5}``.
-        step_size : float, optional
-            η₁. None: 1/2; with ``scaling=None`` divided by the largest eigenvalue or singular value.
-        block_size : int, optional
-            F, frequencies of a block. None: about 512, fewer for less than about 5,000 rows.
-        max_features : int, optional
-            Most random frequencies (of each view). None: four times the number of rows, from 512 to 16,384.
-        batch_size : int, optional
-            B, rows of a step. None: see the method guide. `partial_fit` cuts arrays into slices of B rows (2,048 for
-            PCA without B); smaller batches of a stream wait until there are B rows.
-        orthogonal : bool, optional
-            Make the frequencies of a block orthogonal, which lowers the variance. None: if the kernel allows it.
-        n_iter, max_epochs : int, optional
-            Most steps and passes. If both are None: three passes, and at least 200 steps.
-        max_seconds : float, optional
-            Time limit of the training.
+            A shift-invariant kernel of `shallows.kernels`, such as "gaussian", "laplace" or ``Matern(nu=2.5)``.
+        bandwidth : float or "median", default="median"
+            σ, in the units of X. "median": the median distance of a subsample; a stream uses its first rows.
+        solver : str or Settings, default="auto"
+            A name or an object of `shallows.solvers`, which has the parameters of steps, random features and stopping.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            "auto" uses a GPU if CuPy finds one.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision. "auto": float32, in which sines and cosines are many times faster.
-        verbose : int, default=0
-            1 shows a progress bar.
+        options : shallows.Options, optional
+            Device, memory, precision ("auto": float32), time limit and progress bar.
         """
 
     # -------------------------------------------------------------------------------- what users call
@@ -129,7 +103,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         ShallowsError
             A parameter out of its range, or more components than the data or both views have.
         DivergenceError
-            A given ``step_size`` is too large.
+            A given ``step_size`` of the solver is too large.
         """
         self._check_parameters()
         views = self._check_views(X, y, first=True)
@@ -174,7 +148,8 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
             The functions overflow or explode.
         """
         self._check_parameters()
-        size = self._stream.model.plan.batch_size if self.__sklearn_is_fitted__() else self.batch_size or SLICE
+        fitted = self.__sklearn_is_fitted__()
+        size = self._stream.model.plan.batch_size if fitted else self._settings().batch_size or SLICE
         parts = (X, y) if self._takes_targets else (X,)
         source = batches_of(parts, ("X", "y")[: len(parts)], len(parts), lambda _: size)
         batches, limit = ((*batch, None)[:2] for batch in source), plain_numbers(max_seconds)
@@ -193,7 +168,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         -------
         ndarray, shape (n_samples, n_components)
         """
-        X, device = self._validated(X), arrays.resolve_device(self.device)
+        X, device = self._validated(X), arrays.resolve_device(self._options().device)
         values = self._model_on(device).functions.transform(X, device)
         if self._state.is_finite():
             check_scores(values, X)
@@ -209,18 +184,24 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
     # ------------------------------------------------------------------------------------- the fit
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
-        """Kernel, bandwidth and further parameters of each view."""
-        return [(self.kernel, width(self.bandwidth), self.kernel_params)]
+        """Kernel, bandwidth (None: the median distance) and further parameters of each view."""
+        return [kernel_of_view(self.kernel, self.bandwidth)]
+
+    def _settings(self) -> Any:
+        """The checked settings of the solver."""
+        return settings.resolve(self.solver, self._named["solver"], type(self).__name__)
+
+    def _chooses_step(self) -> bool:
+        return getattr(self._settings(), "step_size", None) is None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_median_bandwidth(self, "bandwidth", "second_bandwidth")
-        check_positive(self, "step_size", "max_seconds")
         for kernel, bandwidth, parameters in self._view_kernels():
             kernels.check_own_parameters(kernel, bandwidth, parameters)
         check_whole(self, "n_components")
-        check_whole(self, "block_size", "batch_size", "max_features", "n_iter", "max_epochs", optional=True)
-        check_positive(self, "decrease", "ridge", or_zero=True)
+        check_positive(self, "ridge", or_zero=True)
+        self._settings()
 
     def _check_views(self, X: Any, y: Any, *, first: bool, least: int = 2) -> Batch:
         """Check both views; one view has None as its second. ``first`` is False for further data of a model."""
@@ -247,11 +228,8 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
             kernels=self._view_kernels(),
             n_components=self.n_components,
             centred=bool(self.center),
-            block_size=self.block_size,
-            max_features=self.max_features,
-            orthogonal=self.orthogonal,
-            solver=settings_of(self._solver, self),
-            chosen={name: getattr(self, name) for name in ("method", "ridge", "scaling") if hasattr(self, name)},
+            ridge=self.ridge,
+            solver=self._settings(),
             seed=seed,
             options=self._options(),
             max_seconds=max_seconds,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.kernel_cca import TwoViewCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ...utils.checks import check_choice
 from ..constructors import with_parameters
-from .two_view_estimator import METHODS, TwoViewEstimator
+from .two_view_estimator import TwoViewEstimator
 
 
 class DoublyStochasticKernelCCA(TwoViewEstimator):
@@ -21,19 +22,12 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     ----------
     second_kernel : str or Kernel, optional
         Kernel of the second view. None: the same kind, with its own bandwidth.
-    second_bandwidth : float, "median" or None, default=None
+    second_bandwidth : float or "median", default="median"
         σ of the second view, as ``bandwidth``.
-    second_kernel_params : dict, optional
-        Parameters of ``second_kernel``.
     center : bool, default=True
         Center the functions, as correlations do. The paper does not say.
     ridge : float, default=1e-4
         ρ, in units of k(x, x) = 1, added to the covariances. Choose it by the result on held-out examples.
-    method : {"newton", "gradient", "printed"}, default="newton"
-        "newton": regress one view's functions on the other view's block. "gradient": Algorithm 4, limited where it
-        would grow. "printed": Algorithm 4 with W from one batch. The ridge is not in the paper (0: none).
-    decrease : float, default=0.02
-        ρ in the steps η₁ / (1 + ρ (t − 1)). With "newton" η₁ is a share of a whole step.
 
     Attributes
     ----------
@@ -47,27 +41,36 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     effective_params_ : dict
         Chosen and estimated values.
 
+    See Also
+    --------
+    DoublyStochasticKernelSVD : The largest covariances, without a ridge.
+    sklearn.cross_decomposition.CCA : Linear functions.
+    shallows.solvers.TwoViewCCA : Its solver.
+
     References
     ----------
     B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows.decomposition import DoublyStochasticKernelCCA
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> left, right = X[:, :32], X[:, 32:]
+    >>> model = DoublyStochasticKernelCCA(2, ridge=1e-3, random_state=0).fit(left, right)
+    >>> bool(model.correlations_[0] > 0.8)
+    True
     """
 
     __init__ = with_parameters(
         TwoViewEstimator.__init__,
         ridge=1e-4,
-        method="newton",
-        decrease=0.02,
         second_kernel=None,
-        second_bandwidth=None,
-        second_kernel_params=None,
+        second_bandwidth="median",
         center=True,
     )
 
-    _solver = TwoViewCCA
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self, method=METHODS)
+    _named: ClassVar = {**TwoViewEstimator._named, "solver": {"auto": TwoViewCCA, "two_view_cca": TwoViewCCA}}
 
     def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
         super()._describe(model, state)

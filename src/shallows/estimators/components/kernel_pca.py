@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.oja import ComponentState, Oja
-from ...utils.checks import check_choice
 from ..constructors import with_parameters
 from .component_estimator import ComponentEstimator
 
@@ -13,19 +14,13 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     """Kernel PCA by doubly stochastic gradients, for data whose kernel matrix does not fit into memory.
 
     The components are sums of random Fourier features of the kernel. Oja's rule moves them, and every step adds a block
-    of features. When ``max_features`` is reached, steps revisit old blocks. Features are generated from a seed when
+    of features. At the solver's ``max_features``, steps revisit old blocks. Features are generated from a seed when
     they are needed. Memory grows with their number only, and data may be a stream (`partial_fit`).
 
     Parameters
     ----------
     center : bool, default=True
         Center the functions in the space of the kernel, as `sklearn.decomposition.KernelPCA` does. The paper does not.
-    method : {"subspace", "individual"}, default="subspace"
-        "subspace": Oja's rule for the span, rotated at the end. "individual": the generalized Hebbian rule.
-    scaling : {"eigenvalues", None}, default="eigenvalues"
-        "eigenvalues": divide steps by running estimates, so that all converge equally fast. None: the printed rule.
-    decrease : float, optional
-        ρ in the steps η₁ / (1 + ρ (t − 1)). None: by the gap after the last component, see the method guide.
 
     Attributes
     ----------
@@ -39,20 +34,27 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     effective_params_ : dict
         Chosen and estimated values.
 
+    See Also
+    --------
+    FeatureKernelPCA : On a fixed number of features: faster, with an error that the features limit.
+    shallows.solvers.Oja : Its solver.
+
     References
     ----------
     B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows.decomposition import DoublyStochasticKernelPCA
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> DoublyStochasticKernelPCA(3, random_state=0).fit_transform(X).shape
+    (1797, 3)
     """
 
-    _solver = Oja
+    _named: ClassVar = {**ComponentEstimator._named, "solver": {"auto": Oja, "oja": Oja}}
 
-    __init__ = with_parameters(
-        ComponentEstimator.__init__, center=True, method="subspace", scaling="eigenvalues", decrease=None
-    )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self, method=("subspace", "individual"), scaling=("eigenvalues", None))
+    __init__ = with_parameters(ComponentEstimator.__init__, center=True)
 
     def _describe(self, model: KernelComponents, state: ComponentState) -> None:
         super()._describe(model, state)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.kernel_svd import TwoViewSVD
 from ...solvers.components.two_view_state import TwoViewState
-from ...utils.checks import check_choice
 from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 
@@ -21,16 +22,10 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     ----------
     second_kernel : str or Kernel, optional
         Kernel of the second view. None: the same kind, with its own bandwidth.
-    second_bandwidth : float, "median" or None, default=None
+    second_bandwidth : float or "median", default="median"
         σ of the second view, as ``bandwidth``.
-    second_kernel_params : dict, optional
-        Parameters of ``second_kernel``.
     center : bool, default=False
         Center the functions: covariances instead of mean products.
-    scaling : {"singular values", None}, default="singular values"
-        "singular values": divide steps by running estimates, so that all converge equally fast. None: the printed rule.
-    decrease : float, optional
-        ρ in the steps η₁ / (1 + ρ (t − 1)). None: by the gap after the last value, see the method guide.
 
     Attributes
     ----------
@@ -43,26 +38,33 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     effective_params_ : dict
         Chosen and estimated values.
 
+    See Also
+    --------
+    DoublyStochasticKernelCCA : The largest correlations instead of the largest covariances.
+    shallows.solvers.TwoViewSVD : Its solver.
+
     References
     ----------
     B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows.decomposition import DoublyStochasticKernelSVD
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> left, right = X[:, :32], X[:, 32:]
+    >>> DoublyStochasticKernelSVD(2, random_state=0).fit(left, right).transform(left).shape
+    (1797, 2)
     """
 
     __init__ = with_parameters(
         TwoViewEstimator.__init__,
         second_kernel=None,
-        second_bandwidth=None,
-        second_kernel_params=None,
+        second_bandwidth="median",
         center=False,
-        scaling="singular values",
-        decrease=None,
     )
 
-    _solver = TwoViewSVD
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self, scaling=("singular values", None))
+    _named: ClassVar = {**TwoViewEstimator._named, "solver": {"auto": TwoViewSVD, "two_view_svd": TwoViewSVD}}
 
     def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
         super()._describe(model, state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
@@ -15,10 +15,10 @@ from ...fitting.square_targets import unit_of_targets
 from ...fitting.stream_training import Batch
 from ...solvers.components.kernel_cca import TwoViewCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ...utils.checks import check_choice, check_median_bandwidth, width
+from ...utils.checks import check_median_bandwidth
 from ..constructors import with_parameters
-from .component_estimator import FLOATS, ComponentEstimator
-from .two_view_estimator import METHODS, TwoViewEstimator
+from .component_estimator import FLOATS, ComponentEstimator, kernel_of_view
+from .two_view_estimator import TwoViewEstimator
 
 
 class KernelSlicedInverseRegression(TwoViewEstimator):
@@ -31,14 +31,10 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
 
     Parameters
     ----------
-    target_bandwidth : float, "median" or None, default=None
-        σ of the kernel on y. "median" and None: the median distance.
+    target_bandwidth : float or "median", default="median"
+        σ of the kernel on y. "median": the median distance.
     ridge : float, default=1e-4
         ρ, in units of k(x, x) = 1, added to the covariances. Choose it by the result on held-out examples.
-    method : {"newton", "gradient", "printed"}, default="newton"
-        Rule for the steps, as in `DoublyStochasticKernelCCA`.
-    decrease : float, default=0.02
-        ρ in the steps η₁ / (1 + ρ (t − 1)). With "newton" η₁ is a share of a whole step.
 
     Attributes
     ----------
@@ -54,31 +50,39 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     effective_params_ : dict
         Chosen and estimated values.
 
+    See Also
+    --------
+    shallows.solvers.TwoViewCCA : Its solver.
+
     References
     ----------
     B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28. M. Kim and
     V. Pavlovic (2009), "Covariance operator based dimensionality reduction with extension to semi-supervised
     settings", AISTATS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows.decomposition import KernelSlicedInverseRegression
+    >>> X, y = load_digits(return_X_y=True)
+    >>> KernelSlicedInverseRegression(3, ridge=1e-3, random_state=0).fit(X, y).transform(X).shape
+    (1797, 3)
     """
 
     center = True
 
-    __init__ = with_parameters(
-        TwoViewEstimator.__init__, ridge=1e-4, method="newton", decrease=0.02, target_bandwidth=None
-    )
+    __init__ = with_parameters(TwoViewEstimator.__init__, ridge=1e-4, target_bandwidth="median")
 
-    _solver = TwoViewCCA
+    _named: ClassVar = {**ComponentEstimator._named, "solver": {"auto": TwoViewCCA, "two_view_cca": TwoViewCCA}}
 
     transform = ComponentEstimator.transform  # type: ignore[assignment]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self, method=METHODS)
         check_median_bandwidth(self, "target_bandwidth")
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
-        first = self.kernel, width(self.bandwidth), self.kernel_params
-        return [first, ("gaussian", width(self.target_bandwidth), None)]
+        return [kernel_of_view(self.kernel, self.bandwidth), kernel_of_view("gaussian", self.target_bandwidth)]
 
     def _check_views(self, X: Any, y: Any, *, first: bool, least: int = 2) -> Batch:
         if y is None:

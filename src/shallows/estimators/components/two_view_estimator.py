@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from ... import arrays
+from ... import arrays, kernels
 from ...arrays.user_arrays import read_points
 from ...fitting.components import PlainView
 from ...fitting.stream_training import Batch
 from ...models.centring import check_scores
-from ...utils.checks import width
 from ...utils.plain_numbers import numeric_targets
-from .component_estimator import FLOATS, ComponentEstimator
-
-METHODS = ("newton", "gradient", "printed")
-"""Rules for the steps of kernel CCA, see `DoublyStochasticKernelCCA`."""
+from .component_estimator import FLOATS, ComponentEstimator, kernel_of_view
 
 
 class TwoViewEstimator(ComponentEstimator):
     """Base of the estimators that relate two views of the same examples."""
 
     _takes_targets = True
-    """Settings of the solver, from the parameters of the same names."""
+    _named: ClassVar = {**ComponentEstimator._named, "second_kernel": kernels.KERNELS}
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Values of the functions of the first view, or of both views. `fit_transform` returns the first view's.
@@ -45,7 +41,7 @@ class TwoViewEstimator(ComponentEstimator):
         Y = coding.encode(self._second_view(y, coding))
         if len(Y) != X.shape[0]:
             raise ValueError(f"The two views have {X.shape[0]} and {len(Y)} rows; each row is one example.")
-        device = arrays.resolve_device(self.device)
+        device = arrays.resolve_device(self._options().device)
         functions = self._model_on(device).functions
         found = functions.transform(X, device), functions.transform_second(Y, device)
         if self._state.is_finite():
@@ -57,11 +53,7 @@ class TwoViewEstimator(ComponentEstimator):
 
     def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
         second = self.kernel if self.second_kernel is None else self.second_kernel
-        parameters = self.kernel_params if self.second_kernel is None else self.second_kernel_params
-        return [
-            (self.kernel, width(self.bandwidth), self.kernel_params),
-            (second, width(self.second_bandwidth), parameters),
-        ]
+        return [kernel_of_view(self.kernel, self.bandwidth), kernel_of_view(second, self.second_bandwidth)]
 
     def _learn_coding(self, Y: np.ndarray) -> Any:
         """The coding of a second view, learned from checked training rows; see `shallows.fitting.components`."""

@@ -7,7 +7,6 @@ from typing import Any
 import scipy.sparse
 
 from ... import arrays, features
-from ...fitting.machine import Options
 from ...kernels import Kernel
 from ...utils.checks import check_whole
 from ..constructors import stores_parameters
@@ -40,18 +39,19 @@ class RandomBinning(FeatureMapTransformer):
     (1797, 409600)
     """
 
-    kernel = "laplace_product"
-    """The kernel that has grids."""
+    # The kernel that has grids. Sparse rows are made on a CPU.
+    kernel, kernel_params, device = "laplace_product", None, "cpu"
 
     @stores_parameters
     def __init__(
         self,
         *,
-        bandwidth: float | str = "auto",
+        bandwidth: float | str | None = "auto",
         n_grids: int = 100,
         n_bins: int = 4096,
         random_state: Any = None,
-        options: Options | None = None,
+        memory: int | str | None = None,
+        dtype: str = "auto",
     ):
         """Set the parameters.
 
@@ -66,17 +66,16 @@ class RandomBinning(FeatureMapTransformer):
             Columns of a grid, a power of two. Two cells of a grid share a column with probability 1/n_bins.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
-        options : shallows.Options, optional
-            Memory and precision; dtype "auto" is the dtype of X. Sparse rows are made on a CPU.
+        memory : int or str, optional
+            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
+        dtype : {"auto", "float32", "float64"}, default="auto"
+            Precision of the features. "auto" uses the dtype of X.
         """
 
     @property
     def n_features(self) -> int:
         """Columns of the result."""
         return self.n_grids * self.n_bins
-
-    def _fit_device(self) -> arrays.Device:
-        return arrays.Device("cpu")
 
     def _check_parameters(self) -> None:
         check_whole(self, "n_grids", "n_bins")

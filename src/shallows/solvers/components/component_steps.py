@@ -13,7 +13,7 @@ from ...arrays import Array
 from ...errors import ShallowsError, TooFewDirectionsError
 from ...spectrum.eigensystems import eigensystem
 from ..expansions.growing_expansion import FIRST_CAPACITY
-from ..settings import Settings
+from ..settings import Settings, at_least_zero, count, flag, positive, setting
 
 FIRST_STEP = 0.5
 """η₁ of the scaled rules: half of a step that would replace the functions completely."""
@@ -28,38 +28,36 @@ LEAST_EIGENVALUE = 1e-7
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentSettings(Settings):
-    """Base of the settings of solvers of components, in one view or in two.
+    """Base of the settings of solvers of components, in one view or in two."""
 
-    Parameters
-    ----------
-    step_size : float, optional
-        η₁. None is `FIRST_STEP`, divided by the largest eigenvalue unless steps are scaled.
-    decrease : float, optional
-        ρ in the steps η₁ / (1 + ρ (t − 1)). None chooses it by the gap after the last component.
-    batch_size : int, optional
-        Rows of a step.
-    n_iter, max_epochs : int, optional
-        The most steps and the most passes over the data. If both are None, ``n_passes`` passes and at least 200 steps.
-    """
-
-    step_size: float | None = None
-    decrease: float | None = None
-    batch_size: int | None = None
-    n_iter: int | None = None
-    max_epochs: int | None = None
+    step_size: float | None = setting(positive())
+    decrease: float | None = setting(at_least_zero())
+    block_size: int | None = setting(count())
+    max_features: int | None = setting(count())
+    batch_size: int | None = setting(count())
+    orthogonal: bool | None = setting(flag(None))
+    n_iter: int | None = setting(count())
+    max_epochs: int | None = setting(count())
 
     n_passes: ClassVar[int] = 3
+    takes_sparse: ClassVar[bool] = False  # Random features are made of dense rows.
+    takes_weights: ClassVar[bool] = False
+    is_online: ClassVar[bool] = True
 
-    def default_block_size(self, n: int, max_features: int | None) -> int | None:
+    def default_block_size(self, n: int) -> int | None:
         """Frequencies of a block for n rows; None leaves it to the fit."""
         return None
+
+    def report(self) -> dict[str, Any]:
+        """The rule of the steps, for ``effective_params_``."""
+        return {name: getattr(self, name) for name in ("method", "scaling") if hasattr(self, name)}
 
     def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
         """Rows of a step, for n rows."""
         raise NotImplementedError
 
     def choose_start(
-        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, seed: int
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, ridge: float, seed: int
     ) -> Any:
         """The functions at the start, in the features of the first blocks, from a sample of each view."""
         raise NotImplementedError
@@ -70,8 +68,8 @@ class ComponentSettings(Settings):
         """The problem, with the points of each view on the device."""
         raise NotImplementedError
 
-    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> Any:
-        """The stepper, by the values of the start."""
+    def build(self, values: np.ndarray, n_components: int, *, ridge: float, max_blocks: int, seed: int) -> Any:
+        """The stepper, by the values of the start. CCA alone uses the ridge, in units of k(x, x) = 1."""
         raise NotImplementedError
 
     def steps(self, eigenvalues: np.ndarray, n_components: int, *, scaled: bool) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
 from ..examples import Examples
+from ..settings import at_least_zero, choice, setting
 from .component_steps import FIRST_STEP, absolute, absolute_inverse, next_block, positive_part
 from .two_view_state import TwoViewProblem, TwoViewSettings, TwoViewState, ViewExpansion
 
@@ -109,33 +110,56 @@ def whitening(matrix: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoViewCCA(TwoViewSettings):
-    """Stochastic gradients for canonical functions.
+    """Stochastic gradients for kernel CCA of two views, over random Fourier features that are added step by step.
 
     Parameters
     ----------
     method : {"newton", "gradient", "printed"}
-        The step of a regression in a block's features, the plain rule made safe, or the rule as printed.
-    ridge : float
-        ρ, in units of k(x, x) = 1.
+        "newton": regress one view's functions on the other view's block. "gradient": Algorithm 4, limited where it
+        would grow. "printed": Algorithm 4 with W from one batch. The estimator's ridge is not in the paper (0: none).
+    step_size : float, optional
+        η₁. None: 1/2. With "newton" it is a share of a whole step.
+    decrease : float
+        ρ in the steps η₁ / (1 + ρ (t − 1)).
+    block_size : int, optional
+        Frequencies of a block. None: 512, and at most a tenth of the rows of a step.
+    max_features : int, optional
+        Most random frequencies of each view. None: four times the number of rows, from 512 to 16,384.
+    batch_size : int, optional
+        Rows of a step, and of slices of `partial_fit`. None: ten for each frequency of a block.
+    orthogonal : bool, optional
+        Make the frequencies of a block orthogonal, which lowers the variance. None: if the kernel allows it.
+    n_iter, max_epochs : int, optional
+        Most steps and passes. If both are None: three passes, and at least 200 steps.
+
+    References
+    ----------
+    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+
+    Examples
+    --------
+    >>> from shallows.decomposition import DoublyStochasticKernelCCA
+    >>> from shallows.solvers import TwoViewCCA
+    >>> model = DoublyStochasticKernelCCA(3, solver=TwoViewCCA(method="gradient", n_iter=100))
     """
 
-    decrease: float = 0.02
-    method: str = "newton"
-    ridge: float = 1e-4
+    method: str = setting(choice("newton", "gradient", "printed"))
+    decrease: float = setting(at_least_zero(0.02))
 
-    @property
-    def start_ridge(self) -> float:
+    def start_ridge(self, ridge: float) -> float:
         # The covariances of few points in one block's features are nearly singular.
-        return max(self.ridge, 1e-3)
+        return max(ridge, 1e-3)
 
-    def default_block_size(self, n: int, max_features: int | None) -> int:
+    def default_block_size(self, n: int) -> int:
         # The covariance of a block can be inverted with five examples in a batch for each of its columns.
-        return max(8, min(512, max_features or 512, (self.batch_size or n) // 10))
+        return max(8, min(512, self.max_features or 512, (self.batch_size or n) // 10))
 
     def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
         return max(10 * block_size, 20 * n_components)
 
-    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> TwoViewCCAStepper:
+    def build(
+        self, values: np.ndarray, n_components: int, *, ridge: float, max_blocks: int, seed: int
+    ) -> TwoViewCCAStepper:
         newton, guarded = self.method == "newton", self.method != "printed"
-        step, decrease, ridge = float(self.step_size or FIRST_STEP), float(self.decrease), float(self.ridge)
-        return TwoViewCCAStepper(step, decrease, ridge, newton, guarded, max_blocks, seed)
+        step = float(self.step_size or FIRST_STEP)
+        return TwoViewCCAStepper(step, float(self.decrease), float(ridge), newton, guarded, max_blocks, seed)

@@ -11,6 +11,7 @@ import numpy as np
 from ... import arrays
 from ...features import block_sums
 from ..examples import Examples
+from ..settings import choice, setting
 from .component_steps import absolute_inverse, next_block, positive_part, safe_step
 from .two_view_state import TwoViewProblem, TwoViewSettings, TwoViewState
 
@@ -83,20 +84,46 @@ class TwoViewSVDStepper:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoViewSVD(TwoViewSettings):
-    """Oja's rule for two views.
+    """Oja's rule for kernel SVD of two views, over random Fourier features that are added step by step.
 
     Parameters
     ----------
     scaling : {"singular values", None}
-        Whether steps are divided by the singular values.
+        "singular values": divide steps by running estimates, so that all converge equally fast. None: the printed rule.
+    step_size : float, optional
+        η₁. None: 1/2; with ``scaling=None`` divided by the largest singular value.
+    decrease : float, optional
+        ρ in the steps η₁ / (1 + ρ (t − 1)). None: by the gap after the last singular value, see the method guide.
+    block_size : int, optional
+        Frequencies of a block. None: about 512, fewer for less than about 5,000 rows.
+    max_features : int, optional
+        Most random frequencies of each view. None: four times the number of rows, from 512 to 16,384.
+    batch_size : int, optional
+        Rows of a step, and of slices of `partial_fit`. None: 1,024, or 20 for each component if that is more.
+    orthogonal : bool, optional
+        Make the frequencies of a block orthogonal, which lowers the variance. None: if the kernel allows it.
+    n_iter, max_epochs : int, optional
+        Most steps and passes. If both are None: three passes, and at least 200 steps.
+
+    References
+    ----------
+    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+
+    Examples
+    --------
+    >>> from shallows.decomposition import DoublyStochasticKernelSVD
+    >>> from shallows.solvers import TwoViewSVD
+    >>> model = DoublyStochasticKernelSVD(3, solver=TwoViewSVD(max_features=2048, n_iter=100))
     """
 
-    scaling: str | None = "singular values"
+    scaling: str | None = setting(choice("singular values", None))
 
     def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
         return max(1024, 20 * n_components)
 
-    def build(self, values: np.ndarray, n_components: int, max_blocks: int, seed: int) -> TwoViewSVDStepper:
+    def build(
+        self, values: np.ndarray, n_components: int, *, ridge: float, max_blocks: int, seed: int
+    ) -> TwoViewSVDStepper:
         scaled = self.scaling is not None
         step, decrease = self.steps(values, n_components, scaled=scaled)
         return TwoViewSVDStepper(step, decrease, scaled, max_blocks=max_blocks, seed=seed)

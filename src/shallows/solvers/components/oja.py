@@ -14,6 +14,7 @@ from ...features import block_sums
 from ...features.fourier import FourierMap
 from ..examples import Examples, ExampleSet
 from ..expansions.growing_expansion import GrowingExpansion
+from ..settings import choice, setting
 from .component_steps import (
     ComponentSettings,
     WarmStart,
@@ -176,18 +177,44 @@ class OjaStepper:
 
 @dataclass(frozen=True, kw_only=True)
 class Oja(ComponentSettings):
-    """Oja's rule over streamed random features.
+    """Oja's rule for kernel PCA, over random Fourier features that are added step by step.
 
     Parameters
     ----------
     method : {"subspace", "individual"}
-        Whether functions span the top of the covariance operator, or each tends to an eigenfunction.
+        "subspace": Oja's rule for the span, rotated at the end. "individual": the generalized Hebbian rule.
     scaling : {"eigenvalues", None}
-        Whether steps are divided by the eigenvalues.
+        "eigenvalues": divide steps by running estimates, so that all converge equally fast. None: the printed rule.
+    step_size : float, optional
+        η₁. None: 1/2; with ``scaling=None`` divided by the largest eigenvalue.
+    decrease : float, optional
+        ρ in the steps η₁ / (1 + ρ (t − 1)). None: by the gap after the last component, see the method guide.
+    block_size : int, optional
+        Frequencies of a block. None: about 512, fewer for less than about 5,000 rows.
+    max_features : int, optional
+        Most random frequencies. None: four times the number of rows, from 512 to 16,384.
+    batch_size : int, optional
+        Rows of a step, and of slices of `partial_fit`. None: 256 to 8,192, by the eigenvalues of a sample.
+    orthogonal : bool, optional
+        Make the frequencies of a block orthogonal, which lowers the variance. None: if the kernel allows it.
+    n_iter, max_epochs : int, optional
+        Most steps and passes. If both are None: three passes, and at least 200 steps.
+
+    References
+    ----------
+    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+
+    Examples
+    --------
+    >>> from shallows.decomposition import DoublyStochasticKernelPCA
+    >>> from shallows.solvers import Oja
+    >>> model = DoublyStochasticKernelPCA(3, solver=Oja(max_features=2048, n_iter=100))
+    >>> model.set_params(solver__n_iter=50).solver.n_iter
+    50
     """
 
-    method: str = "subspace"
-    scaling: str | None = "eigenvalues"
+    method: str = setting(choice("subspace", "individual"))
+    scaling: str | None = setting(choice("eigenvalues", None))
 
     def default_batch_size(self, n: int, start: WarmStart, n_components: int, block_size: int) -> int:
         """B such that the functions outside the components blur the smallest component by a twentieth.
@@ -200,7 +227,7 @@ class Oja(ComponentSettings):
         return int(min(n, 2 ** math.ceil(math.log2(min(wanted, 8192.0)))))
 
     def choose_start(
-        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, seed: int
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, ridge: float, seed: int
     ) -> WarmStart:
         return random_feature_components(
             features[0], samples[0], n_components, n_blocks=n_blocks, centred=centred, seed=seed
@@ -213,8 +240,8 @@ class Oja(ComponentSettings):
         moment = np.diag(start.values[:n_components])
         return ComponentProblem(features[0], n_components, coefficients, moment, points[0], centred, budget)
 
-    def build(self, eigenvalues: np.ndarray, n_components: int, max_blocks: int, seed: int) -> OjaStepper:
+    def build(self, values: np.ndarray, n_components: int, *, ridge: float, max_blocks: int, seed: int) -> OjaStepper:
         """The stepper, by the eigenvalues of the functions at the start."""
         scaled = self.scaling is not None
-        step, decrease = self.steps(eigenvalues, n_components, scaled=scaled)
+        step, decrease = self.steps(values, n_components, scaled=scaled)
         return OjaStepper(step, decrease, scaled, self.method == "individual", max_blocks, seed)

@@ -216,16 +216,16 @@ def random_feature_pairs(
 class TwoViewSettings(ComponentSettings):
     """Base of the settings of solvers of two views."""
 
-    @property
-    def start_ridge(self) -> float | None:
-        """The ridge of `random_feature_pairs`."""
+    def start_ridge(self, ridge: float) -> float | None:
+        """The ridge of `random_feature_pairs`, by the ridge of the estimator."""
         return None
 
     def choose_start(
-        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, seed: int
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, ridge: float, seed: int
     ) -> TwoViewStart:
-        ridge = self.start_ridge
-        return random_feature_pairs(features, *samples, n_components, n_blocks=n_blocks, centred=centred, ridge=ridge)
+        return random_feature_pairs(
+            features, *samples, n_components, n_blocks=n_blocks, centred=centred, ridge=self.start_ridge(ridge)
+        )
 
     def build_problem(
         self, features: Any, start: TwoViewStart, points: Any, n_components: int, *, centred: bool, budget: int

@@ -10,10 +10,10 @@ SOLVERS = LazyTable(
     "solver",
     __name__,
     {
-        "msg": ".feature_pca:MatrixStochasticGradient",
-        "oja": ".feature_pca:FeatureOja",
-        "power": ".feature_pca:NoisyPowerMethod",
-        "vr": ".feature_pca:VRPCA",
+        "feature_oja": ".feature_pca:FeatureOja",
+        "matrix_stochastic_gradient": ".feature_pca:MatrixStochasticGradient",
+        "noisy_power_method": ".feature_pca:NoisyPowerMethod",
+        "vr_pca": ".feature_pca:VRPCA",
     },
 )
 """Every solver of components of features by its name."""

@@ -179,14 +179,28 @@ def capped_eigenvalues(values: np.ndarray, total: int) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOja(FeaturePCASettings):
-    """Oja's rule.
+    """Oja's rule for kernel PCA on explicit features.
 
     Parameters
     ----------
     step_size : float, optional
-        η₁. None is half of 1/λ_k, with the last eigenvalue.
+        η₁ of the steps η₁ / (1 + ρ (t − 1)). None: half of 1/λ_k, with the last eigenvalue.
     decrease : float, optional
-        ρ. None makes the steps tend to c/t, with c twice the inverse of the gap after the last component.
+        ρ. None: the steps tend to c/t, with c twice the inverse of the gap after the last component.
+    batch_size : int, optional
+        Rows of a step. None: 256. Smaller batches of a stream wait for more rows.
+    n_iter, max_epochs : int, optional
+        Most steps and passes. If both are None: three passes, and at least 200 steps.
+
+    References
+    ----------
+    E. Oja (1982), "A simplified neuron model as a principal component analyzer", Journal of Mathematical Biology 15.
+
+    Examples
+    --------
+    >>> from shallows.decomposition import FeatureKernelPCA
+    >>> from shallows.solvers import FeatureOja
+    >>> model = FeatureKernelPCA(3, solver=FeatureOja(batch_size=64))
     """
 
     step_size: float | None = setting(positive())
@@ -205,20 +219,28 @@ class FeatureOja(FeaturePCASettings):
 
 @dataclass(frozen=True, kw_only=True)
 class VRPCA(FeaturePCASettings):
-    """VR-PCA.
+    """VR-PCA: Oja's rule with reduced noise, for rows that are visited again and again.
 
     Parameters
     ----------
     step_size : float, optional
-        η. None is half of 1/λ_k, with the last eigenvalue.
+        η. None: half of 1/λ_k, with the last eigenvalue.
     period : float
         Passes between two products with the whole covariance, each of which costs a pass that is not counted.
+    batch_size : int, optional
+        Rows of a step. None: 256.
+    n_iter, max_epochs : int, optional
+        Most steps and passes. If both are None: three passes, and at least 200 steps.
+
+    References
+    ----------
+    O. Shamir (2015), "A stochastic PCA and SVD algorithm with an exponential convergence rate", ICML 32.
     """
 
     step_size: float | None = setting(positive())
     period: float = setting(positive(1.0))
 
-    streams: ClassVar[bool] = False
+    is_online: ClassVar[bool] = False
 
     def build(self, plan: FeaturePCAPlan) -> VRPCAStepper:
         # The step of the papers for single examples, 1/(√n E‖z‖²), is several times shorter: on digits it needed five
@@ -228,12 +250,20 @@ class VRPCA(FeaturePCASettings):
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyPowerMethod(FeaturePCASettings):
-    """The noisy power method.
+    """The noisy power method: each step multiplies by the covariance of a block of rows.
 
     Parameters
     ----------
     rows : int, optional
-        The fewest rows of a block. None is all rows of a fit, or the number of first rows of a stream.
+        The fewest rows of a block. None: all rows of a fit, or the number of first rows of a stream.
+    batch_size : int, optional
+        Rows of a step. None: 256. Smaller batches of a stream wait for more rows.
+    n_iter, max_epochs : int, optional
+        Most steps and passes. If both are None: ten passes, and at least 200 steps.
+
+    References
+    ----------
+    M. Hardt and E. Price (2014), "The noisy power method: a meta algorithm with applications", NIPS 27.
     """
 
     rows: int | None = setting(count())
@@ -246,14 +276,22 @@ class NoisyPowerMethod(FeaturePCASettings):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixStochasticGradient(FeaturePCASettings):
-    """Matrix stochastic gradient (MSG).
+    """Matrix stochastic gradient (MSG): steps of a covariance matrix whose eigenvalues are capped.
 
     Parameters
     ----------
     step_size : float, optional
-        η₁. None is half of 1/λ_k, with the last eigenvalue.
+        η₁ of the steps η₁/√t. None: half of 1/λ_k, with the last eigenvalue.
     rank : int, optional
-        The most eigenvalues above 0, more than k. None is k + 1.
+        The most eigenvalues above 0, more than k. None: k + 1.
+    batch_size : int, optional
+        Rows of a step. None: 64. Smaller batches of a stream wait for more rows.
+    n_iter, max_epochs : int, optional
+        Most steps and passes. If both are None: three passes, and at least 200 steps.
+
+    References
+    ----------
+    R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
     """
 
     step_size: float | None = setting(positive())

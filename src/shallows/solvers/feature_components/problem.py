@@ -17,7 +17,7 @@ from ...features.design import Blocks, Design
 from ..array_state import ArrayState
 from ..components.component_steps import random_feature_components, share_of_batch
 from ..examples import Examples
-from ..settings import Settings
+from ..settings import Settings, count, setting
 
 ROWS = 4096  # rows at a time of a pass over all of them
 SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moment, if it has enough examples
@@ -128,24 +128,16 @@ class FeaturePCAPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class FeaturePCASettings(Settings):
-    """Base of the settings of solvers of components of features.
+    """Base of the settings of solvers of components of features."""
 
-    Parameters
-    ----------
-    batch_size : int, optional
-        Rows of a step. None is ``default_batch_size``.
-    n_iter, max_epochs : int, optional
-        The most steps and the most passes over the data. If both are None, ``n_passes`` passes and at least 200 steps.
-    """
-
-    batch_size: int | None = None
-    n_iter: int | None = None
-    max_epochs: int | None = None
+    batch_size: int | None = setting(count())
+    n_iter: int | None = setting(count())
+    max_epochs: int | None = setting(count())
 
     default_batch_size: ClassVar[int] = 256
     n_passes: ClassVar[int] = 3
-    streams: ClassVar[bool] = True
-    """Whether each row may be seen only once; otherwise the solver needs passes over a training set."""
+    takes_weights: ClassVar[bool] = False
+    is_online: ClassVar[bool] = True
 
     def build(self, plan: FeaturePCAPlan) -> Any:
         raise NotImplementedError

@@ -13,6 +13,8 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.components.kernel_svd import DoublyStochasticKernelSVD
 from shallows.estimators.feature_maps.fourier import FourierFeatures
 from shallows.estimators.feature_maps.landmarks import NystroemFeatures
+from shallows.fitting.machine import Options
+from shallows.solvers.components.kernel_svd import TwoViewSVD
 
 from ...datasets.synthetic.latent_views import LatentViews
 from ..results import AnalysisResult
@@ -66,17 +68,18 @@ def latent_densities(
             2,
             bandwidth=bandwidth,
             second_bandwidth=bandwidth,
-            block_size=block_size,
-            # A frequency has a cosine and a sine.
-            max_features=n_features // 2,
-            batch_size=batch_size,
-            n_iter=n_iter,
-            scaling=scaling,
-            step_size=step_size,
-            decrease=decrease,
+            solver=TwoViewSVD(
+                block_size=block_size,
+                # A frequency has a cosine and a sine.
+                max_features=n_features // 2,
+                batch_size=batch_size,
+                n_iter=n_iter,
+                scaling=scaling,
+                step_size=step_size,
+                decrease=decrease,
+            ),
             random_state=random_state,
-            device=device,
-            memory=memory,
+            options=Options(device=device, memory=memory),
         ).fit(*views[:2])
         functions: Functions = model.transform
         coefficients = model.dual_coef_.reshape(-1, 2).astype(np.float64)

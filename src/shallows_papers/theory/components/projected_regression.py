@@ -13,6 +13,8 @@ from sklearn.linear_model import LinearRegression
 from shallows import streams
 from shallows.errors import DivergenceError, UnknownNameError
 from shallows.estimators.components.sliced_inverse_regression import KernelSlicedInverseRegression
+from shallows.fitting.machine import Options
+from shallows.solvers.components.kernel_cca import TwoViewCCA
 from shallows_papers.baselines.randomised_cca import RandomisedCCA
 
 from ..results import AnalysisResult
@@ -66,16 +68,17 @@ def projected_regression(
             model: Any = KernelSlicedInverseRegression(
                 n_components,
                 ridge=ridge,
-                method=rule,
-                step_size=step,
-                decrease=decrease,
-                max_features=size // 2,
-                block_size=block_size and min(block_size, size // 2),
-                batch_size=batch_size,
-                n_iter=n_iter,
+                solver=TwoViewCCA(
+                    method=rule,
+                    step_size=step,
+                    decrease=decrease,
+                    max_features=size // 2,
+                    block_size=block_size and min(block_size, size // 2),
+                    batch_size=batch_size,
+                    n_iter=n_iter,
+                ),
                 random_state=random_state,
-                device=device,
-                memory=memory,
+                options=Options(device=device, memory=memory),
             )
         else:
             model = RandomisedCCA(

@@ -11,6 +11,8 @@ from sklearn.decomposition import PCA, KernelPCA
 from shallows import kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.estimators.components.kernel_pca import DoublyStochasticKernelPCA
+from shallows.fitting.machine import Options
+from shallows.solvers.components.oja import Oja
 
 from ..results import AnalysisResult
 
@@ -61,16 +63,17 @@ def two_components(
         model = DoublyStochasticKernelPCA(
             2,
             bandwidth=bandwidth,
-            max_features=max_features,
-            block_size=block_size,
-            batch_size=batch_size,
-            n_iter=n_iter,
-            scaling=scaling,
-            step_size=step_size,
-            decrease=decrease,
+            solver=Oja(
+                max_features=max_features,
+                block_size=block_size,
+                batch_size=batch_size,
+                n_iter=n_iter,
+                scaling=scaling,
+                step_size=step_size,
+                decrease=decrease,
+            ),
             random_state=random_state,
-            device=device,
-            memory=memory,
+            options=Options(device=device, memory=memory),
         ).fit(x)
         values = model.transform(x[shown])
         if len(x) <= most_exact:
