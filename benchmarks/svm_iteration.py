@@ -31,7 +31,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from shallows import FourierFeatures, arrays, kernels
+from shallows import FourierFeatures, Options, arrays, kernels
 from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGDStepper
 from shallows.solvers.budgeted.sparse_rows import sparse_rows
 from shallows.solvers.linear_svm.lbfgs import LBFGSStepper
@@ -278,7 +278,9 @@ def fourier_features() -> Iterator[tuple[str, Pair]]:
     """The features of a block of points."""
     x = np.random.default_rng(0).standard_normal((2000, 784), dtype=np.float32)
     for n_features in (1024, 4096):
-        made = FourierFeatures(n_features=n_features, bandwidth=28.0, random_state=0, device="cpu").fit(x)
+        made = FourierFeatures(
+            n_features=n_features, bandwidth=28.0, random_state=0, options=Options(device="cpu")
+        ).fit(x)
         w = np.random.default_rng(1).standard_normal((784, n_features // 2), dtype=np.float32) / 28
 
         def bare(w: np.ndarray = w, n_features: int = n_features) -> np.ndarray:

@@ -14,6 +14,7 @@ from shallows import (
     FeatureRidgeRegressor,
     FourierFeatures,
     NystroemFeatures,
+    Options,
     RandomBinning,
     streams,
 )
@@ -132,14 +133,14 @@ def test_the_model_is_that_of_one_system(features):
 
 def test_columns_that_are_made_anew_are_those_of_the_whole_matrix():
     x, _, w = table(30)
-    made = FourierFeatures(n_features=7000, bandwidth=1.5, random_state=0, device="cpu").fit(x)
+    made = FourierFeatures(n_features=7000, bandwidth=1.5, random_state=0, options=Options(device="cpu")).fit(x)
     for size, n_blocks in ((1, 4), (4500, 2)):  # a block of the map has 2,048 columns, and is not cut
         anew = FeatureColumns(made, x, w, size, budget=0)
         assert len(anew.spans) == n_blocks
         for k, span in enumerate(anew.spans):
             parts = list(anew.strips(k))
             np.testing.assert_allclose(np.vstack([Z for _, Z in parts]), w[:, None] * made.transform(x)[:, span])
-    whole = NystroemFeatures(n_features=20, bandwidth=1.5, random_state=0, device="cpu").fit(x)
+    whole = NystroemFeatures(n_features=20, bandwidth=1.5, random_state=0, options=Options(device="cpu")).fit(x)
     with pytest.raises(ShallowsError, match="computed all at once"):
         FeatureColumns(whole, x, None, 5, budget=0)
 

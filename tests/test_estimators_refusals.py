@@ -274,7 +274,7 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
         (lambda: shallows.RandomKitchenSinksClassifier(C=None), "^C must be a positive number, got None"),
         (lambda: shallows.CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
         (lambda: DoublyStochasticKernelPCA(2, bandwidth="auto"), "a positive number or 'median', the median distance"),
-        (lambda: shallows.FourierFeatures(bandwidth=-1), "a positive number or 'median', the median distance"),
+        (lambda: shallows.FourierFeatures(bandwidth=None), "a positive number, 'auto' or 'median', got None"),
         (lambda: shallows.DoublyStochasticClassifier(loss="huber"), "not for classes.*: hinge, logistic"),
         (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*: epsilon_insensitive, huber"),
         (

@@ -26,11 +26,14 @@ def by_hand(X, model):
     Z = (X - X.mean(axis=0)) * np.sqrt(X.shape[1]) / model.bandwidth_
     units = orthogonal_units("sigmoid", X.shape[1], model.n_units, 1.0, model.random_state)
     H = sigmoid(Z @ units.weights.T + units.offsets)
-    return np.linalg.solve(H.T @ H + np.eye(H.shape[1]) / model.C, H.T @ Z), Z
+    return np.linalg.solve(H.T @ H + model.alpha * np.eye(H.shape[1]), H.T @ Z), Z
 
 
 @parametrize_with_checks(
-    [ExtremeLearningMachineAutoencoder(n_units=5, penalty=penalty, C=1e3, random_state=0) for penalty in ("l2", "l1")]
+    [
+        ExtremeLearningMachineAutoencoder(n_units=5, penalty=penalty, alpha=0.001, random_state=0)
+        for penalty in ("l2", "l1")
+    ]
 )
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
@@ -39,7 +42,7 @@ def test_scikit_learns_contract_holds(estimator, check):
 @pytest.mark.parametrize("n_units", [2, 7, 200], ids=["fewer than inputs", "more", "more than rows"])
 def test_the_features_are_those_of_the_formula(n_units):
     X = sample(90, 3) * [1.0, 5.0, 0.2] + 4.0
-    model = ExtremeLearningMachineAutoencoder(n_units=n_units, C=20.0, random_state=3).fit(X)
+    model = ExtremeLearningMachineAutoencoder(n_units=n_units, alpha=0.05, random_state=3).fit(X)
     beta, Z = by_hand(X, model)
     found = model.transform(X)
     assert np.abs(found - sigmoid(Z @ beta.T)).max() < 1e-9  # of systems with condition numbers up to 10⁵
@@ -48,7 +51,7 @@ def test_the_features_are_those_of_the_formula(n_units):
 
 def test_the_weights_solve_their_normal_equations():
     X = sample(400, 6) + 1.0
-    model = ExtremeLearningMachineAutoencoder("tanh", n_units=30, C=3.0, random_state=1).fit(X)
+    model = ExtremeLearningMachineAutoencoder("tanh", n_units=30, alpha=0.3333333333333333, random_state=1).fit(X)
     scale = model.bandwidth_ / np.sqrt(6)
     Z = (X - X.mean(axis=0)) / scale
     H = orthogonal_units("tanh", 6, 30, 1.0, 1).map(Z)
@@ -75,7 +78,7 @@ def test_the_minimum_with_an_absolute_penalty_is_that_of_coordinate_descent():
 
 def test_the_weights_with_an_absolute_penalty_fulfil_the_conditions_of_the_minimum():
     X = sample(90, 3) * [1.0, 5.0, 0.2] + 4.0
-    model = ExtremeLearningMachineAutoencoder(n_units=7, penalty="l1", C=0.4, random_state=3).fit(X)
+    model = ExtremeLearningMachineAutoencoder(n_units=7, penalty="l1", alpha=2.5, random_state=3).fit(X)
     scale = model.bandwidth_ / np.sqrt(3)
     Z = (X - X.mean(axis=0)) / scale
     H = orthogonal_units("sigmoid", 3, 7, 1.0, 3).map(Z)
@@ -150,9 +153,9 @@ def test_impossible_parameters_are_refused_with_what_can():
     refusals = [
         ({"activation": "gaussian"}, "Known: cosine, hard_limit, sigmoid, tanh"),
         ({"n_units": 0}, "n_units must be a whole number of at least 1, got 0"),
-        ({"C": 0.0}, "C must be a positive number, got 0.0"),
+        ({"alpha": 0.0}, "alpha must be a positive number, got 0.0"),
         ({"penalty": "elastic"}, "no value of penalty 'elastic'. Known: l1, l2"),
-        ({"penalty": "l1", "C": 1e-4}, "every weight is zero: use a larger C"),
+        ({"penalty": "l1", "alpha": 1e4}, "every weight is zero: use a smaller alpha"),
         ({"bandwidth": -1.0}, "bandwidth must be a positive number"),
         ({"n_units": 10**9}, "Weights of 1,000,000,000 units"),
     ]

@@ -22,6 +22,7 @@ from shallows import (
     KernelRidgeRegressor,
     KernelSGDClassifier,
     NystroemFeatures,
+    Options,
     arrays,
     kernels,
 )
@@ -66,7 +67,7 @@ def test_inner_products_of_nystroem_features_are_the_kernel_at_the_landmarks():
 @each
 def test_the_bandwidth_is_the_median_rule_unless_one_is_given(transformer):
     X = sample(100, 3)
-    named, left_out = (clone(transformer).set_params(bandwidth=given).fit(X) for given in ("median", None))
+    named, left_out = (clone(transformer).set_params(bandwidth=given).fit(X) for given in ("median", "auto"))
     assert np.array_equal(named.transform(X), left_out.transform(X))
     expected = None if transformer.kernel == "polynomial" else kernels.median_bandwidth(X)
     assert left_out.bandwidth_ == (expected and pytest.approx(expected, rel=1e-12))
@@ -191,7 +192,7 @@ def test_impossible_parameters_are_refused_with_what_can():
     with pytest.raises(ShallowsError, match="n_features must be a whole number of at least 1, got 0"):
         NystroemFeatures(n_features=0).fit(X)
     with pytest.raises(ShallowsError, match=r"dtype=.?float64"):
-        FourierFeatures(dtype="float32").fit(X).transform(X * 1e300)
+        FourierFeatures(options=Options(dtype="float32")).fit(X).transform(X * 1e300)
 
 
 @each
@@ -210,7 +211,8 @@ def test_a_gpu_makes_the_features_of_the_cpu(transformer):
     if not arrays.gpu_is_available():
         pytest.skip("no GPU")
     X = sample(100, 3)
-    here, there = (clone(transformer).set_params(device=device).fit(X).transform(X) for device in ("cpu", "gpu"))
+    options = (Options(device="cpu"), Options(device="gpu"))
+    here, there = (clone(transformer).set_params(options=one).fit(X).transform(X) for one in options)
     assert isinstance(there, np.ndarray)
     # Eigenvectors may differ by their signs; the products of the features do not.
     assert np.abs(here @ here.T - there @ there.T).max() < 1e-6

@@ -82,7 +82,7 @@ def test_a_grid_search_goes_over_gamma():
 
 @pytest.mark.parametrize(
     "Estimator",
-    [EigenProRegressor, RegularisedRiskRegressor, DoublyStochasticRegressor, NystroemFeatures],
+    [EigenProRegressor, RegularisedRiskRegressor, DoublyStochasticRegressor],
     ids=lambda e: e.__name__,
 )
 def test_bandwidth_and_gamma_are_not_both_given(Estimator):

@@ -42,6 +42,7 @@ COUNTS = {
 }
 NUMBERS = {
     "C",
+    "alpha",
     "bandwidth",
     "cap",
     "constant",
@@ -59,6 +60,7 @@ NUMBERS = {
     "period",
     "pruning",
     "regularisation",
+    "regularization",
     "ridge",
     "scale",
     "second_bandwidth",

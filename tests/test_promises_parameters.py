@@ -17,6 +17,7 @@ import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
+from shallows.kernels import Matern
 from shallows.statistics import two_sample_test
 from shallows_papers.baselines import ImageVotes
 from solved_by import CLASSIFIERS, REGRESSORS
@@ -151,11 +152,11 @@ def test_whole_numbers_of_numpy_are_those_of_python(name):
 
 @pytest.mark.parametrize("integer", INTEGERS)
 def test_a_whole_number_of_numpy_is_converted_however_it_is_set(integer):
-    model = shallows.QuasiMonteCarloFeatures(n_features=integer(20), kernel_params={"nu": integer(2)}, kernel="matern")
+    model = shallows.QuasiMonteCarloFeatures(n_features=integer(20), kernel=Matern(nu=integer(2)))
     assert clone(model).fit_transform(X).shape == (60, 20)
     clone(model.set_params(n_features=integer(30))).fit(X)
     model.n_features = integer(40)
-    assert type(clone(model).n_features) is int and type(model.get_params()["kernel_params"]["nu"]) is int
+    assert type(clone(model).n_features) is int
     layers = shallows.HiddenUnits(n_units=(integer(20), integer(30)))
     assert clone(layers).n_units == (20, 30) and type(layers.n_units[0]) is int
 

@@ -41,6 +41,7 @@ from shallows import (
     KernelSVMClassifier,
     LinearSVMClassifier,
     NystroemFeatures,
+    Options,
     RegularisedRiskClassifier,
     RegularisedRiskRegressor,
     arrays,
@@ -411,12 +412,14 @@ class OfTheUser(features.LinearMap):
 
 
 def test_a_pipeline_comes_back_with_its_device(tmp_path):
-    model = make_pipeline(StandardScaler(), FourierFeatures(random_state=0, device="cpu"), LogisticRegression())
+    model = make_pipeline(
+        StandardScaler(), FourierFeatures(random_state=0, options=Options(device="cpu")), LogisticRegression()
+    )
     model.fit(X, WORDS)
     shallows.save(model, tmp_path / "model.skops")
     read = shallows.load(tmp_path / "model.skops")
     assert is_the_same(model, read)
-    assert read[1].device == "auto"
+    assert read[1].options.device == "auto"
 
 
 @pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csr_array])

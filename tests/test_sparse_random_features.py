@@ -28,7 +28,7 @@ def standard(y):
     return (T - T.mean(axis=0)) / T.std(axis=0)
 
 
-@parametrize_with_checks([SparseRandomFeatures(block_size=10, n_iter=2, regularisation=1e-3, random_state=0)])
+@parametrize_with_checks([SparseRandomFeatures(block_size=10, n_iter=2, regularization=1e-3, random_state=0)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
@@ -119,8 +119,8 @@ def test_chosen_features_are_better_than_twice_as_many_random_ones():
 def test_impossible_parameters_are_refused_with_what_can():
     X, y = waves(60)
     refusals = [
-        ({"regularisation": 0.0}, "regularisation must be a positive number, got 0.0"),
-        ({"regularisation": 10.0}, "No feature is worth regularisation=10.0"),
+        ({"regularization": 0.0}, "regularization must be a positive number, got 0.0"),
+        ({"regularization": 10.0}, "No feature is worth regularization=10.0"),
         ({"block_size": 0}, "block_size must be a whole number of at least 1, got 0"),
         ({"n_iter": 2.5}, "n_iter must be a whole number of at least 1, got 2.5"),
         ({"block_size": 10**9}, "Steps with block_size=1,000,000,000"),

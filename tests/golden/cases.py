@@ -23,6 +23,7 @@ from sklearn.model_selection import cross_val_predict
 import shallows
 from shallows import Options
 from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.kernels import Matern
 from shallows.solvers import CuttingPlanes
 from shallows.training import Checkpoint, Observer
 
@@ -173,7 +174,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "linear": {"kernel": "linear"},
     },
     "ExtremeLearningMachineAutoencoder": {"l1": {"penalty": "l1"}, "tanh": {"activation": "tanh"}},
-    "Fastfood": {"matern": {"kernel": "matern", "kernel_params": {"nu": 1.5}}},
+    "Fastfood": {"matern": {"kernel": Matern(nu=1.5)}},
     "FeatureEigenProClassifier": {
         "rsvd": {"eigensystem": "rsvd", "step_rule": "release2017", "regularisation": 0.0},
         "small batches": {"batch_size": 50, "rank": 20},
@@ -218,7 +219,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "cauchy": {"kernel": "cauchy"},
         "laplace product": {"kernel": "laplace_product"},
         "cauchy product": {"kernel": "cauchy_product"},
-        "matern": {"kernel": "matern", "kernel_params": {"nu": 1.5}},
+        "matern": {"kernel": Matern(nu=1.5)},
     },
     "HiddenUnits": {
         name: {"activation": name} for name in ("cosine", "gaussian", "hard_limit", "multiquadric", "tanh")

@@ -50,6 +50,7 @@ class OldEstimator:
     added: Mapping[str, str] = field(default_factory=dict)  # Arguments that keep old defaults, unless they are given
     maps: Mapping[str, str] = field(default_factory=dict)  # Transformers by the old ``features``
     of_map: tuple[str, ...] = ()  # Old parameters of the map
+    reciprocal: tuple[str, ...] = ()  # Old parameters, also in ``renamed``, whose new value is one over the old one
 
 
 _OF_COMPONENTS = (
@@ -58,6 +59,25 @@ _OF_COMPONENTS = (
 """Old parameters of components with growing features."""
 
 OLD_ESTIMATORS: dict[str, OldEstimator] = {
+    **{
+        name: OldEstimator(name)
+        for name in (
+            "Fastfood",
+            "FourierFeatures",
+            "HiddenUnits",
+            "NystroemFeatures",
+            "PolynomialFeatures",
+            "QuasiMonteCarloFeatures",
+            "RBFNetwork",
+            "RandomBinning",
+            "SemiRandomFeatures",
+            "TensorSketch",
+        )
+    },
+    "ExtremeLearningMachineAutoencoder": OldEstimator(
+        "ExtremeLearningMachineAutoencoder", renamed={"C": "alpha"}, reciprocal=("C",)
+    ),
+    "SparseRandomFeatures": OldEstimator("SparseRandomFeatures", renamed={"regularisation": "regularization"}),
     "LinearSVMClassifier": OldEstimator(
         "LinearSVMClassifier",
         solvers={
@@ -206,6 +226,10 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
             call["solver"] = repr(named)
     for name, text in rest.items():
         now = old.renamed.get(name, name)
+        if name in old.reciprocal:
+            number = ast.parse(text, mode="eval").body
+            is_number = isinstance(number, ast.Constant) and isinstance(number.value, (int, float))
+            text = repr(1.0 / number.value) if is_number and number.value else f"1 / {text}"  # type: ignore[attr-defined]
         if now:
             call[now] = text
     if stopping:

@@ -80,7 +80,8 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
         return f"it belongs to early_stopping=shallows.EarlyStopping({STOPPING[name]}={value!r})"
     if name in ("kernel", "bandwidth") and "features" in known:
         return f"it belongs to the feature map: features=FourierFeatures({name}={value!r})"
-    ours, meaning = (NEXT_TO_A_MEAN if "regularization" in known else {}).get(name, OTHER_NAMES.get(name, ("", "")))
+    usual = (NEXT_TO_A_MEAN if "regularization" in known else {}).get(name, OTHER_NAMES.get(name, ("", "")))
+    ours, meaning = getattr(estimator, "_other_names", {}).get(name, usual)
     where = _solvers_with(estimator, name, parameters) or _solvers_with(estimator, ours, parameters)
     if where and ours not in known:
         same = name in where[1]

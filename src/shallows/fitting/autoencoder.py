@@ -21,7 +21,7 @@ def fit_autoencoder(
     centring: Centring,
     activation: str,
     n_units: int,
-    C: float,
+    alpha: float,
     penalty: str,
     bandwidth: float,
     seed: int,
@@ -49,11 +49,11 @@ def fit_autoencoder(
 
     if penalty == "l1":
         gram, moments = sums_of_features(blocks(), 0.0)
-        beta = solve_with_l1(gram, moments, 1.0 / C)
+        beta = solve_with_l1(gram, moments, alpha)
         if moments.any() and not beta.any():
-            raise ShallowsError(f"With penalty='l1' and C={C!r} every weight is zero: use a larger C.")
+            raise ShallowsError(f"With penalty='l1' and alpha={alpha!r} every weight is zero: use a smaller alpha.")
     elif by_rows:
-        beta = solve_by_rows(*(np.concatenate(parts) for parts in zip(*blocks(), strict=True)), 1.0 / C)
+        beta = solve_by_rows(*(np.concatenate(parts) for parts in zip(*blocks(), strict=True)), alpha)
     else:
-        beta = solve_by_features(blocks(), 1.0 / C)
+        beta = solve_by_features(blocks(), alpha)
     return GivenUnits(None if d == n_units else activation, (beta / scale).astype(dtype))

@@ -105,7 +105,7 @@ class FeatureColumns:
 
     def _computed(self, rows: slice, k: int) -> np.ndarray:
         transformer = self._transformer
-        device, parts = arrays.resolve_device(transformer.device), []
+        device, parts = arrays.resolve_device(transformer._options().device), []
         blocks = transformer._blocks.to(device)
         with device.active():
             for _, x, _ in transformer._centring.new_points(self._X[rows], device, transformer._dtype):

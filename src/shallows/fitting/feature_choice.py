@@ -19,8 +19,8 @@ from .narrower_bandwidth import narrower, scores_of_centres
 
 
 def with_bandwidth(transformer: Any, bandwidth: float | None) -> Any:
-    """An unfitted copy of a transformer with another bandwidth; None means the transformer's own rule."""
-    return copy.copy(transformer).set_params(bandwidth=bandwidth)
+    """An unfitted copy of a transformer with another bandwidth; None means the median distance."""
+    return copy.copy(transformer).set_params(bandwidth="median" if bandwidth is None else bandwidth)
 
 
 def choose_on_features(
@@ -96,7 +96,8 @@ def choose_on_features(
         return choice
     scores_of: Any = functools.partial(_scores_of_features, transformer)
     if of_landmarks:
-        name, _, parameters = kernels.translate(known["kernel"], None, known.get("kernel_params"))
+        name, _, own = transformer._of_kernel
+        name, _, parameters = kernels.translate(name, None, own)
         scores_of = functools.partial(scores_of_centres, lambda width: kernels.make(name, width, **parameters))
     sizes = *X.shape, budget, n_features
     return narrower(choice, scores_of, augmented_rows, *sizes, of_classes=of_classes, falls_on=of_landmarks)

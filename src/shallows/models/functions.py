@@ -169,8 +169,7 @@ class TransformedFunction:
 
     def _inputs(self, X: Any, device: Any) -> Any:
         """The inputs of h. The transformer is set to the device, to which a model may have been moved after its fit."""
-        if "device" in self.transformer.get_params(deep=False):
-            self.transformer.set_params(device=device)
+        self.transformer._move_to(device)
         return X if self.components is None else self.components(X)
 
 

@@ -18,6 +18,7 @@ from ...spectrum.leave_one_out import RidgeChoice
 from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
+from ..feature_maps.base import kernel_object
 from ..feature_maps.landmarks import LANDMARKS, NystroemFeatures
 from ..predictions import LabelPredictions, learn_classes
 
@@ -130,16 +131,16 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         y = learn_classes(self, y)
         seed = self._seed()
         choice = self._choose(X, y, weights, seed)
+        width = leave_one_out_choice.given_bandwidth(self.bandwidth, choice)
+        kernels.check_own_parameters(self.kernel, width, self.kernel_params)
+        kernel, width = kernel_object(self.kernel, width, self.kernel_params)
         transformer = NystroemFeatures(
-            self.kernel,
-            bandwidth=leave_one_out_choice.given_bandwidth(self.bandwidth, choice),
-            kernel_params=self.kernel_params,
+            kernel,
+            bandwidth=width,
             n_features=self.budget,
             landmarks=self.landmarks,
             random_state=seed,
-            device=self.device,
-            memory=self.memory,
-            dtype=self.dtype,
+            options=self._options(),
         )
         transformer._warns_of_units = False  # This estimator warns.
         self.transformer_ = transformer.fit(X)
@@ -194,7 +195,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         )
 
     def _raw_predict(self, X: Any) -> np.ndarray:
-        self.transformer_.set_params(device=self.device)  # a model may be moved after its fit
+        self.transformer_._move_to(self._options().device)  # a model may be moved after its fit
         out = np.empty((X.shape[0], len(self.coef_)))
         for rows in arrays.blocks(X.shape[0], max(1, BLOCK_NUMBERS // self.coef_.shape[1])):
             out[rows] = self.transformer_.transform(X[rows]) @ self.coef_.T + self.intercept_

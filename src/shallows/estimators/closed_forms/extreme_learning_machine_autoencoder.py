@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ... import arrays, features
 from ...errors import UnknownNameError
 from ...features.hidden_units import OF_PRODUCTS
 from ...fitting.autoencoder import fit_autoencoder
+from ...fitting.machine import Options
 from ...kernels import Kernel
 from ...utils.checks import check_choice, check_positive, check_whole
 from ..constructors import stores_parameters
@@ -18,7 +19,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     """A layer of a multilayer extreme learning machine: hidden units whose weights reconstruct the inputs.
 
     An extreme learning machine with orthogonal random weights, x ↦ h(x) = g(Ax + b), learns to return its inputs: β =
-    (HᵀH + I/C)⁻¹ HᵀX. The features are g(βx), or βx if the numbers of units and inputs are equal. The multilayer
+    (HᵀH + λI)⁻¹ HᵀX. The features are g(βx), or βx if the numbers of units and inputs are equal. The multilayer
     machine is a pipeline of several of them, with ridge regression on them or on hidden units
     (`FeatureRidgeClassifier`) at the end. No layer is trained further.
 
@@ -51,7 +52,8 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     """
 
     # For the median rule and for centered points; units have no kernel.
-    kernel, kernel_params = "gaussian", None
+    kernel = "gaussian"
+    _other_names: ClassVar = {"C": ("alpha", "which is 1/C")}
 
     @stores_parameters
     def __init__(
@@ -59,13 +61,11 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
         activation: str = "sigmoid",
         *,
         n_units: int = 1000,
-        C: float = 1.0,
+        alpha: float = 1.0,
         penalty: str = "l2",
-        bandwidth: float | str | None = "auto",
+        bandwidth: float | str = "auto",
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
+        options: Options | None = None,
     ):
         """Set the parameters.
 
@@ -75,21 +75,17 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
             g.
         n_units : int, default=1000
             Units of the layer.
-        C : float, default=1.0
-            Weight of the squared errors: minimized is ½ ‖β‖² + (C/2) Σᵢ ‖xᵢ − βᵀh(xᵢ)‖².
+        alpha : float, default=1.0
+            λ: minimized is λ/2 ‖β‖² + ½ Σᵢ ‖xᵢ − βᵀh(xᵢ)‖². The published C is 1/λ.
         penalty : {"l2", "l1"}, default="l2"
-            "l1" has Σ |βⱼₖ| instead of ½ ‖β‖²: a unit then joins only some of the inputs, fewer for a smaller C.
+            "l1" has Σ |βⱼₖ| instead of ½ ‖β‖²: a unit then joins only some of the inputs, fewer for a larger λ.
         bandwidth : float, "auto" or "median", default="auto"
             σ, in the units of X; x are the centered inputs times √d/σ. "median" and, alone, "auto": the median
             distance.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
+        options : shallows.Options, optional
+            Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
     @property
@@ -100,7 +96,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     def _check_parameters(self) -> None:
         UnknownNameError.check("activation", self.activation, OF_PRODUCTS)
         check_whole(self, "n_units")
-        check_positive(self, "C")
+        check_positive(self, "alpha")
         check_choice(self, penalty=("l2", "l1"))
         super()._check_parameters()
 
@@ -110,7 +106,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
             centring=self._centring,
             activation=self.activation,
             n_units=self.n_units,
-            C=self.C,
+            alpha=self.alpha,
             penalty=self.penalty,
             bandwidth=kernel.bandwidth,
             seed=seed,

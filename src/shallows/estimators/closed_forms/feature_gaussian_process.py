@@ -16,6 +16,7 @@ from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances
 from ...fitting.rows import TrainingSet
 from ...utils.checks import check_choice, check_whole, is_whole
 from ..constructors import stores_parameters
+from ..feature_maps.base import kernel_object
 from ..feature_maps.fourier import FourierFeatures
 from ..feature_maps.landmarks import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures
@@ -139,9 +140,11 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
             )
 
     def _train(self, rows: TrainingSet, seed: int) -> FittedGaussianProcess:
-        same = {name: getattr(self, name) for name in ("kernel_params", "n_features", "device", "memory", "dtype")}
         variances = (None if isinstance(v, str) else float(v) for v in (self.signal_variance, self.noise_variance))
-        transformer = MAPS[self.features](self.kernel, random_state=seed, **same)
+        kernel, _ = kernel_object(self.kernel, None, self.kernel_params)
+        transformer = MAPS[self.features](
+            kernel, n_features=self.n_features, random_state=seed, options=self._options()
+        )
         transformer._warns_of_units = False  # This estimator warns.
         try:
             return fit_feature_gaussian_process(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from sklearn.base import clone
-
 from ... import kernels, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
@@ -18,8 +16,8 @@ from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.checks import check_positive, check_whole
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
-from ..feature_maps.base import FeatureMapTransformer
-from ..feature_maps.specification import TRANSFORMERS
+from ..feature_maps.base import FeatureMapTransformer, kernel_object
+from ..feature_maps.specification import TRANSFORMERS, transformer_of
 from ..predictions import ValuePredictions
 from ..square_loss import SquareLossLabels, TransformedEstimator
 
@@ -167,16 +165,19 @@ class FeatureRidge(TransformedEstimator):
 
     def _make_transformer(self, seed: int) -> FeatureMapTransformer:
         """The unfitted transformer of points to features."""
-        transformer = TRANSFORMERS[self.features]() if isinstance(self.features, str) else clone(self.features)
-        transformer._warns_of_units = False  # This estimator warns.
-        known = transformer.get_params()
-        options = {"random_state": seed, "device": self.device, "memory": self.memory, "dtype": self.dtype}
-        given = {name: value for name, value in options.items() if name in known}
-        return transformer.set_params(**given, **(self.features_params or {}))
+        given = dict(self.features_params or {})
+        transformer = transformer_of(self.features)
+        if "kernel_params" in given or "bandwidth" in given:
+            kernel, width = given.get("kernel", transformer.kernel), given.get("bandwidth", "auto")
+            own = given.pop("kernel_params", None)
+            kernels.check_own_parameters(kernel, width, own)
+            kernel, given["bandwidth"] = kernel_object(kernel, width, own)
+            given |= {"kernel": kernel} if "kernel" in transformer.get_params() else {}
+        return transformer.set_params(**given)._with_machine(seed, self._options())
 
     def _has_common_bandwidth(self) -> bool:
         transformer = self._make_transformer(0)
-        return (transformer.set_params(bandwidth=None) if self._searches() else transformer)._has_common_bandwidth()
+        return (transformer.set_params(bandwidth="median") if self._searches() else transformer)._has_common_bandwidth()
 
     def _searches(self) -> bool:
         """Whether the fit chooses the bandwidth."""

@@ -78,8 +78,9 @@ class RandomKitchenSinks(TransformedEstimator):
         check_whole(self, "max_iterations")
 
     def _train(self, rows: TrainingSet, seed: int) -> FittedOnFeatures:
-        same = {name: getattr(self, name) for name in ("n_units", "bandwidth", "device", "memory", "dtype")}
-        units = HiddenUnits(self.activation, random_state=seed, **same)
+        width = "median" if self.bandwidth is None else self.bandwidth
+        units = HiddenUnits(self.activation, n_units=self.n_units, bandwidth=width)
+        units._with_machine(seed, self._options())
         units._warns_of_units = False  # This estimator warns.
         return fit_kitchen_sinks(
             rows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams
 from ...arrays.user_arrays import follows_input
+from ...errors import ShallowsError
 from ...features import Blocks, FeatureMap
 from ...fitting.machine import Options
 from ...kernels import Kernel, precomputed
 from ...models.centring import Centring, check_scale, check_scores
-from ...utils.checks import check_median_bandwidth, check_whole
+from ...utils.checks import check_whole, is_positive
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 
@@ -28,11 +30,21 @@ STRIP_BYTES = 2**27
 """Bytes of features that are computed at a time from one block. More is not faster."""
 
 
+def kernel_object(kernel: Any, bandwidth: Any, kernel_params: Mapping[str, Any] | None) -> tuple[Any, Any]:
+    """A kernel with its further parameters, and its bandwidth, of estimators that still have ``kernel_params``."""
+    name, width, parameters = kernels.translate(kernel, bandwidth, kernel_params)
+    width = "median" if width is None else width
+    if not parameters:
+        return name, width
+    made: Any = kernels.make(name, 1.0 if kernels.kind(name).takes_bandwidth else None, **parameters)
+    return (replace(made, bandwidth=None) if made.takes_bandwidth else made), width
+
+
 class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of the transformers of points to explicit features of a kernel. A subclass defines `_make_map`.
 
-    A subclass without a parameter for the kernel has its own constructor, and ``kernel``, ``kernel_params`` and
-    ``n_features`` as attributes.
+    A subclass without a parameter for the kernel has its own constructor, and ``kernel`` and ``n_features`` as
+    attributes.
     """
 
     _takes_targets = False
@@ -47,6 +59,11 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         return {}
 
     @property
+    def _of_kernel(self) -> tuple[Any, Any, Mapping[str, Any] | None]:
+        """The kernel, its bandwidth and its further parameters."""
+        return kernels.split(self.kernel, self.bandwidth)
+
+    @property
     def _n_columns(self) -> int:
         """The number of features that is asked for."""
         return N_FEATURES if isinstance(self.n_features, str) else self.n_features
@@ -58,44 +75,41 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _with_machine(self, seed: int, options: Options) -> Self:
         """The same transformer with the seed and the options of the estimator that contains it."""
-        known = self.get_params(deep=False)
-        given = {"random_state": seed, "device": options.device, "memory": options.memory, "dtype": options.dtype}
+        known, given = self.get_params(deep=False), {"random_state": seed, "options": options}
         return self.set_params(**{name: value for name, value in given.items() if name in known})
+
+    def _move_to(self, device: Any) -> None:
+        """Compute features on another device from now on."""
+        options = self.options or Options()
+        if options.device != device:
+            self.set_params(options=replace(options, device=device))
 
     @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: Mapping[str, Any] | None = None,
+        bandwidth: float | str = "auto",
         n_features: int | str = "auto",
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
+        options: Options | None = None,
     ):
         """Choose the kernel and the size of the map.
 
         Parameters
         ----------
         kernel : str, Kernel or callable, default="gaussian"
-            A name or object of `shallows.kernels`. Nyström features and networks also accept a function of two arrays.
+            A name or object of `shallows.kernels`, such as ``Matern(nu=2.5)``. Nyström features and networks also
+            accept a function of two arrays.
         bandwidth : float, "auto" or "median", default="auto"
             σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
             chooses it; alone, as "median".
-        kernel_params : dict, optional
-            Parameters of a named kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
         n_features : int or "auto", default="auto"
             Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
+        options : shallows.Options, optional
+            Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
@@ -104,13 +118,13 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.bandwidth is not None and self.bandwidth != "auto":
-            check_median_bandwidth(self, "bandwidth")
+        rule = isinstance(self.bandwidth, str) and self.bandwidth in ("auto", "median")
+        if "bandwidth" in self.get_params(deep=False) and not (rule or is_positive(self.bandwidth)):
+            raise ShallowsError(f"bandwidth must be a positive number, 'auto' or 'median', got {self.bandwidth!r}.")
         if not (isinstance(self.n_features, str) and self.n_features == "auto"):
             check_whole(self, "n_features")
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
-        kernel, bandwidth, _ = kernels.split(self.kernel, self.bandwidth)
-        kernels.check_own_parameters(kernel, bandwidth, self.kernel_params)
+        kernels.check_own_parameters(*self._of_kernel)
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -141,8 +155,9 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         self._check_parameters()
         X = self._validated_training_set(X, None, None).X
         device, seed = self._fit_device(), self._seed()
-        self._options().warn_of_too_little_memory(device)
-        self._dtype = np.dtype(X.dtype if self.dtype == "auto" else self.dtype)
+        options = self._options()
+        options.warn_of_too_little_memory(device)
+        self._dtype = np.dtype(X.dtype if options.dtype == "auto" else options.dtype)
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
         self._centring = Centring.of(
@@ -156,10 +171,9 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             rows = streams.permutation(seed, "median bandwidth", 0, X.shape[0])[:SAMPLE]
             sample = self._centring.training_points(X, rows, device, self._dtype)
             check_scale(sample, self._dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
-            named, bandwidth, of_object = kernels.split(self.kernel, self.bandwidth)
+            named, bandwidth, own = self._of_kernel
             bandwidth = None if isinstance(bandwidth, str) else bandwidth
-            given = named, bandwidth, of_object or self.kernel_params
-            kernel = kernels.choose(*given, sample, seed, all_equal=self._centring.all_equal)
+            kernel = kernels.choose(named, bandwidth, own, sample, seed, all_equal=self._centring.all_equal)
             feature_map = make_map(X, kernel, seed, device, budget)
             n_columns = self._n_columns if feature_map.streamed else None
             self._blocks = Blocks(feature_map, n_columns).to(arrays.Device("cpu"))
@@ -190,7 +204,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             points; random units and networks have no such kernel.
         """
         X = self._validated(X)
-        device = arrays.resolve_device(self.device)
+        device = arrays.resolve_device(self._options().device)
         blocks = self._blocks.to(device)
         widest = max(span.stop - span.start for span in blocks.spans)
         budget = min(self._working_budget(device) // 4, STRIP_BYTES)
@@ -219,5 +233,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"] if self.dtype == "auto" else []
+        tags.transformer_tags.preserves_dtype = (
+            ["float64", "float32"] if getattr(self.options, "dtype", "auto") == "auto" else []
+        )
         return tags

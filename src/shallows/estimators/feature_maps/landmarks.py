@@ -94,8 +94,9 @@ class NystroemFeatures(LandmarkTransformer):
     >>> from sklearn.linear_model import RidgeClassifier
     >>> from sklearn.pipeline import make_pipeline
     >>> from shallows import NystroemFeatures
+    >>> from shallows.kernels import Polynomial
     >>> X, y = load_digits(return_X_y=True)
-    >>> features = NystroemFeatures("polynomial", kernel_params={"scale": 1e-3}, n_features=300, random_state=0)
+    >>> features = NystroemFeatures(Polynomial(scale=1e-3), n_features=300, random_state=0)
     >>> model = make_pipeline(features, RidgeClassifier(alpha=0.1))
     >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)
     True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from ... import arrays, features
+from ...fitting.machine import Options
 from ...kernels import Kernel
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
@@ -50,9 +52,7 @@ class PolynomialFeatures(FeatureMapTransformer):
         degree: int = 2,
         offset: float = 1.0,
         scale: float = 1.0,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
+        options: Options | None = None,
     ):
         """Set the parameters.
 
@@ -64,18 +64,13 @@ class PolynomialFeatures(FeatureMapTransformer):
             c, at least 0.
         scale : float, default=1.0
             s, positive. One over the number of inputs, or over their mean squared norm, keeps values near 1.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
+        options : shallows.Options, optional
+            Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
     @property
-    def kernel_params(self) -> dict[str, Any]:
-        """Parameters of the polynomial kernel."""
-        return {"degree": self.degree, "offset": self.offset, "scale": self.scale}
+    def _of_kernel(self) -> tuple[Any, Any, Mapping[str, Any] | None]:
+        return self.kernel, None, {"degree": self.degree, "offset": self.offset, "scale": self.scale}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return features.PolynomialMap(kernel, X.shape[1])

@@ -7,6 +7,7 @@ from typing import Any
 import scipy.sparse
 
 from ... import arrays, features
+from ...fitting.machine import Options
 from ...kernels import Kernel
 from ...utils.checks import check_whole
 from ..constructors import stores_parameters
@@ -39,19 +40,18 @@ class RandomBinning(FeatureMapTransformer):
     (1797, 409600)
     """
 
-    # The kernel that has grids. Sparse rows are made on a CPU.
-    kernel, kernel_params, device = "laplace_product", None, "cpu"
+    kernel = "laplace_product"
+    """The kernel that has grids."""
 
     @stores_parameters
     def __init__(
         self,
         *,
-        bandwidth: float | str | None = "auto",
+        bandwidth: float | str = "auto",
         n_grids: int = 100,
         n_bins: int = 4096,
         random_state: Any = None,
-        memory: int | str | None = None,
-        dtype: str = "auto",
+        options: Options | None = None,
     ):
         """Set the parameters.
 
@@ -66,16 +66,17 @@ class RandomBinning(FeatureMapTransformer):
             Columns of a grid, a power of two. Two cells of a grid share a column with probability 1/n_bins.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
+        options : shallows.Options, optional
+            Memory and precision; dtype "auto" is the dtype of X. Sparse rows are made on a CPU.
         """
 
     @property
     def n_features(self) -> int:
         """Columns of the result."""
         return self.n_grids * self.n_bins
+
+    def _fit_device(self) -> arrays.Device:
+        return arrays.Device("cpu")
 
     def _check_parameters(self) -> None:
         check_whole(self, "n_grids", "n_bins")

@@ -7,6 +7,7 @@ from typing import Any
 from ... import arrays, features, streams
 from ...errors import ShallowsError, UnknownNameError
 from ...features.hidden_units import ACTIVATIONS, stacked
+from ...fitting.machine import Options
 from ...kernels import Kernel
 from ...utils.checks import MOST, check_whole, is_whole
 from ..constructors import stores_parameters
@@ -53,7 +54,7 @@ class HiddenUnits(FeatureMapTransformer):
     """
 
     # For the median rule and for centered points; units have no kernel.
-    kernel, kernel_params = "gaussian", None
+    kernel = "gaussian"
 
     @stores_parameters
     def __init__(
@@ -61,11 +62,9 @@ class HiddenUnits(FeatureMapTransformer):
         activation: str = "sigmoid",
         *,
         n_units: int | tuple[int, ...] = 1000,
-        bandwidth: float | str | None = "auto",
+        bandwidth: float | str = "auto",
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
+        options: Options | None = None,
     ):
         """Set the parameters.
 
@@ -81,12 +80,8 @@ class HiddenUnits(FeatureMapTransformer):
             chooses it; alone, as "median".
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
+        options : shallows.Options, optional
+            Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
     @property
@@ -141,7 +136,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
     """
 
     # For the median rule and for centered points; units have no kernel.
-    kernel, kernel_params = "gaussian", None
+    kernel = "gaussian"
 
     @stores_parameters
     def __init__(
@@ -149,11 +144,9 @@ class SemiRandomFeatures(FeatureMapTransformer):
         *,
         n_units: int = 50,
         order: int = 0,
-        bandwidth: float | str | None = "auto",
+        bandwidth: float | str = "auto",
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
+        options: Options | None = None,
     ):
         """Set the parameters.
 
@@ -168,12 +161,8 @@ class SemiRandomFeatures(FeatureMapTransformer):
             chooses it; alone, as "median".
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
+        options : shallows.Options, optional
+            Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
     @property

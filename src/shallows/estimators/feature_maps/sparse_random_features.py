@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -18,6 +17,7 @@ from ...arrays.user_arrays import read_points, to_host
 from ...errors import ShallowsError
 from ...features.fourier import FourierMap
 from ...features.given_units import GivenUnits
+from ...fitting.machine import Options
 from ...fitting.rows import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
 from ...kernels import Kernel
@@ -71,15 +71,12 @@ class SparseRandomFeatures(FeatureMapTransformer):
         self,
         kernel: Any = "gaussian",
         *,
-        regularisation: float = 0.01,
-        bandwidth: float | str | None = "auto",
-        kernel_params: Mapping[str, Any] | None = None,
+        regularization: float = 0.01,
+        bandwidth: float | str = "auto",
         block_size: int = 200,
         n_iter: int = 15,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
+        options: Options | None = None,
     ):
         """Set the parameters.
 
@@ -87,25 +84,19 @@ class SparseRandomFeatures(FeatureMapTransformer):
         ----------
         kernel : str or Kernel, default="gaussian"
             "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product", or a shift-invariant object.
-        regularisation : float, default=0.01
+        regularization : float, default=0.01
             λ, for targets of variance 1 (one column for each of several classes). Larger values keep fewer features.
         bandwidth : float, "auto" or "median", default="auto"
             σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
             chooses it; alone, as "median".
-        kernel_params : dict, optional
-            Parameters of a named kernel, such as ``{"nu": 1.5}``.
         block_size : int, default=200
             Features that a step adds.
         n_iter : int, default=15
             Steps.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
+        options : shallows.Options, optional
+            Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
     @property
@@ -115,7 +106,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
 
     def _check_parameters(self) -> None:
         check_whole(self, "block_size", "n_iter")
-        check_positive(self, "regularisation")
+        check_positive(self, "regularization")
         super()._check_parameters()
 
     @keeps_model_on_failure
@@ -157,7 +148,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
         gram, moments, W = np.empty((0, 0)), np.empty((0, T.shape[1])), np.empty((0, T.shape[1]))
         for step in range(self.n_iter):
             k = len(W)
-            needed, remedy = 32 * (k + R) ** 2 + 8 * R * d, "Take smaller blocks or a larger regularisation."
+            needed, remedy = 32 * (k + R) ** 2 + 8 * R * d, "Take smaller blocks or a larger regularization."
             arrays.check_room(f"Steps with block_size={R:,} and {k:,} kept features take", needed, budget, remedy)
             frequencies = np.concatenate([kept.weights, drawn.frequencies(step, like)])
             kept = GivenUnits("cosine", frequencies, np.concatenate([kept.offsets, drawn.phases(step, like)]))
@@ -170,12 +161,12 @@ class SparseRandomFeatures(FeatureMapTransformer):
             gram = np.concatenate([np.hstack([gram, sums[:, :k].T / n]), sums / n])
             moments = np.concatenate([moments, right / n])
             start, passes = np.concatenate([W, np.zeros_like(right)]), PASSES if step + 1 < self.n_iter else LAST_PASSES
-            W = sparse_weights(gram, moments, self.regularisation, start, passes)
+            W = sparse_weights(gram, moments, self.regularization, start, passes)
             used = np.flatnonzero(W.any(axis=1))
             kept, W = GivenUnits("cosine", kept.weights[used], kept.offsets[used]), W[used]
             gram, moments = gram[np.ix_(used, used)], moments[used]
         if not len(W):
-            raise ShallowsError(f"No feature is worth regularisation={self.regularisation!r}: take a smaller one.")
+            raise ShallowsError(f"No feature is worth regularization={self.regularization!r}: take a smaller one.")
         self.coef_ = np.ascontiguousarray(W.T)
         return kept
 

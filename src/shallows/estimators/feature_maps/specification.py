@@ -129,7 +129,7 @@ def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: 
     """
     if features is not None:
         check(features, estimator, own_maps=True)
-    of_estimator = kernels.split(kernel, bandwidth)
+    of_estimator: Any = kernels.split(kernel, bandwidth)
     if not (isinstance(features, FeatureMapTransformer) or (isinstance(features, str) and features != LINEAR)):
         return MapRequest(features, *of_estimator)
     found = transformer_of(features)
@@ -143,7 +143,7 @@ def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: 
             f"{type(found).__name__} has its own kernel and bandwidth, and {given[0]} next to it would be "
             f"ignored. Give them to {type(found).__name__}(...), or name the features: features={found._map_name!r}."
         )
-    own = kernels.split(found.kernel, found.bandwidth)
     if not given:
-        of_estimator = (own[0], own[1] or BANDWIDTH, own[2] or found.kernel_params)
+        kernel, bandwidth, parameters = found._of_kernel
+        of_estimator = (kernel, bandwidth or BANDWIDTH, parameters)
     return MapRequest(found._map_name, *of_estimator, found._size, found._map_parameters)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ... import arrays, features
+from ...fitting.machine import Options
 from ...kernels import Kernel
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
@@ -45,9 +47,7 @@ class TensorSketch(FeatureMapTransformer):
         scale: float = 1.0,
         n_features: int | str = "auto",
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
+        options: Options | None = None,
     ):
         """Set the parameters.
 
@@ -63,18 +63,13 @@ class TensorSketch(FeatureMapTransformer):
             Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same features every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed. "auto" uses a GPU if CuPy finds one. The result is a NumPy array.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
+        options : shallows.Options, optional
+            Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
     @property
-    def kernel_params(self) -> dict[str, Any]:
-        """Parameters of the polynomial kernel."""
-        return {"degree": self.degree, "offset": self.offset, "scale": self.scale}
+    def _of_kernel(self) -> tuple[Any, Any, Mapping[str, Any] | None]:
+        return self.kernel, None, {"degree": self.degree, "offset": self.offset, "scale": self.scale}
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return features.TensorSketchMap(kernel, X.shape[1], self._n_columns, seed)
