@@ -1,0 +1,175 @@
+"""Features as a parameter of an estimator: names, transformers that are specifications, and maps of the user."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from shallows import Options, features, kernels
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.estimators.feature_maps.specification import (
+    LINEAR,
+    TRANSFORMERS,
+    MapRequest,
+    check,
+    map_request,
+    searches_bandwidth,
+    transformer_of,
+)
+from shallows.estimators.old_names import OLD_ESTIMATORS, translate
+from shallows.kernel_approximation import (
+    ExtremeLearningMachineAutoencoder,
+    Fastfood,
+    FourierFeatures,
+    HiddenUnits,
+    NystroemFeatures,
+    PolynomialFeatures,
+    QuasiMonteCarloFeatures,
+    RandomBinning,
+    SemiRandomFeatures,
+    SparseRandomFeatures,
+    TensorSketch,
+)
+from shallows.kernels import Gaussian, Matern, Polynomial
+
+X = np.random.default_rng(0).normal(size=(80, 3))
+y = np.sin(X[:, 0])
+
+
+def test_every_map_has_a_transformer_of_the_same_name():
+    assert {*features.FEATURE_MAPS} == {*TRANSFORMERS, LINEAR}
+    for name in TRANSFORMERS:
+        assert TRANSFORMERS[name]()._map_name == name
+        assert map_request(name, "Machine") == map_request(TRANSFORMERS[name](), "Machine")
+
+
+@pytest.mark.parametrize(
+    "transformer",
+    [
+        FourierFeatures(n_features=30, bandwidth=1.5),
+        FourierFeatures("laplace", n_features=30, bandwidth=1.5, form="cosine"),
+        FourierFeatures(Matern(nu=2.5), n_features=30, bandwidth=1.5, orthogonal=True),
+        Fastfood(n_features=30, bandwidth=1.5, form="cosine"),
+        QuasiMonteCarloFeatures(n_features=30, bandwidth=1.5, form="cosine"),
+        RandomBinning(bandwidth=2.0, n_grids=3, n_bins=8),
+        HiddenUnits("tanh", n_units=12, bandwidth=1.5),
+        SemiRandomFeatures(n_units=5, order=1, bandwidth=1.5),
+        TensorSketch(degree=3, scale=0.5, n_features=16),
+        PolynomialFeatures(degree=3, offset=0.5),
+    ],
+    ids=lambda transformer: type(transformer).__name__,
+)
+def test_the_map_of_a_request_is_that_of_the_transformer(transformer):
+    x = X - X.mean(axis=0)
+    request = map_request(transformer, "Machine")
+    width = None if isinstance(request.bandwidth, str) else request.bandwidth
+    kernel = kernels.make(request.kernel, width, **(request.kernel_params or {}))
+    given = kernel, x, request.n_features or 1000, 7, 2**28
+    blocks = features.in_blocks(request.features, *given, parameters=request.parameters)
+    made, expected = blocks.map(x), clone(transformer).set_params(**seed_of(transformer, 7)).fit(x).feature_map_.map(x)
+    assert made.shape == expected.shape and abs(made - expected).max() == 0.0
+
+
+def seed_of(transformer, seed):
+    return {"random_state": seed} if "random_state" in transformer.get_params() else {}
+
+
+def test_automatic_parameters_are_left_to_the_estimator_and_have_rules_alone():
+    assert map_request("fourier", "Machine") == MapRequest("fourier", "gaussian", "auto", None)
+    given = FourierFeatures(Matern(nu=2.5), bandwidth=2.0, n_features=300)
+    assert map_request(given, "Machine") == MapRequest("fourier", "matern", 2.0, {"nu": 2.5}, 300)
+    assert map_request(NystroemFeatures(Gaussian(2.0)), "Machine") == MapRequest("nystrom", Gaussian(2.0), "auto", None)
+    alone, by_median = FourierFeatures(random_state=0).fit(X), FourierFeatures(bandwidth="median").fit(X)
+    assert alone.bandwidth_ == by_median.bandwidth_ and alone.transform(X).shape == (80, 1000)
+    assert (alone.bandwidth, alone.n_features) == ("auto", "auto")
+
+
+def test_a_bandwidth_is_searched_where_it_is_automatic_and_the_kernel_has_one():
+    assert searches_bandwidth(FourierFeatures()) and searches_bandwidth(FourierFeatures(Matern(nu=2.5)))
+    assert searches_bandwidth(HiddenUnits()) and searches_bandwidth(RandomBinning())
+    given = (FourierFeatures(bandwidth="median"), FourierFeatures(bandwidth=2.0), NystroemFeatures(Gaussian(2.0)))
+    without = (TensorSketch(), NystroemFeatures(Polynomial(degree=2)))
+    assert not any(map(searches_bandwidth, (*given, *without)))
+
+
+def test_a_transformer_of_an_estimator_is_a_copy_with_its_seed_and_options():
+    given = FourierFeatures(n_features=20)
+    made = transformer_of(given, 5, Options(dtype="float32"))
+    assert made is not given and made.random_state == 5 and given.random_state is None
+    assert made.fit(X).transform(X).dtype == np.float32
+    assert transformer_of("orthogonal").orthogonal and transformer_of("nystrom_kmeans").landmarks == "kmeans"
+    assert transformer_of("polynomial", 5).fit(X).transform(X).shape == (80, 10)
+
+
+def test_kernel_and_bandwidth_of_an_estimator_are_for_named_maps():
+    request = map_request("nystrom", "Machine", kernel=Matern(nu=0.5), bandwidth=3.0)
+    assert request == MapRequest("nystrom", "matern", 3.0, {"nu": 0.5})
+    assert map_request(None, "Machine", kernel="laplace") == MapRequest(None, "laplace", "auto", None)
+    with pytest.raises(ShallowsError, match=r"bandwidth=3.0 next to it would be ignored.*features='nystrom'"):
+        map_request(NystroemFeatures(), "Machine", bandwidth=3.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("furier", "Did you mean 'fourier'"),
+        (FourierFeatures, r"is a class. Give an object: FourierFeatures\(\)"),
+        (7, r"map\(x\) and a number n_features; got int"),
+        (FourierFeatures(form="triple"), "triple"),
+        (FourierFeatures(bandwidth=-1.0), "bandwidth must be a positive number, 'auto' or 'median', got -1.0"),
+        (SparseRandomFeatures(), "Machine cannot train on SparseRandomFeatures.*pipeline"),
+        (ExtremeLearningMachineAutoencoder(), "Machine cannot train on ExtremeLearningMachineAutoencoder"),
+    ],
+)
+def test_what_is_no_feature_map_is_refused(given, message):
+    with pytest.raises((ShallowsError, UnknownNameError), match=message):
+        map_request(given, "Machine")
+
+
+def test_maps_of_the_user_are_for_estimators_that_train_on_maps():
+    own = features.LinearMap(3)
+    assert map_request(own, "Machine") == MapRequest(own, "gaussian", "auto", None)
+    for given in (own, LINEAR):
+        check(given, "Machine", own_maps=True)
+        with pytest.raises(ShallowsError, match=r"feature map|must be a name"):
+            check(given, "Machine")
+
+
+def test_parameters_of_kernels_and_options_are_reached_by_scikit_learns_paths():
+    model = NystroemFeatures(Matern(nu=0.5), n_features=20, random_state=0)
+    assert model.get_params()["kernel__nu"] == 0.5
+    model.set_params(kernel__nu=2.5, options__dtype="float32")
+    assert model.kernel == Matern(nu=2.5) and model.fit(X).transform(X).dtype == np.float32
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(X), model.transform(X))
+    grid = {"nystroemfeatures__kernel__nu": [0.5, 2.5], "nystroemfeatures__n_features": [5, 20]}
+    search = GridSearchCV(make_pipeline(clone(model), Ridge(0.1)), grid, cv=2).fit(X, y)
+    assert search.best_params_["nystroemfeatures__n_features"] == 20
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: FourierFeatures(device="gpu"), r"options=shallows.Options\(device='gpu'\)"),
+        (lambda: FourierFeatures(kernel_params={"nu": 2.5}), r"kernel=Matern\(nu=2.5\)"),
+        (lambda: SparseRandomFeatures(regularisation=0.1), "use regularization"),
+        (lambda: ExtremeLearningMachineAutoencoder(C=10.0), r"use alpha \(which is 1/C\)"),
+    ],
+)
+def test_old_parameters_are_refused_with_their_place(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_old_calls_are_translated():
+    given = {"kernel": "'matern'", "kernel_params": "{'nu': 2.5}", "bandwidth": "None", "dtype": "'float32'"}
+    call, classes = translate(OLD_ESTIMATORS["FourierFeatures"], given)
+    assert call == "FourierFeatures(kernel=Matern(nu=2.5), bandwidth='median', options=Options(dtype='float32'))"
+    assert classes == {"Matern", "Options"}
+    call, _ = translate(OLD_ESTIMATORS["ExtremeLearningMachineAutoencoder"], {"n_units": "8", "C": "1e3"})
+    assert call == "ExtremeLearningMachineAutoencoder(n_units=8, alpha=0.001)"
