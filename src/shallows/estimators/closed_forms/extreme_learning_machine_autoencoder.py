@@ -33,6 +33,11 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    HiddenUnits : Random units that are not trained at all.
+    FeatureRidgeClassifier : The last layer.
+
     References
     ----------
     L. L. C. Kasun, H. Zhou, G.-B. Huang and C. M. Vong (2013), "Representational learning with extreme learning machine
@@ -43,7 +48,8 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.pipeline import make_pipeline
-    >>> from shallows import ExtremeLearningMachineAutoencoder, FeatureRidgeClassifier
+    >>> from shallows import FeatureRidgeClassifier
+    >>> from shallows.kernel_approximation import ExtremeLearningMachineAutoencoder
     >>> X, y = load_digits(return_X_y=True)
     >>> layers = [ExtremeLearningMachineAutoencoder(n_units=64, random_state=0) for _ in range(2)]
     >>> model = make_pipeline(*layers, FeatureRidgeClassifier("hidden_units", random_state=0))

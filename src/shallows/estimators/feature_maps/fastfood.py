@@ -26,6 +26,10 @@ class Fastfood(FourierTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    FourierFeatures : Independent or orthogonal frequencies.
+
     References
     ----------
     Q. Le, T. Sarlós and A. Smola (2013), "Fastfood - approximating kernel expansions in loglinear time", ICML 30.
@@ -33,7 +37,7 @@ class Fastfood(FourierTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import Fastfood
+    >>> from shallows.kernel_approximation import Fastfood
     >>> Fastfood(bandwidth=20.0, random_state=0).fit_transform(load_digits().data).shape
     (1797, 1000)
     """

@@ -50,6 +50,12 @@ class FourierFeatures(FeatureMapTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    NystroemFeatures : Features of any kernel at training points, which often need fewer columns.
+    Fastfood : The same for many inputs, without a matrix of frequencies.
+    FeatureRidgeClassifier : Chooses bandwidth and number of these features, and trains on them.
+
     References
     ----------
     A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. F. X. Yu et al. (2016),
@@ -60,7 +66,7 @@ class FourierFeatures(FeatureMapTransformer):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.linear_model import RidgeClassifier
     >>> from sklearn.pipeline import make_pipeline
-    >>> from shallows import FourierFeatures
+    >>> from shallows.kernel_approximation import FourierFeatures
     >>> X, y = load_digits(return_X_y=True)
     >>> model = make_pipeline(FourierFeatures(bandwidth=20.0, random_state=0), RidgeClassifier(alpha=0.1))
     >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)

@@ -82,6 +82,12 @@ class NystroemFeatures(LandmarkTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    FourierFeatures : Features that do not depend on the training points.
+    RBFNetwork : The kernel values themselves.
+    sklearn.kernel_approximation.Nystroem : Sampled landmarks only.
+
     References
     ----------
     C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13. Y. Chen, E. N.
@@ -93,7 +99,7 @@ class NystroemFeatures(LandmarkTransformer):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.linear_model import RidgeClassifier
     >>> from sklearn.pipeline import make_pipeline
-    >>> from shallows import NystroemFeatures
+    >>> from shallows.kernel_approximation import NystroemFeatures
     >>> from shallows.kernels import Polynomial
     >>> X, y = load_digits(return_X_y=True)
     >>> features = NystroemFeatures(Polynomial(scale=1e-3), n_features=300, random_state=0)
@@ -130,6 +136,10 @@ class RBFNetwork(LandmarkTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    NystroemFeatures : The same values, multiplied so that inner products approximate the kernel.
+
     References
     ----------
     D. Broomhead and D. Lowe (1988), "Multivariable functional interpolation and adaptive networks", Complex Systems 2.
@@ -137,7 +147,7 @@ class RBFNetwork(LandmarkTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import RBFNetwork
+    >>> from shallows.kernel_approximation import RBFNetwork
     >>> RBFNetwork(n_features=300, random_state=0).fit_transform(load_digits().data).shape
     (1797, 300)
     """

@@ -27,6 +27,10 @@ class PolynomialFeatures(FeatureMapTransformer):
     effective_params_ : dict
         Values that the library chose, with precision and device.
 
+    See Also
+    --------
+    TensorSketch : Random features with a free number of columns, for many inputs.
+
     References
     ----------
     Y.-W. Chang and others (2010), "Training and testing low-degree polynomial data mappings via linear SVM", Journal of
@@ -35,7 +39,7 @@ class PolynomialFeatures(FeatureMapTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import PolynomialFeatures
+    >>> from shallows.kernel_approximation import PolynomialFeatures
     >>> PolynomialFeatures(scale=1e-3).fit_transform(load_digits().data).shape
     (1797, 2145)
     """

@@ -25,6 +25,10 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    FourierFeatures : Independent or orthogonal frequencies.
+
     References
     ----------
     J. Yang, V. Sindhwani, H. Avron and M. Mahoney (2014), "Quasi-Monte Carlo feature maps for shift-invariant kernels",
@@ -33,7 +37,7 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import QuasiMonteCarloFeatures
+    >>> from shallows.kernel_approximation import QuasiMonteCarloFeatures
     >>> QuasiMonteCarloFeatures(bandwidth=20.0, random_state=0).fit_transform(load_digits().data).shape
     (1797, 1000)
     """

@@ -28,6 +28,10 @@ class RandomBinning(FeatureMapTransformer):
     effective_params_ : dict
         Values that the library chose, with seed and precision.
 
+    See Also
+    --------
+    FourierFeatures : Dense features of the same kernel, with ``kernel="laplace_product"``.
+
     References
     ----------
     A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20, section 4.
@@ -35,7 +39,7 @@ class RandomBinning(FeatureMapTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import RandomBinning
+    >>> from shallows.kernel_approximation import RandomBinning
     >>> RandomBinning(bandwidth=300.0, random_state=0).fit_transform(load_digits().data).shape
     (1797, 409600)
     """

@@ -40,6 +40,11 @@ class HiddenUnits(FeatureMapTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    FeatureRidgeClassifier : With ``features="hidden_units"`` the extreme learning machine.
+    ExtremeLearningMachineAutoencoder : Units whose weights reconstruct the inputs.
+
     References
     ----------
     G.-B. Huang, Q.-Y. Zhu and C.-K. Siew (2006), "Extreme learning machine: theory and applications", Neurocomputing
@@ -48,7 +53,7 @@ class HiddenUnits(FeatureMapTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import HiddenUnits
+    >>> from shallows.kernel_approximation import HiddenUnits
     >>> HiddenUnits(random_state=0).fit_transform(load_digits().data).shape
     (1797, 1000)
     """
@@ -122,6 +127,10 @@ class SemiRandomFeatures(FeatureMapTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    HiddenUnits : Units without trained factors.
+
     References
     ----------
     K. Kawaguchi, B. Xie, V. Verma and L. Song (2018), "Deep semi-random features for nonlinear function approximation",
@@ -130,7 +139,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import SemiRandomFeatures
+    >>> from shallows.kernel_approximation import SemiRandomFeatures
     >>> SemiRandomFeatures(n_units=20, random_state=0).fit_transform(load_digits().data).shape
     (1797, 1300)
     """

@@ -49,6 +49,10 @@ class SparseRandomFeatures(FeatureMapTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    FourierFeatures : Random features that no targets choose.
+
     References
     ----------
     I. E.-H. Yen, T.-W. Lin, S.-D. Lin, P. Ravikumar and I. Dhillon (2014), "Sparse random features algorithm as
@@ -59,7 +63,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.linear_model import RidgeClassifier
     >>> from sklearn.pipeline import make_pipeline
-    >>> from shallows import SparseRandomFeatures
+    >>> from shallows.kernel_approximation import SparseRandomFeatures
     >>> X, y = load_digits(return_X_y=True)
     >>> model = make_pipeline(SparseRandomFeatures(n_iter=5, random_state=0), RidgeClassifier(alpha=0.1))
     >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9)

@@ -24,6 +24,10 @@ class TensorSketch(FeatureMapTransformer):
     effective_params_ : dict
         Values that the library chose, with seed, precision and device.
 
+    See Also
+    --------
+    PolynomialFeatures : Exact features, for few inputs.
+
     References
     ----------
     N. Pham and R. Pagh (2013), "Fast and scalable polynomial kernels via explicit feature maps", KDD 19.
@@ -31,7 +35,7 @@ class TensorSketch(FeatureMapTransformer):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import TensorSketch
+    >>> from shallows.kernel_approximation import TensorSketch
     >>> TensorSketch(scale=1e-3, random_state=0).fit_transform(load_digits().data).shape
     (1797, 1000)
     """
