@@ -80,7 +80,7 @@ def load(name: str, folder: Path) -> tuple[tuple[Any, np.ndarray], tuple[Any, np
 def multi_hyperplanes(method: str) -> Iterator[AMMClassifier]:
     """Candidates of the adaptive multi-hyperplane machine."""
     for reg, epochs in itertools.product([1e-3, 1e-4, 1e-5], [5, 20, 60]):
-        yield AMMClassifier(method, regularisation=reg, max_epochs=epochs)
+        yield AMMClassifier(method=method, regularization=reg, max_epochs=epochs)
 
 
 def linear_machines() -> Iterator[LinearSVC]:
@@ -96,7 +96,7 @@ def exact_machines() -> Iterator[SVC]:
 def budgeted(bandwidth: float) -> Iterator[BudgetedSVMClassifier]:
     """Candidates of budgeted stochastic gradient descent."""
     for reg in (1e-4, 3e-5, 1e-5, 3e-6):
-        yield BudgetedSVMClassifier(BUDGET, bandwidth=bandwidth, regularisation=reg, max_epochs=10)
+        yield BudgetedSVMClassifier(BUDGET, bandwidth=bandwidth, regularization=reg, max_epochs=10)
 
 
 def low_rank(bandwidth: float) -> Iterator[LowRankLinearizedSVMClassifier]:

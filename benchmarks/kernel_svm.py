@@ -2,8 +2,8 @@
 
 ``python benchmarks/kernel_svm.py`` takes USPS (8 against the rest), Reuters, Adult (a9a) and MNIST (8 against 9), up to
 ``--rows`` training points of each, the Gaussian kernel with the median distance as bandwidth, and C of 1 and 10. It
-fits scikit-learn's ``SVC`` (LIBSVM), `KernelSVMClassifier` by SMO and by SVM-light's decomposition with the
-same cache and tolerance, and `LASVMClassifier` in two passes, in turns, on one thread. The dual objectives are computed
+fits scikit-learn's ``SVC`` (LIBSVM), and `KernelSVMClassifier` by SMO and by SVM-light's decomposition with the same
+cache and tolerance and by LASVM in two passes, in turns, on one thread. The dual objectives are computed
 here in float64 from the coefficients. Reuters is also given to LIBSVM as a sparse matrix, which the others do not use.
 The targets: objectives within 10⁻³ of LIBSVM's, and SMO in at most 3 times its time. ``SHALLOWS_MIRROR`` names a place
 to take the data from.
@@ -25,7 +25,8 @@ import numpy as np
 import scipy.sparse
 from sklearn.svm import SVC
 
-from shallows import KernelSVMClassifier, LASVMClassifier, arrays, kernels
+from shallows import KernelSVMClassifier, Options, arrays, kernels
+from shallows.solvers import LASVM, SMO, Decomposition
 from shallows_papers import datasets
 
 CASES: dict[str, tuple[str, list[dict[str, Any]]]] = {
@@ -90,22 +91,27 @@ def measured(name: str, x: np.ndarray, y: np.ndarray, C: float, asked: argparse.
     """Objectives and the ratios of times, medians over the rounds."""
     sigma = kernels.median_bandwidth(x, 0)
     wide, gamma = x.astype(np.float64), 1.0 / (2.0 * sigma**2)
-    common = {"bandwidth": sigma, "C": C, "tol": asked.tol, "random_state": 0, "dtype": "float32"}
-    kept = {"cache": f"{asked.cache_mb}MB"}
+    common = {"bandwidth": sigma, "C": C, "random_state": 0, "options": Options(dtype="float32")}
+    kept = {"cache": f"{asked.cache_mb}MB", "tol": asked.tol}
+    solvers = {
+        "SMO": SMO(**kept),
+        "SVM-light": Decomposition(**kept),
+        "LASVM": LASVM(max_epochs=2, tol=asked.tol),
+    }
     fits: dict[str, Callable[[], Any]] = {
         "LIBSVM": lambda: SVC(C=C, gamma=gamma, tol=asked.tol, cache_size=asked.cache_mb).fit(wide, y),
-        "SMO": lambda: KernelSVMClassifier(solver_params=kept, **common).fit(x, y),
-        "SVM-light": lambda: KernelSVMClassifier(solver="decomposition", solver_params=kept, **common).fit(x, y),
-        "LASVM": lambda: LASVMClassifier(max_epochs=2, **common).fit(x, y),
+        **{
+            label: lambda solver=solver: KernelSVMClassifier(solver=solver, **common).fit(x, y)
+            for label, solver in solvers.items()
+        },
     }
     if np.count_nonzero(x) < 0.05 * x.size:
         sparse = scipy.sparse.csr_matrix(wide)
         fits["LIBSVM, sparse"] = lambda: SVC(C=C, gamma=gamma, tol=asked.tol, cache_size=asked.cache_mb).fit(sparse, y)
     few = slice(0, 200)
     for _ in range(2):  # compiled before anything is timed
-        for solver in ("smo", "decomposition"):
+        for solver in solvers.values():
             KernelSVMClassifier(solver=solver, **common).fit(x[few], np.where(np.arange(200) % 2, 1.0, -1.0))
-        LASVMClassifier(**common).fit(x[few], np.where(np.arange(200) % 2, 1.0, -1.0))
     seconds: dict[str, list[float]] = {solver: [] for solver in fits}
     models = {}
     with arrays.one_blas_thread():
@@ -129,9 +135,7 @@ def measured(name: str, x: np.ndarray, y: np.ndarray, C: float, asked: argparse.
             solver: statistics.median(one / other for one, other in zip(taken, seconds["LIBSVM"], strict=True))
             for solver, taken in seconds.items()
         },
-        "rows_made": {
-            solver: models[solver].n_kernel_evaluations_ / len(y) ** 2 for solver in ("SMO", "SVM-light", "LASVM")
-        },
+        "rows_made": {solver: models[solver].n_kernel_evaluations_ / len(y) ** 2 for solver in solvers},
     }
 
 

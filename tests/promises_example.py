@@ -10,6 +10,7 @@ from bad_input_example import few
 from solved_by import constructor
 
 EVERY = sorted(shallows.estimators.__all__)
+WITH_STREAMS = [name for name in [*EVERY, "lasvm: KernelSVMClassifier"] if hasattr(constructor(name)(), "partial_fit")]
 METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
 
 

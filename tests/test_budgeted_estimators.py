@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
-from shallows import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
+from shallows import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier, Options
 from shallows.errors import ShallowsError, UnknownNameError
 
 ALL = [AMMClassifier(random_state=0), BudgetedSVMClassifier(random_state=0), LowRankLinearizedSVMClassifier()]
@@ -71,7 +71,7 @@ def test_a_large_budget_comes_near_to_the_exact_machine():
     X, y = circles(noise=0.2)
     n, C, sigma = 400, 10.0, 0.5
     exact = SVC(C=C, gamma=0.5 / sigma**2).fit(X[:n], y[:n])
-    own = BudgetedSVMClassifier(n, bandwidth=sigma, regularisation=1 / (C * n), max_epochs=100, random_state=0)
+    own = BudgetedSVMClassifier(n, bandwidth=sigma, regularization=1 / (C * n), max_epochs=100, random_state=0)
     own.fit(X[:n], y[:n])
     assert np.mean(own.predict(X[n:]) == exact.predict(X[n:])) > 0.97
 
@@ -188,18 +188,22 @@ def test_a_budget_above_the_rows_is_told_and_brought_down():
 @pytest.mark.parametrize(
     ("model", "error", "told"),
     [
-        (BudgetedSVMClassifier(maintenance="forgetting"), UnknownNameError, "forgetting"),
-        (BudgetedSVMClassifier(line_search="bisection"), UnknownNameError, "bisection"),
-        (BudgetedSVMClassifier(regularisation=-1.0), ShallowsError, "regularisation must be a positive number"),
+        (BudgetedSVMClassifier(maintenance="forgetting"), ShallowsError, "maintenance must be one of .*forgetting"),
+        (BudgetedSVMClassifier(line_search="bisection"), ShallowsError, "line_search must be one of .*bisection"),
+        (BudgetedSVMClassifier(regularization=-1.0), ShallowsError, "regularization must be a positive number"),
         (BudgetedSVMClassifier(bandwidth=0.0), ShallowsError, "bandwidth must be a positive number"),
-        (AMMClassifier("both"), UnknownNameError, "both"),
+        (AMMClassifier(method="both"), ShallowsError, "method must be one of .*both"),
         (AMMClassifier(pruning=-1), ShallowsError, "pruning must be a number of at least 0"),
         (AMMClassifier(n_hyperplanes=0), ShallowsError, "n_hyperplanes must be a whole number"),
-        (AMMClassifier(regularisation=0.0), ShallowsError, "regularisation must be a positive number"),
+        (AMMClassifier(regularization=0.0), ShallowsError, "regularization must be a positive number"),
         (LowRankLinearizedSVMClassifier(C=-1.0), ShallowsError, "C must be a positive number"),
         (LowRankLinearizedSVMClassifier(loss="log"), UnknownNameError, "log"),
         (LowRankLinearizedSVMClassifier(landmarks="all"), UnknownNameError, "all"),
-        (LowRankLinearizedSVMClassifier(memory=2**20), ShallowsError, "Take a smaller budget of landmarks"),
+        (
+            LowRankLinearizedSVMClassifier(options=Options(memory=2**20)),
+            ShallowsError,
+            "Take a smaller budget of landmarks",
+        ),
     ],
     ids=str,
 )

@@ -14,7 +14,7 @@ from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
 from shallows import CoreVectorMachineClassifier, CoreVectorMachineRegressor, kernels
 from shallows.errors import ShallowsError
-from shallows.solvers.support_vectors.core_vectors import CoreProblem, CoreVectorMachineStepper
+from shallows.solvers.support_vectors.core_vectors import CoreProblem, EnclosingBallStepper
 from shallows.training import OwnRows, Stopping, train
 
 
@@ -54,7 +54,7 @@ def test_the_exact_solution_is_approached_as_epsilon_goes_to_zero(C, sample_size
             bandwidth=1.0, C=C, epsilon=epsilon, sample_size=sample_size, random_state=0
         ).fit(x, y, sample_weight=weights)
         found = np.zeros(240)
-        found[model.support_] = model.dual_coef_[:, 0]
+        found[model.support_] = model.dual_coef_[0]
         misses.append(primal(K, y, C * weights, found) / optimum - 1)
         # The dual objective is below the minimum; weak duality holds at every ε.
         assert model.objectives_[0] <= optimum * (1 + 1e-9)
@@ -69,7 +69,7 @@ def test_no_point_is_outside_the_enlarged_ball_and_the_core_is_few_of_many():
     y = np.where(np.arange(4000) % 2, 1.0, -1.0)
     epsilon, C = 1e-4, 1e3
     problem = core_problem(x, y, C)
-    state = train(CoreVectorMachineStepper(epsilon), problem, OwnRows(50), Stopping(10**6)).state
+    state = train(EnclosingBallStepper(epsilon), problem, OwnRows(50), Stopping(10**6)).state
     assert state.enclosed
     weights = np.zeros(4000)
     weights[state.core] = state.coefficients
@@ -81,7 +81,7 @@ def test_no_point_is_outside_the_enlarged_ball_and_the_core_is_few_of_many():
     assert len(state.core) < 400
     assert state.n_evaluations < 0.1 * 4000**2
     # Samples do not change what is enclosed, and spare most of the looking.
-    full = train(CoreVectorMachineStepper(epsilon, None), problem, OwnRows(50), Stopping(10**6)).state
+    full = train(EnclosingBallStepper(epsilon, None), problem, OwnRows(50), Stopping(10**6)).state
     assert full.radius_squared == pytest.approx(radius_squared, rel=3 * epsilon)
     assert state.n_evaluations < 0.5 * full.n_evaluations
 
@@ -96,7 +96,7 @@ def core_problem(x, y, C, budget=0):
 def test_kept_kernel_values_change_nothing_but_how_many_are_made():
     x, y = two_classes(600)
     made, kept = (
-        train(CoreVectorMachineStepper(1e-5), core_problem(x, y, 10.0, budget), OwnRows(50), Stopping(10**6)).state
+        train(EnclosingBallStepper(1e-5), core_problem(x, y, 10.0, budget), OwnRows(50), Stopping(10**6)).state
         for budget in (0, 10**8)
     )
     assert kept.n_kept == len(kept.core) and made.kept is None
@@ -120,7 +120,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path,
 
     def once(**options):
         return train(
-            CoreVectorMachineStepper(1e-4),
+            EnclosingBallStepper(1e-4),
             core_problem(x, y, 10.0, budget),
             OwnRows(10, n_batches=3),
             Stopping(99),
@@ -135,7 +135,7 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path,
 
 def test_a_state_that_takes_up_another_run_keeps_none_of_its_own_kernel_values():
     x, y = two_classes()
-    problem, solver = core_problem(x, y, 10.0, 10**8), CoreVectorMachineStepper(1e-4)
+    problem, solver = core_problem(x, y, 10.0, 10**8), EnclosingBallStepper(1e-4)
     elsewhere = replace(problem, seed=1)
     state, other = (solver.step(one, solver.init(one), 30) for one in (problem, elsewhere))
     assert other.n_kept == 32 and not np.array_equal(other.core, state.core)
@@ -158,11 +158,11 @@ def test_regression_finds_the_minimum_of_its_objective():
         return 0.5 * beta @ K @ beta + C * (tube + 0.5 * (out**2).sum() / (mu * n))
 
     truth = minimize(objective, np.append(np.zeros(n), 0.5), options={"maxiter": 5000, "gtol": 1e-8})
-    model = CoreVectorMachineRegressor(bandwidth=1.0, regularisation=1 / C, mu=mu, epsilon=1e-10, random_state=0).fit(
+    model = CoreVectorMachineRegressor(bandwidth=1.0, regularization=1 / C, mu=mu, epsilon=1e-10, random_state=0).fit(
         x, y
     )
     beta = np.zeros(n)
-    beta[model.support_] = model.dual_coef_[:, 0] / y.std()
+    beta[model.support_] = model.dual_coef_[0] / y.std()
     assert objective(np.append(beta, np.sqrt(model.tube_ / y.std()))) == pytest.approx(truth.fun, rel=1e-4)
     assert np.abs(model.predict(x) - (y.mean() + y.std() * K @ truth.x[:-1])).max() < 0.02
     # μ is the mean of what is left outside the tube.

@@ -26,7 +26,6 @@ SOLVERS = {
     "KernelRidgeClassifier": set(),
     "KernelSGDClassifier": {"least_squares.kernel_sgd"},
     "KernelSVMClassifier": {"support_vectors"},
-    "LASVMClassifier": {"support_vectors.lasvm"},
     "RegularisedRiskClassifier": {"regularised.risk"},
 }
 """The solvers that one method alone, or one family, has; what several share is left out."""

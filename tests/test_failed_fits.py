@@ -210,6 +210,7 @@ def test_an_interrupted_partial_fit_of_an_array_keeps_nothing_of_it(name):
     small = {"block_size": 16, "n_units": 20, "n_features": 20, "n_components": 2, "bandwidth": 1.0, "budget": 10}
     small |= {"batch_size": 100, "n_iter": 10, "random_state": 0}
     small |= {"solver": "linear_pegasos"} if name == "LinearSVMClassifier" else {}
+    small |= {"solver": "lasvm"} if name == "KernelSVMClassifier" else {}
     X, words = moons(900)
     X = np.hstack([X, X**2, np.sin(X)])
     second = name in ("DoublyStochasticKernelCCA", "DoublyStochasticKernelSVD")

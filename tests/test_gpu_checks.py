@@ -83,12 +83,12 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machi
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
     for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularisedRisk", "CoreVectorMachine"):
         with pytest.raises(ShallowsError, match=words):
-            getattr(shallows, f"{name}Regressor")(device="gpu:2").fit(X, y)
+            flat(getattr(shallows, f"{name}Regressor"), device="gpu:2").fit(X, y)
     for model in (shallows.KernelSVMClassifier, shallows.FourierFeatures, decomposition.DoublyStochasticKernelPCA):
         with pytest.raises(ShallowsError, match=words):
             flat(model, device="gpu:2").fit(X, y > 10)
     with pytest.raises(ShallowsError, match=words):
-        shallows.DoublyStochasticRegressor(device="gpu:2").partial_fit(X, y)
+        flat(shallows.DoublyStochasticRegressor, device="gpu:2").partial_fit(X, y)
 
 
 @pytest.mark.parametrize("hidden", ["", "-1"])
@@ -125,7 +125,7 @@ def test_tf32_of_the_environment_is_told_before_a_fit_and_in_the_record(name, ma
     monkeypatch.setenv(name, "1")
     for dtype in ("float32", "auto"):
         with pytest.warns(RuntimeWarning, match=f"{name}=1 .*three digits"):
-            assert shallows.RegularisedRiskClassifier(device="gpu", dtype=dtype)._fit_device() == Device("gpu")
+            assert flat(shallows.RegularisedRiskClassifier, device="gpu", dtype=dtype)._fit_device() == Device("gpu")
     assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": f"tf32 ({name}=1)"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -19,11 +19,13 @@ from shallows import (
     CoreVectorMachineClassifier,
     CoreVectorMachineRegressor,
     KernelSVMClassifier,
-    LASVMClassifier,
+    Options,
     kernels,
 )
 from shallows.errors import ShallowsError
 from shallows.gram.row_slab import KernelRowSlab
+from shallows.solvers import SDCA, SMO, Decomposition
+from shallows.solvers.support_vectors import SOLVERS
 from shallows.solvers.support_vectors.decomposition import DecompositionStepper, choose
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.dual_problem import DualProblem
@@ -50,7 +52,7 @@ def dual_objective(support, beta, x, y, squared_C=None):
 @pytest.mark.parametrize("solver", ["decomposition", "interior_point"])
 def test_the_optimum_of_the_hinge_is_libsvm_s(solver, C):
     x, y = two_classes()
-    model = KernelSVMClassifier(solver=solver, bandwidth=1.0, C=C, tol=1e-8).fit(x, y)
+    model = KernelSVMClassifier(bandwidth=1.0, C=C, solver=SOLVERS[solver](tol=1e-8)).fit(x, y)
     exact = SVC(C=C, gamma=0.5, tol=1e-8).fit(x, y)
     mine, theirs = (dual_objective(one.support_, one.dual_coef_, x, y) for one in (model, exact))
     assert mine == pytest.approx(theirs, rel=1e-6)
@@ -62,14 +64,14 @@ def test_the_optimum_of_the_hinge_is_libsvm_s(solver, C):
         assert len(model.support_) <= 1.02 * len(exact.support_) + 1
 
 
-@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "newton"])
+@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "kernel_newton"])
 def test_the_optimum_of_the_squared_hinge_has_the_derivatives_of_the_loss_as_coefficients(solver):
     x, y = two_classes(700)  # Newton's method begins with a part of them
     C = 3.0 * np.linspace(0.5, 2.0, 700)
-    model = KernelSVMClassifier(solver=solver, bandwidth=1.0, C=3.0, loss="squared_hinge", tol=1e-9)
+    model = KernelSVMClassifier(bandwidth=1.0, C=3.0, loss="squared_hinge", solver=SOLVERS[solver](tol=1e-9))
     model.fit(x, y, sample_weight=C / 3.0)
     beta = np.zeros(700)
-    beta[model.support_] = model.dual_coef_[:, 0]
+    beta[model.support_] = model.dual_coef_[0]
     expected = C * np.maximum(0.0, 1.0 - y * model.decision_function(x))
     assert np.abs(y * beta - expected).max() < 1e-4
     assert abs(beta.sum()) < 1e-6
@@ -78,14 +80,14 @@ def test_the_optimum_of_the_squared_hinge_has_the_derivatives_of_the_loss_as_coe
 
 @pytest.mark.parametrize(
     ("solver", "loss"),
-    [("interior_point", "hinge"), ("interior_point", "squared_hinge"), ("newton", "squared_hinge")],
+    [("interior_point", "hinge"), ("interior_point", "squared_hinge"), ("kernel_newton", "squared_hinge")],
 )
 @pytest.mark.parametrize("C", [1.0, 1e4])
 def test_a_tolerance_holds_for_the_objectives_of_the_model_whatever_c_is(solver, loss, C):
     x, y = two_classes()
-    model = KernelSVMClassifier(solver=solver, bandwidth=1.0, C=C, loss=loss, tol=1e-3).fit(x, y)
+    model = KernelSVMClassifier(bandwidth=1.0, C=C, loss=loss, solver=solver).fit(x, y)
     beta = np.zeros(len(x))
-    beta[model.support_] = model.dual_coef_[:, 0]
+    beta[model.support_] = model.dual_coef_[0]
     missed = np.maximum(0.0, 1.0 - y * model.decision_function(x))
     norm = beta @ naive_kernel("gaussian", 1.0, x, x) @ beta
     primal = 0.5 * norm + C * (missed if loss == "hinge" else 0.5 * missed**2).sum()
@@ -198,11 +200,11 @@ def test_newton_s_systems_are_not_much_larger_than_the_number_of_support_vectors
 
 def test_several_classes_are_those_of_the_other_solver():
     X, y = load_digits(n_class=4, return_X_y=True)
-    options = {"bandwidth": 20.0, "C": 5.0, "tol": 1e-6}
+    options = {"bandwidth": 20.0, "C": 5.0}
     for multiclass in ("one_vs_one", "one_vs_rest"):
         model, other = (
-            KernelSVMClassifier(solver=solver, multiclass=multiclass, **options).fit(X[:300], y[:300])
-            for solver in ("smo", "decomposition")
+            KernelSVMClassifier(solver=solver(tol=1e-6), multiclass=multiclass, **options).fit(X[:300], y[:300])
+            for solver in (SMO, Decomposition)
         )
         assert np.abs(model.decision_function(X[300:]) - other.decision_function(X[300:])).max() < 1e-4
 
@@ -213,15 +215,18 @@ def test_several_classes_are_those_of_the_other_solver():
         ({"C": -1.0}, "C must be a positive number"),
         ({"solver": "simplex"}, "simplex"),
         ({"loss": "square"}, "no value of loss 'square'. Did you mean 'squared_hinge'"),
-        ({"solver": "newton", "loss": "hinge"}, "solver='newton' takes the loss 'squared_hinge'"),
-        ({"solver": "decomposition", "solver_params": {"working_set": 3}}, "working_set must be an even whole number"),
         (
-            {"solver_params": {"working_set": 4}},
-            "a parameter of solver='decomposition', not of solver='smo', which has",
+            {"solver": "kernel_newton", "loss": "hinge"},
+            "takes loss='squared_hinge', got 'hinge', .*'smo'",
         ),
-        ({"solver": "newton", "solver_params": {"cache": 1}}, "of solver='smo' and 'decomposition', not .*has none"),
-        ({"solver_params": {"shrink": True}}, "Did you mean 'shrinking'"),
-        ({"max_iterations": 0}, "max_iterations must be a whole number"),
+        ({"solver": "lasvm", "loss": "squared_hinge"}, "solver='lasvm' takes loss='hinge', .*'kernel_newton'"),
+        ({"solver": "lasvm", "kernel": "precomputed"}, "solver='lasvm' keeps the points .*'smo', 'decomposition'"),
+        ({"solver": Decomposition(working_set=3)}, "working_set must be an even whole number"),
+        ({"solver": SMO(max_steps=0)}, "max_steps must be a whole number"),
+        ({"solver": SMO(cache="much")}, "cache must be a size"),
+        ({"solver": SDCA()}, "KernelSVMClassifier cannot use the solver SDCA. Its solvers are 'smo'"),
+        ({"solver": SMO}, "solver=SMO is a class. Give an object"),
+        ({"bandwidth": None}, "bandwidth must be a positive number, 'auto' or 'median', got None"),
     ],
 )
 def test_parameters_out_of_range_are_told(parameters, said):
@@ -230,41 +235,39 @@ def test_parameters_out_of_range_are_told(parameters, said):
         KernelSVMClassifier(**parameters).fit(x, y)
 
 
-@pytest.mark.parametrize("solver", ["interior_point", "newton"])
+@pytest.mark.parametrize("solver", ["interior_point", "kernel_newton"])
 def test_more_rows_than_the_memory_has_room_for_are_refused_with_what_they_would_take(solver):
     x, y = two_classes(6000)
     with pytest.raises(ShallowsError, match=r"6,000 rows twice, which takes 0\.576 GB.*solver='smo'"):
-        KernelSVMClassifier(solver=solver, bandwidth=1.0, memory="400MB").fit(x, y)
+        KernelSVMClassifier(solver=solver, bandwidth=1.0, options=Options(memory="400MB")).fit(x, y)
 
 
-@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "newton"])
+@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "kernel_newton"])
 def test_a_kernel_that_is_not_positive_semi_definite_is_told(solver):
     # Positive semi-definite on the first hundred rows, which is where a fit looks beforehand.
     x, y = two_classes(120)
     K = naive_kernel("gaussian", 1.0, x, x)
     K[110:, 110:] = 1.5 - 0.5 * np.eye(10)
     with pytest.raises(ShallowsError, match="not positive semi-definite"):
-        KernelSVMClassifier("precomputed", solver=solver, C=1e3, tol=1e-6).fit(K, y)
+        KernelSVMClassifier("precomputed", solver=SOLVERS[solver](tol=1e-6), C=1e3).fit(K, y)
 
 
-@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "newton"])
+@pytest.mark.parametrize("solver", ["decomposition", "interior_point", "kernel_newton"])
 def test_too_few_iterations_warn_and_a_saved_model_predicts_the_same(solver, tmp_path):
     x, y = two_classes()
     with pytest.warns(ConvergenceWarning, match="After 2 "):
-        model = KernelSVMClassifier(solver=solver, bandwidth=1.0, C=10.0, max_iterations=2, tol=1e-9).fit(x, y)
+        limit = "max_steps" if solver == "decomposition" else "max_iterations"
+        own = SOLVERS[solver](**{limit: 2, "tol": 1e-9})
+        model = KernelSVMClassifier(solver=own, bandwidth=1.0, C=10.0).fit(x, y)
     assert model.n_iter_ == 2
-    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]
+    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[0] + model.intercept_[0]
     assert np.abs(model.decision_function(x) - expected).max() < 1e-6
     shallows.save(model, tmp_path / "model.skops")
     for again in (shallows.load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(again.decision_function(x), model.decision_function(x))
 
 
-@parametrize_with_checks(
-    [
-        KernelSVMClassifier(solver="newton", multiclass="one_vs_rest"),
-    ]
-)
+@parametrize_with_checks([KernelSVMClassifier(solver="kernel_newton", multiclass="one_vs_rest")])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
@@ -292,7 +295,7 @@ def test_the_interior_point_method_starts_in_the_middle_with_a_multiplier_for_ea
     [
         KernelSVMClassifier(),
         KernelSVMClassifier(solver="decomposition"),
-        LASVMClassifier(),
+        KernelSVMClassifier(solver="lasvm"),
         CoreVectorMachineClassifier(),
     ],
     ids=repr,
@@ -301,7 +304,7 @@ def test_support_counts_rows_of_weight_zero_too(model, given):
     x, y = two_classes(120)
     weights = np.tile([0.0, 1.0, 1.0], 40)
     model.set_params(bandwidth=1.0, random_state=0).fit(x, y, sample_weight=given(weights))
-    beta = model.dual_coef_[:, 0]
+    beta = model.dual_coef_[0]
     assert weights[model.support_].all() and model.support_.max() >= 80
     expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ beta + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(x), expected, atol=1e-8)
@@ -311,14 +314,14 @@ def test_support_of_a_tube_counts_rows_of_weight_zero_too():
     x, y = two_classes(120)
     weights = np.tile([0.0, 1.0, 1.0], 40)
     model = CoreVectorMachineRegressor(bandwidth=1.0, random_state=0).fit(x, y, sample_weight=weights)
-    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]
+    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.predict(x), expected, atol=1e-8)
 
 
 def test_support_counts_the_rows_of_all_parts_of_a_stream():
     x, y = two_classes(240)
-    weights, model = np.tile([0.0, 1.0, 1.0], 80), LASVMClassifier(bandwidth=1.0, random_state=0)
+    weights, model = np.tile([0.0, 1.0, 1.0], 80), KernelSVMClassifier(solver="lasvm", bandwidth=1.0, random_state=0)
     for rows in (slice(120), slice(120, 240)):
         model.partial_fit(x[rows], y[rows], sample_weight=weights[rows])
-    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[:, 0] + model.intercept_[0]
+    expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(x), expected, atol=1e-8)

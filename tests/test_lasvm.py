@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import shallows
 from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
-from shallows import LASVMClassifier, kernels
+from shallows import KernelSVMClassifier, kernels
 from shallows.errors import ShallowsError
+from shallows.solvers import LASVM
 from shallows.solvers.support_vectors.lasvm import ExampleProblem, LASVMStepper
 from shallows.training import Batches, Stopping, train
 
@@ -26,7 +27,8 @@ def two_classes(n=400, seed=0):
 
 def problem(x, y, C):
     n = len(y)
-    return ExampleProblem(kernels.make("gaussian", 1.0), kernels.augmented(x), y, np.full(n, C), np.arange(n))
+    examples = kernels.augmented(x), y, np.full(n, C), np.arange(n), (y > 0).astype(int)
+    return ExampleProblem(kernels.make("gaussian", 1.0), *examples)
 
 
 def coefficients(state, n):
@@ -40,17 +42,17 @@ def coefficients(state, n):
 def test_a_few_passes_end_at_libsvm_s_optimum(C):
     x, y = two_classes()
     K = naive_kernel("gaussian", 1.0, x, x)
-    model = LASVMClassifier(bandwidth=1.0, C=C, max_epochs=4, tol=1e-6, random_state=0).fit(x, y)
+    model = KernelSVMClassifier(solver=LASVM(max_epochs=4, tol=1e-6), bandwidth=1.0, C=C, random_state=0).fit(x, y)
     exact = SVC(C=C, gamma=0.5, tol=1e-6).fit(x, y)
     beta = np.zeros(400)
     beta[exact.support_] = exact.dual_coef_[0]
     optimum = y @ beta - 0.5 * beta @ K @ beta
     assert model.objectives_[0] == pytest.approx(optimum, rel=1e-6)
     assert np.abs(model.decision_function(x) - exact.decision_function(x)).max() < 1e-3
-    once = LASVMClassifier(bandwidth=1.0, C=C, random_state=0).fit(x, y)
+    once = KernelSVMClassifier(solver="lasvm", bandwidth=1.0, C=C, random_state=0).fit(x, y)
     # A pass over 400 examples; with the large C most of them are still moving.
     assert 0 <= 1 - once.objectives_[0] / optimum < (0.01 if C < 1 else 0.2)
-    online = LASVMClassifier(bandwidth=1.0, C=C, finish=False, random_state=0).fit(x, y)
+    online = KernelSVMClassifier(solver=LASVM(finish=False), bandwidth=1.0, C=C, random_state=0).fit(x, y)
     assert online.objectives_[0] <= once.objectives_[0]
 
 
@@ -60,7 +62,9 @@ def test_a_feature_that_is_constant_in_the_first_rows_of_a_stream_counts_in_late
     x[:n_first, 0] = 0.0
     x[0, 1:] = 0.5
     y = x[:, 0]
-    model = LASVMClassifier(bandwidth=1.0, random_state=0).partial_fit(x[:n_first], y[:n_first], classes=[0.0, 1.0])
+    model = KernelSVMClassifier(solver="lasvm", bandwidth=1.0, random_state=0).partial_fit(
+        x[:n_first], y[:n_first], classes=[0.0, 1.0]
+    )
     for i in range(n_first, 200):
         model.partial_fit(x[i : i + 1], y[i : i + 1])
     assert model.score(x, y) == 1.0
@@ -86,7 +90,7 @@ def test_the_intercept_is_libsvm_s_where_rounding_leaves_a_coefficient_just_with
     # Few points that are nearly orthogonal: all coefficients are C, or one is, but for the last digit.
     x = np.random.default_rng(seed).normal(size=(20, 300))
     y = np.arange(20) % 2
-    model = LASVMClassifier(bandwidth=24.0, random_state=0).fit(x, y)
+    model = KernelSVMClassifier(solver="lasvm", bandwidth=24.0, random_state=0).fit(x, y)
     exact = SVC(gamma=0.5 / 24.0**2, tol=1e-8).fit(x, y)
     assert model.intercept_ == pytest.approx(exact.intercept_, abs=1e-3)
     assert model.score(x, y) == exact.score(x, y) == 1.0
@@ -130,7 +134,7 @@ def test_examples_without_influence_are_dropped_and_kept_only_once():
     # Two clouds apart: of 3,000 examples few are at the boundary.
     side = np.where(np.arange(3000) % 2, 2.0, -2.0)
     x, y = sample(3000, 2) * 0.7 + side[:, None], np.sign(side)
-    model = LASVMClassifier(bandwidth=2.0, C=10.0, random_state=0, max_epochs=2).fit(x, y)
+    model = KernelSVMClassifier(solver=LASVM(max_epochs=2), bandwidth=2.0, C=10.0, random_state=0).fit(x, y)
     state = model._machines.states[0]
     assert len(state.at_hand) < 100
     assert len(np.unique(state.numbers[state.at_hand])) == len(state.at_hand)
@@ -140,10 +144,10 @@ def test_examples_without_influence_are_dropped_and_kept_only_once():
 def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):
     monkeypatch.setattr("shallows.estimators.streaming.ENOUGH", 128)
     x, y = two_classes()
-    whole = LASVMClassifier(bandwidth=1.0, C=2.0, random_state=0)
+    whole = KernelSVMClassifier(solver="lasvm", bandwidth=1.0, C=2.0, random_state=0)
     for start in range(0, 384, 128):
         whole.partial_fit(x[start : start + 128], y[start : start + 128], classes=[-1.0, 1.0])
-    parts = LASVMClassifier(bandwidth=1.0, C=2.0, random_state=0)
+    parts = KernelSVMClassifier(solver="lasvm", bandwidth=1.0, C=2.0, random_state=0)
     for start in range(0, 384, 64):
         if start == 0:
             parts.partial_fit(x[:128], y[:128])
@@ -156,7 +160,7 @@ def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):
 
 def test_a_label_that_was_not_announced_is_refused():
     x, y = two_classes(60)
-    model = LASVMClassifier().partial_fit(x, y)
+    model = KernelSVMClassifier(solver="lasvm").partial_fit(x, y)
     with pytest.raises(ValueError, match=r"the label 3\.0, which is not one of the classes of the first call"):
         model.partial_fit(x, np.full(60, 3.0))
 
@@ -164,7 +168,9 @@ def test_a_label_that_was_not_announced_is_refused():
 @pytest.mark.parametrize("multiclass", ["one_vs_one", "one_vs_rest"])
 def test_several_classes_are_learned_and_a_saved_model_predicts_the_same(multiclass, tmp_path):
     X, y = load_digits(return_X_y=True)
-    model = LASVMClassifier(bandwidth=20.0, C=10.0, multiclass=multiclass, random_state=0).fit(X[:1200], y[:1200])
+    model = KernelSVMClassifier(solver="lasvm", bandwidth=20.0, C=10.0, multiclass=multiclass, random_state=0).fit(
+        X[:1200], y[:1200]
+    )
     assert model.score(X[1200:], y[1200:]) > 0.95
     shallows.save(model, tmp_path / "model.skops")
     again = shallows.load(tmp_path / "model.skops")
@@ -185,13 +191,13 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
 def test_impossible_parameters_are_refused():
     x, y = two_classes(40)
     with pytest.raises(ShallowsError, match="precomputed"):
-        LASVMClassifier("precomputed").fit(x @ x.T, y)
+        KernelSVMClassifier(solver="lasvm", kernel="precomputed").fit(x @ x.T, y)
     with pytest.raises(ShallowsError, match="max_epochs"):
-        LASVMClassifier(max_epochs=0).fit(x, y)
+        KernelSVMClassifier(solver=LASVM(max_epochs=0)).fit(x, y)
     with pytest.raises(ShallowsError, match="balanced"):
-        LASVMClassifier(class_weight="balanced").partial_fit(x, y)
+        KernelSVMClassifier(solver="lasvm", class_weight="balanced").partial_fit(x, y)
     with pytest.raises(ValueError, match="one class only"):
-        LASVMClassifier().fit(x, np.ones(40))
+        KernelSVMClassifier(solver="lasvm").fit(x, np.ones(40))
 
 
 def not_at_the_optimum(estimator):
@@ -199,6 +205,6 @@ def not_at_the_optimum(estimator):
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
-@parametrize_with_checks([LASVMClassifier()], expected_failed_checks=not_at_the_optimum)
+@parametrize_with_checks([KernelSVMClassifier(solver="lasvm")], expected_failed_checks=not_at_the_optimum)
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)

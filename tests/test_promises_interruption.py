@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import signal
 import time
-from functools import partial
 
 import numpy as np
 import pytest
@@ -18,26 +17,40 @@ from shallows import (
     CoreVectorMachineClassifier,
     CoreVectorMachineRegressor,
     KernelSVMClassifier,
-    LASVMClassifier,
     LinearSVMClassifier,
 )
-from shallows.solvers import LBFGS, SARAH, CuttingPlanes, DualCoordinateDescent, LinearPegasos, PrimalNewton, pieces
+from shallows.kernels import Polynomial
+from shallows.solvers import (
+    LASVM,
+    LBFGS,
+    SARAH,
+    SMO,
+    CuttingPlanes,
+    Decomposition,
+    DualCoordinateDescent,
+    InteriorPoint,
+    KernelNewton,
+    LinearPegasos,
+    PrimalNewton,
+    pieces,
+)
 from shallows.solvers.support_vectors import core_vectors
 
 RAW, LABELS = load_breast_cancer(return_X_y=True)
 _rng = np.random.default_rng(0)
 X = _rng.normal(size=(200, 4))
 Y = (X[:, 0] * X[:, 1] + 0.5 * _rng.normal(size=200) > 0).astype(int)
-DECOMPOSITION = partial(KernelSVMClassifier, solver="decomposition")
-CUBE = {"kernel": "polynomial", "kernel_params": {"degree": 3}}
+CUBE = {"kernel": Polynomial(degree=3)}
 
 # ------------------------------------------------------------------------------------------------ signals
 
 
 LONG_FITS = {
-    "LASVM, cubic kernel on raw columns": lambda: LASVMClassifier(**CUBE, max_iterations=1_500_000).fit(RAW, LABELS),
-    "SMO, the same": lambda: KernelSVMClassifier(**CUBE, max_iterations=500_000).fit(RAW, LABELS),
-    "decomposition, the same": lambda: DECOMPOSITION(**CUBE, max_iterations=10_000).fit(RAW, LABELS),
+    f"{type(solver).__name__}, cubic kernel on raw columns": lambda solver=solver: KernelSVMClassifier(
+        **CUBE, solver=solver
+    ).fit(RAW, LABELS)
+    for solver in (LASVM(max_steps=1_500_000), SMO(max_steps=500_000), Decomposition(max_steps=10_000))
+} | {
     "a budget of 400 points that are projected": lambda: BudgetedSVMClassifier(
         400, maintenance="projection", bandwidth=5.0, max_epochs=1, random_state=0
     ).fit(*(_rng.normal(size=(3000, 20)), _rng.integers(0, 4, size=3000))),
@@ -65,8 +78,8 @@ def longest_silence(work):
 @pytest.mark.parametrize("kind", LONG_FITS)
 def test_python_hears_signals_within_a_second(kind):
     # The first call compiles what no earlier run has left in the cache.
-    for make in (LASVMClassifier, KernelSVMClassifier, DECOMPOSITION):
-        make(**CUBE).fit(X, Y)
+    for solver in ("lasvm", "smo", "decomposition"):
+        KernelSVMClassifier(**CUBE, solver=solver).fit(X, Y)
     BudgetedSVMClassifier(10, maintenance="projection", bandwidth=1.0).fit(X, Y)
     LinearSVMClassifier(solver=CuttingPlanes(line_search=False), loss="squared_hinge").fit(X, Y)
     assert longest_silence(LONG_FITS[kind]) < 1.0
@@ -74,7 +87,7 @@ def test_python_hears_signals_within_a_second(kind):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
-    model = LASVMClassifier(**CUBE).fit(X, Y)
+    model = KernelSVMClassifier(**CUBE, solver="lasvm").fit(X, Y)
     expected, asked = model.decision_function(X), []
 
     def interrupt(*_):
@@ -97,12 +110,16 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
 # ------------------------------------------------------------------------------------------------- pieces
 
 LOOPS = {
-    "LASVM, the steps at the end": ("support_vectors.lasvm:_reprocess_all", LASVMClassifier, {"tol": 1e-6}),
-    "SMO": ("support_vectors.smo:take_steps", KernelSVMClassifier, {"solver_params": {"shrinking": False}}),
+    "LASVM, the steps at the end": (
+        "support_vectors.lasvm:_reprocess_all",
+        KernelSVMClassifier,
+        {"solver": LASVM(tol=1e-6)},
+    ),
+    "SMO": ("support_vectors.smo:take_steps", KernelSVMClassifier, {"solver": SMO(shrinking=False)}),
     "decomposition": (
         "support_vectors.decomposition:take_working_sets",
-        DECOMPOSITION,
-        {"solver_params": {"shrinking": False}},
+        KernelSVMClassifier,
+        {"solver": Decomposition(shrinking=False)},
     ),
     "budget": ("budgeted.budgeted_sgd:go_through", BudgetedSVMClassifier, {"budget": 20, "bandwidth": 1.0}),
     "hyperplanes": ("budgeted.multi_hyperplane:go_through", AMMClassifier, {}),
@@ -136,11 +153,11 @@ def test_a_loop_in_many_pieces_gives_what_it_gives_in_one_to_the_bit(kind, monke
 # ------------------------------------------------------------------------------------------------- limits
 
 LIMITS = {
-    "SMO": lambda: KernelSVMClassifier(max_iterations=5),
-    "decomposition": lambda: DECOMPOSITION(max_iterations=2),
-    "interior point": lambda: KernelSVMClassifier(solver="interior_point", max_iterations=2),
-    "Newton": lambda: KernelSVMClassifier(solver="newton", max_iterations=1),
-    "LASVM": lambda: LASVMClassifier(max_iterations=1, tol=1e-9, random_state=0),
+    "SMO": lambda: KernelSVMClassifier(solver=SMO(max_steps=5)),
+    "decomposition": lambda: KernelSVMClassifier(solver=Decomposition(max_steps=2)),
+    "interior point": lambda: KernelSVMClassifier(solver=InteriorPoint(max_iterations=2)),
+    "Newton": lambda: KernelSVMClassifier(solver=KernelNewton(max_iterations=1)),
+    "LASVM": lambda: KernelSVMClassifier(solver=LASVM(tol=1e-9, max_steps=1), random_state=0),
     "core vectors": lambda: CoreVectorMachineClassifier(max_core_points=5, random_state=0),
     "core vectors, values": lambda: CoreVectorMachineRegressor(max_core_points=5, random_state=0),
 } | {
@@ -161,11 +178,11 @@ def test_a_solver_that_meets_its_limit_says_so(kind):
         LIMITS[kind]().fit(X, Y)
 
 
-@pytest.mark.parametrize("Estimator", [KernelSVMClassifier, DECOMPOSITION, LASVMClassifier])
-def test_steps_have_a_limit_by_default(Estimator, monkeypatch):
+@pytest.mark.parametrize("solver", [SMO, Decomposition, LASVM])
+def test_steps_have_a_limit_by_default(solver, monkeypatch):
     monkeypatch.setattr("shallows.solvers.support_vectors.dual_problem.MOST_STEPS", 10)
     with pytest.warns(ConvergenceWarning, match="the conditions of optimality are still violated"):
-        Estimator(**CUBE, tol=1e-9, random_state=0).fit(100 * X[:60], Y[:60])
+        KernelSVMClassifier(**CUBE, solver=solver(tol=1e-9), random_state=0).fit(100 * X[:60], Y[:60])
 
 
 def test_steps_within_a_core_have_a_limit(monkeypatch):

@@ -16,7 +16,9 @@ from shallows.solvers.linear_svm import SOLVERS
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 STREAMING = [name for name in EVERY if hasattr(getattr(shallows, name), "partial_fit")]
-CASES = [(name, {}) for name in STREAMING if name != "LinearSVMClassifier"]
+OF_SOLVERS = ("KernelSVMClassifier", "LinearSVMClassifier")  # only with some solvers
+CASES = [(name, {}) for name in STREAMING if name not in OF_SOLVERS]
+CASES += [("KernelSVMClassifier", {"solver": "lasvm"})]
 CASES += [("LinearSVMClassifier", {"solver": solver}) for solver, choice in SOLVERS.items() if choice.is_online]
 SIZES = {"1 row": [1], "1 to 60 rows": [1, 60, 7, 2, 40], "500 rows": [500]}
 

@@ -9,7 +9,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from shallows import BudgetedSVMClassifier, CoreVectorMachineClassifier, KernelSVMClassifier, LASVMClassifier, kernels
+from shallows import CoreVectorMachineClassifier, KernelSVMClassifier, kernels
+from shallows.solvers import LASVM
 from solved_by import constructor
 
 _rng = np.random.default_rng(0)
@@ -42,15 +43,15 @@ SOLVERS = {
     "decomposition": lambda *a, **options: KernelSVMClassifier(*a, solver="decomposition", **options),
     "interior point": lambda *a, **options: KernelSVMClassifier(*a, solver="interior_point", **options),
     # One pass leaves out examples; a few come to the optimum.
-    "LASVM": lambda *a, **options: LASVMClassifier(*a, max_epochs=10, random_state=0, **options),
-    "LASVM, one pass": lambda *a, **options: LASVMClassifier(*a, random_state=0, **options),
-    "LASVM, a stream": lambda *a, **options: Streamed(*a, random_state=0, **options),
+    "LASVM": lambda *a, **options: KernelSVMClassifier(*a, solver=LASVM(max_epochs=10), random_state=0, **options),
+    "LASVM, one pass": lambda *a, **options: KernelSVMClassifier(*a, solver="lasvm", random_state=0, **options),
+    "LASVM, a stream": lambda *a, **options: Streamed(*a, solver="lasvm", random_state=0, **options),
 }
 SHORT_OF = {"LASVM, one pass": 0.25, "LASVM, a stream": 0.25}
 """Shares of the dual objective that one pass over so few examples may leave out; the others stop by their tolerance."""
 
 
-class Streamed(LASVMClassifier):
+class Streamed(KernelSVMClassifier):
     def fit(self, X, y):
         order = np.random.default_rng(0).permutation(len(X))
         for rows in np.array_split(order, len(X) // 20):
@@ -85,7 +86,7 @@ def test_a_core_vector_machine_has_no_gap_between_its_objectives(kind, kernel):
     (X, y, C), options = KINDS[kind], KERNELS[kernel]
     model = CoreVectorMachineClassifier(kernel, C=C, random_state=0, **options).fit(X, y)
     b, f = model.intercept_[0], model.decision_function(X)
-    norm = model.dual_coef_[:, 0] @ (f - b)[model.support_] + b * b
+    norm = model.dual_coef_[0] @ (f - b)[model.support_] + b * b
     primal = 0.5 * norm + 0.5 * C * np.sum(np.maximum(0.0, 1.0 - np.where(y == 1, f, -f)) ** 2)
     assert 1.0 - model.objectives_[0] / primal < 1e-4
 
@@ -93,8 +94,8 @@ def test_a_core_vector_machine_has_no_gap_between_its_objectives(kind, kernel):
 def test_one_pass_that_falls_far_short_says_so():
     X, y = normal(noise=0.0)
     with pytest.warns(ConvergenceWarning, match="take a larger max_epochs"):
-        short = LASVMClassifier("polynomial", C=100.0, random_state=0).fit(X, y)
-    enough = LASVMClassifier("linear", C=0.1, max_epochs=5, random_state=0).fit(X, y)
+        short = KernelSVMClassifier(solver="lasvm", kernel="polynomial", C=100.0, random_state=0).fit(X, y)
+    enough = KernelSVMClassifier(solver=LASVM(max_epochs=5), kernel="linear", C=0.1, random_state=0).fit(X, y)
     assert enough.effective_params_["relative_gap"] < 0.01 < 0.25 < short.effective_params_["relative_gap"]
 
 
@@ -118,12 +119,12 @@ def test_copies_of_both_labels_have_the_heavier_one_or_the_fit_says_that_it_is_f
     assert share > 0.9 or any("Raise max_epochs" in str(one.message) for one in told)
 
 
-@pytest.mark.parametrize("Estimator", [LASVMClassifier, KernelSVMClassifier, BudgetedSVMClassifier])
-def test_a_bandwidth_is_chosen_for_the_machine_and_its_C(Estimator):
+@pytest.mark.parametrize("name", ["lasvm: KernelSVMClassifier", "KernelSVMClassifier", "BudgetedSVMClassifier"])
+def test_a_bandwidth_is_chosen_for_the_machine_and_its_C(name):
     # Few distinct rows: ridge regression with a small λ does well with any bandwidth; a machine with C = 1 and eight
     # times the median distance says the same of all rows.
     for seed in range(20):
         draw = np.random.default_rng(seed)
         X = draw.integers(0, 2, size=(300, 3)).astype(float)
         y = (draw.random(300) < 0.2 + 0.6 * X[:, 0]).astype(int)
-        assert Estimator(random_state=0).fit(X, y).score(X, y) > np.mean(y == X[:, 0]) - 0.02
+        assert constructor(name)(random_state=0).fit(X, y).score(X, y) > np.mean(y == X[:, 0]) - 0.02

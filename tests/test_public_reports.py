@@ -21,7 +21,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import shallows
-from promises_example import EVERY, outputs, targets, unfitted
+from promises_example import WITH_STREAMS, outputs, targets, unfitted
 from shallows.errors import ShallowsError
 from shallows_papers.datasets import DatasetError
 from user_data_example import described, table, write
@@ -45,7 +45,7 @@ CLASSIFIERS = [name for name in SOME if is_classifier(getattr(shallows, name)())
 REGRESSORS = [name for name in SOME if is_regressor(getattr(shallows, name)())]
 WITH_WIDTH = [name for name in SOME if "bandwidth" in getattr(shallows, name)().get_params()]
 PROBABLE = ["EigenProClassifier", "FeatureRidgeClassifier", "RegularisedRiskClassifier", "DoublyStochasticClassifier"]
-STREAMS = [name for name in EVERY if hasattr(getattr(shallows, name), "partial_fit") and name != "LinearSVMClassifier"]
+STREAMS = WITH_STREAMS
 STREAMED_CLASSIFIERS = [name for name in STREAMS if name.endswith("Classifier")]
 
 _rng = np.random.default_rng(0)
@@ -410,7 +410,7 @@ def models_that_are_memory_maps_cannot_go_on(name, path):
 
 
 # Surprise, scikit-learn: results differ with n_jobs.
-@report(["EigenProClassifier", "DoublyStochasticRegressor", "LASVMClassifier"])
+@report(["EigenProClassifier", "DoublyStochasticRegressor", "lasvm: KernelSVMClassifier"])
 def scores_depend_on_the_number_of_jobs(name):
     with joblib.parallel_backend("threading"):
         one, two = (cross_val_score(unfitted(name), X, targets(name, X), cv=2, n_jobs=jobs) for jobs in (1, 2))

@@ -16,9 +16,9 @@ NEW = X[::7] + np.float32(0.05)
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("LASVMClassifier", {}),
+        ("KernelSVMClassifier", {"solver": "lasvm"}),
         ("CoreVectorMachineClassifier", {"sample_size": 20}),
-        ("KernelSVMClassifier", {"solver": "newton", "loss": "squared_hinge"}),
+        ("KernelSVMClassifier", {"solver": "kernel_newton", "loss": "squared_hinge"}),
         ("KernelSVMClassifier", {}),
         ("RegularisedRiskClassifier", {"max_epochs": 3}),
     ],

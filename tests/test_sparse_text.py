@@ -14,6 +14,7 @@ from shallows import arrays, kernels
 from shallows.errors import ShallowsError
 from shallows.models import centring
 from shallows.models.centring import Centring, TrainingRows
+from shallows.solvers import LASVM, SMO
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -51,8 +52,8 @@ OF_KERNELS = {
     "KernelRidgeClassifier": {},
     "KernelRidgeRegressor": {"solver": "conjugate_gradients"},
     "KernelSGDClassifier": {"max_epochs": 5},
-    "KernelSVMClassifier": {"tol": 1e-8},
-    "LASVMClassifier": {"tol": 1e-8},
+    "KernelSVMClassifier": {"solver": SMO(tol=1e-8)},
+    "lasvm: KernelSVMClassifier": {"solver": LASVM(tol=1e-8)},
     "CoreVectorMachineClassifier": {},
     "RegularisedRiskClassifier": {},
     "LowRankLinearizedSVMClassifier": {"budget": 50},
@@ -64,7 +65,7 @@ OF_KERNELS = {
 
 
 def fitted(name, X, y):
-    model = getattr(shallows, name)(random_state=0, **OF_KERNELS[name])
+    model = getattr(shallows, name.rpartition(": ")[2])(random_state=0, **OF_KERNELS[name])
     return model.fit(X, y.astype(float) if name.endswith("Regressor") else y)
 
 
@@ -200,7 +201,9 @@ def test_a_column_that_was_constant_in_training_counts_in_a_new_point():
     assert np.allclose(model.decision_function(new), dense.decision_function(new.toarray()), atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["EigenProClassifier", "KernelSVMClassifier", "LASVMClassifier", "NystroemFeatures"])
+@pytest.mark.parametrize(
+    "name", ["EigenProClassifier", "KernelSVMClassifier", "lasvm: KernelSVMClassifier", "NystroemFeatures"]
+)
 def test_a_model_of_sparse_points_is_saved_pickled_and_loaded(name, tmp_path):
     X, y = texts(80, 1500)
     model = fitted(name, X, y)
@@ -237,7 +240,7 @@ def test_sparse_centres_give_what_dense_centres_give():
 
 def test_lasvm_learns_dense_batches_after_sparse_ones():
     X, y = texts(120, 1500)
-    sparse, mixed = (shallows.LASVMClassifier(random_state=0) for _ in range(2))
+    sparse, mixed = (shallows.KernelSVMClassifier(solver="lasvm", random_state=0) for _ in range(2))
     for start in range(0, 120, 40):
         rows = slice(start, start + 40)
         sparse.partial_fit(X[rows], y[rows], classes=[0, 1])

@@ -27,7 +27,7 @@ shallows.save(shallows.load("model.skops", device="cpu"), "copy.skops")
 
 def returned(
     fourier: shallows.FourierFeatures,
-    lasvm: shallows.LASVMClassifier,
+    lasvm: shallows.KernelSVMClassifier,
     budgeted: shallows.BudgetedSVMClassifier,
     linear: shallows.LinearSVMClassifier,
     pca: decomposition.DoublyStochasticKernelPCA,
@@ -35,7 +35,7 @@ def returned(
 ) -> None:
     """What fits return."""
     assert_type(fourier.fit(X), shallows.FourierFeatures)
-    assert_type(lasvm.fit(X, y, sample_weight=y), shallows.LASVMClassifier)
+    assert_type(lasvm.fit(X, y, sample_weight=y), shallows.KernelSVMClassifier)
     assert_type(budgeted.fit(X, y), shallows.BudgetedSVMClassifier)
     assert_type(linear.fit(X, y), shallows.LinearSVMClassifier)
     assert_type(pca.fit(X), decomposition.DoublyStochasticKernelPCA)

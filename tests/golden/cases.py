@@ -31,7 +31,10 @@ METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "tr
 N = 500
 N_NEW = 60
 ONLY_ON_CPU = ("LinearSVMClassifier",)
-NOW: dict[str, tuple[str, dict[str, object]]] = {}
+NOW: dict[str, tuple[str, dict[str, object]]] = {
+    "KernelSVMClassifier": ("KernelSVMClassifier", {}),
+    "LASVMClassifier": ("KernelSVMClassifier", {"solver": "lasvm"}),
+}
 """The class and the parameters of cases whose name is not the name of a class."""
 DEVICE: list[str] = []
 """The device of all fits, if one is set; otherwise each estimator takes its default."""
@@ -43,7 +46,7 @@ QUICK = {
     "AMMClassifier": {"n_hyperplanes": 5, "max_epochs": 2},
     "BudgetedSVMClassifier": {"budget": 40, "max_epochs": 2},
     "CoreVectorMachineClassifier": {"epsilon": 1e-3},
-    "CoreVectorMachineRegressor": {"epsilon": 1e-4, "regularisation": 0.1, "mu": 0.1},
+    "CoreVectorMachineRegressor": {"epsilon": 1e-4, "regularization": 0.1, "mu": 0.1},
     "DoublyStochasticClassifier": {"block_size": 32, "batch_size": 64, "n_iter": 25},
     "DoublyStochasticKernelCCA": COMPONENTS,
     "DoublyStochasticKernelPCA": COMPONENTS,
@@ -246,12 +249,12 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     },
     "KernelSVMClassifier": {name: {"solver": name} for name in ("decomposition", "interior_point")}
     | {
-        "newton": {"solver": "newton", "loss": "squared_hinge"},
+        "newton": {"solver": "kernel_newton", "loss": "squared_hinge"},
         "squared hinge": {"loss": "squared_hinge"},
         "one vs rest": {"multiclass": "one_vs_rest"},
         "laplace": {"kernel": "laplace"},
     },
-    "LASVMClassifier": {"two epochs": {"max_epochs": 2}},
+    "LASVMClassifier": {"two epochs": {"solver__max_epochs": 2}},
     "LinearSVMClassifier": {
         "bmrm": {"solver": CuttingPlanes(line_search=False)},
         "newton": {"solver": "primal_newton"},
@@ -468,7 +471,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
             "two classes": (two_classes, name.endswith("Classifier")),
             "several outputs": (several, name.endswith(("Classifier", "Regressor"))),
             "precomputed": (precomputed, "kernel" in known or name == "FeatureKernelPCA"),
-            "stream": (streamed, hasattr(Estimator, "partial_fit")),
+            "stream": (streamed, hasattr(Estimator, "partial_fit") and name != "KernelSVMClassifier"),
             "warm start": (warm, "warm_start" in known),
             "early stopping": (stopped_early, "early_stopping" in known),
             "resumed": (resumed, "checkpoint" in of_fit),

@@ -63,7 +63,6 @@ ESTIMATORS = LazyTable(
         "KernelSGDRegressor": ".least_squares.kernel_sgd",
         "KernelSVMClassifier": ".support_vectors.kernel_svm",
         "KernelSlicedInverseRegression": ".components.sliced_inverse_regression",
-        "LASVMClassifier": ".support_vectors.lasvm",
         "LinearSVMClassifier": ".linear_svm.linear_svm_classifier",
         "LowRankLinearizedSVMClassifier": ".budgeted.low_rank_svm",
         "NystroemFeatures": ".feature_maps.landmarks",

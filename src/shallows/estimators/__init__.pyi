@@ -47,6 +47,5 @@ from .regularised.regularised_risk import RegularisedRiskRegressor as Regularise
 from .support_vectors.core_vector_machine import CoreVectorMachineClassifier as CoreVectorMachineClassifier
 from .support_vectors.core_vector_machine import CoreVectorMachineRegressor as CoreVectorMachineRegressor
 from .support_vectors.kernel_svm import KernelSVMClassifier as KernelSVMClassifier
-from .support_vectors.lasvm import LASVMClassifier as LASVMClassifier
 
 ESTIMATORS: LazyTable

@@ -45,6 +45,8 @@ class OldEstimator:
     solver: str = ""  # The name that is taken if the parameter is not given; "" leaves the default
     of_solver: Mapping[str, str] = field(default_factory=dict)  # Old parameters of the solver, with their new names
     ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # Of those, what settings classes do not have
+    # New names of those that a settings class has under another name
+    differing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)  # Old parameters of the estimator, with their new names
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # New texts of values, by old parameters
     added: Mapping[str, str] = field(default_factory=dict)  # Arguments that keep old defaults, unless they are given
@@ -78,6 +80,39 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
         "ExtremeLearningMachineAutoencoder", renamed={"C": "alpha"}, reciprocal=("C",)
     ),
     "SparseRandomFeatures": OldEstimator("SparseRandomFeatures", renamed={"regularisation": "regularization"}),
+    "AMMClassifier": OldEstimator(
+        "AMMClassifier",
+        renamed={"regularisation": "regularization"},
+        values={"regularisation": {"None": "'auto'"}},
+    ),
+    "BudgetedSVMClassifier": OldEstimator(
+        "BudgetedSVMClassifier",
+        renamed={"regularisation": "regularization"},
+        values={"regularisation": {"None": "'auto'"}},
+    ),
+    "CoreVectorMachineClassifier": OldEstimator("CoreVectorMachineClassifier"),
+    "CoreVectorMachineRegressor": OldEstimator(
+        "CoreVectorMachineRegressor", renamed={"regularisation": "regularization"}
+    ),
+    "KernelSVMClassifier": OldEstimator(
+        "KernelSVMClassifier",
+        solvers={
+            "": "SMO",
+            "smo": "SMO",
+            "decomposition": "Decomposition",
+            "interior_point": "InteriorPoint",
+            "newton": "KernelNewton",
+        },
+        of_solver={"tol": "tol", "max_iterations": "max_steps"},
+        differing={cls: {"max_steps": "max_iterations"} for cls in ("InteriorPoint", "KernelNewton")},
+    ),
+    "LASVMClassifier": OldEstimator(
+        "KernelSVMClassifier",
+        solvers={"lasvm": "LASVM"},
+        solver="lasvm",
+        of_solver={"max_epochs": "max_epochs", "finish": "finish", "tol": "tol", "max_iterations": "max_steps"},
+    ),
+    "LowRankLinearizedSVMClassifier": OldEstimator("LowRankLinearizedSVMClassifier"),
     "LinearSVMClassifier": OldEstimator(
         "LinearSVMClassifier",
         solvers={
@@ -211,6 +246,8 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
             raise ValueError(f"{old.chosen_by}={text} cannot be translated.")
         own = literal(rest.pop("solver_params", "None"))
         own |= {now: rest.pop(name) for name, now in old.of_solver.items() if name in rest}
+        names = old.differing.get(old.solvers.get(named, ""), {})
+        own = {names.get(name, name): text for name, text in own.items()}
         for name in old.ignored.get(old.solvers.get(named, "").partition("(")[0], ()):
             own.pop(name, None)
         if named not in old.solvers and (own or text != repr(old.solver)) and named != "auto":

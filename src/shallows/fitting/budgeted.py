@@ -56,7 +56,7 @@ def fit_budgeted_svm(
     targets: Machines,
     solver: Any,
     bandwidth: float | str | None,
-    regularisation: float | None,
+    regularisation: float | str,
     streamed: bool,
     before: FittedBudgeted | None,
     seed: int,
@@ -116,7 +116,7 @@ def fit_multi_hyperplane(
     *,
     targets: Machines,
     solver: Any,
-    regularisation: float | None,
+    regularisation: float | str,
     streamed: bool,
     before: FittedBudgeted | None,
     seed: int,
@@ -185,9 +185,9 @@ def make_rows(X: Any, numbers: np.ndarray, weights: np.ndarray | None, n_classes
     return rows
 
 
-def ridge_of_mean_loss(regularisation: float | None, n: int, before: FittedBudgeted | None, *, streamed: bool) -> float:
-    """λ that the user gave. Otherwise 1/n for all rows; for a stream, λ of the fit before or a usual value."""
-    if regularisation:
+def ridge_of_mean_loss(regularisation: float | str, n: int, before: FittedBudgeted | None, *, streamed: bool) -> float:
+    """λ that the user gave. For "auto" 1/n for all rows; for a stream, λ of the fit before or a usual value."""
+    if not leave_one_out_choice.is_automatic(regularisation):
         return float(regularisation)
     if streamed:
         return OF_A_STREAM if before is None else before.ridge

@@ -16,9 +16,9 @@ from ..solvers.support_vectors.dual_problem import most_pair_steps, report_viola
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from ..training.steps import InOrderThenShuffled
 from . import leave_one_out_choice
-from .machine import Options
+from .machine import Options, Phases
 from .rows import TrainingSet, single_column
-from .support_vectors import FittedMachines, warn_of_work_left
+from .support_vectors import FittedMachines, TimeLimit, warn_of_work_left
 from .targets import Machines
 
 BATCH = 64
@@ -60,23 +60,27 @@ def fit_lasvm(
     name: str,
 ) -> tuple[FittedMachines, OnlineMachines]:
     """Train on checked rows; the returned machines can continue with further examples."""
-    y = single_column(rows.y)
+    phases, y = Phases(), single_column(rows.y)
     rows, targets = rows._replace(y=y), Machines.of(y, multiclass, class_weight)
     machines = begin_machines(rows, targets, kernel, bandwidth, kernel_params, C, seed, options)
-    visit_examples(machines, rows, C, solver, solver.max_epochs, options.verbose, name)
-    most = most_pair_steps(solver.max_iterations, len(y))
-    for state in machines.states if solver.finish else []:
+    phases.end("preparation")
+    clock = TimeLimit.of(options.max_seconds, phases)
+    visit_examples(machines, rows, C, solver, solver.max_epochs, clock, options.verbose, name)
+    most = most_pair_steps(solver.max_steps, len(y))
+    for state in machines.states if solver.finish and not clock.stopped else []:
         solver.build().finish(state, most)
         if state.gap > solver.tol:
-            warn_of_work_left(report_violation(most, "steps", state.gap, solver.tol))
+            warn_of_work_left(report_violation(most, "steps", state.gap, solver.tol, "max_steps"))
+    phases.end("training")
     found = functions_of(machines, options.device)
     device = arrays.resolve_device(options.device)
     outputs = found.model.scores(rows.X, device, options.prediction_budget(device))
     gap = relative_gap(found, outputs, y, rows.weights, C)
-    if gap > LARGE_GAP:
+    if gap > LARGE_GAP and not clock.stopped:
         left = f"After max_epochs={solver.max_epochs} the dual objective is still {gap:.0%} below the primal one"
-        warn_of_work_left((f"{left}: rows that were dropped count after all", "take a larger max_epochs"))
-    return replace(found, report={**found.report, "relative_gap": gap}), machines
+        warn_of_work_left((f"{left}: rows that were dropped count after all", "take a larger max_epochs of the solver"))
+    report = {**found.report, "relative_gap": gap, **clock.report()}
+    return replace(found, report=report, seconds=phases.seconds), machines
 
 
 def begin_machines(
@@ -105,25 +109,33 @@ def begin_machines(
 
 
 def visit_examples(
-    machines: OnlineMachines, rows: TrainingSet, C: float, solver: LASVM, n_epochs: int, verbose: int, name: str
+    machines: OnlineMachines,
+    rows: TrainingSet,
+    C: float,
+    solver: LASVM,
+    n_epochs: int,
+    clock: TimeLimit,
+    verbose: int,
+    name: str,
 ) -> None:
     """Let every machine visit the examples in ``n_epochs`` random orders, or with 0 once in their own order."""
-    n = len(rows.rows)
+    n, classes = len(rows.rows), machines.targets.numbers(rows.y)
     points = machines.centring.training_points(rows.X, np.arange(n), arrays.Device("cpu"), machines.dtype)
     for state, two in zip(machines.states, machines.targets.problems(rows.y, rows.weights), strict=True):
         m = len(two.rows)
         for epoch in range(max(1, n_epochs) if m else 0):
             order = streams.permutation(machines.seed, "order", epoch, m) if n_epochs else np.arange(m)
             visited = two.rows[order]
-            examples = points[visited], two.signs[order], C * two.weights[order], rows.rows[visited]
-            training.train(
+            examples = points[visited], two.signs[order], C * two.weights[order], rows.rows[visited], classes[visited]
+            run = training.train(
                 solver.build(),
                 ExampleProblem(machines.kernel, *examples),
                 InOrderThenShuffled(m, BATCH, 0),
-                training.Stopping(1),
+                training.Stopping(1, max_seconds=clock.left),
                 observers=[training.Progress(name)] if verbose else [],
                 state=state,
             )
+            clock.after(run)
 
 
 def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
@@ -132,6 +144,7 @@ def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
     held = [np.flatnonzero(state.coefficients) for state in states]
     numbers = [state.numbers[slots] for state, slots in zip(states, held, strict=True)]
     rows, places = np.unique(np.concatenate(numbers), return_index=True)
+    classes = np.concatenate([state.classes[slots] for state, slots in zip(states, held, strict=True)])[places]
     points = np.concatenate([state.points[slots] for state, slots in zip(states, held, strict=True)])[places]
     coefficients = np.zeros((len(rows), len(states)))
     for column, (state, slots, of) in enumerate(zip(states, held, numbers, strict=True)):
@@ -161,6 +174,7 @@ def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
         {},
         machines.targets,
         np.array([state.objective for state in states]),
+        classes[support],
     )
 
 

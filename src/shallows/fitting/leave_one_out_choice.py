@@ -17,11 +17,12 @@ from ..spectrum.leave_one_out import RidgeChoice
 from ..utils.checks import is_positive
 
 
-def check_bandwidth(value: Any) -> None:
-    """Refuse any value but a positive number, "auto", "median" and None."""
-    named = value is None or (isinstance(value, str) and value in (AUTO, MEDIAN))
+def check_bandwidth(value: Any, *, optional: bool = True) -> None:
+    """Refuse any value but a positive number, "auto", "median" and with ``optional`` None."""
+    named = (value is None and optional) or (isinstance(value, str) and value in (AUTO, MEDIAN))
     if not named and not is_positive(value):
-        raise ShallowsError(f"bandwidth must be a positive number, 'auto', 'median' or None, got {value!r}.")
+        names = "'auto', 'median' or None" if optional else "'auto' or 'median'"
+        raise ShallowsError(f"bandwidth must be a positive number, {names}, got {value!r}.")
 
 
 def check_or_auto(estimator: Any, name: str, *, optional: bool = False) -> None:

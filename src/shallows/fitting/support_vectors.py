@@ -50,6 +50,7 @@ class FittedMachines(FittedSum):
 
     targets: Machines
     objectives: np.ndarray
+    classes: np.ndarray  # (n_support,): class numbers of the rows
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,17 @@ def fit_kernel_svm(
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")
 
+        clock = TimeLimit.of(options.max_seconds, phases)
         coefficients, solutions = np.zeros((n, targets.n_problems)), []
         for column, two in enumerate(targets.problems(y, weights)):
             own = points if len(two.rows) == n else arrays.take_rows(points, two.rows)
             problem = solver.build_problem(kernel, own, two.signs, C * two.weights, squared, budget, seed)
             most = solver.most_steps(len(two.rows))
-            state = train_to_the_end(solver, problem, most, seed, options.verbose, name)
+            state = train_to_the_end(solver, problem, most, seed, clock, options.verbose, name)
             solutions.append(solver.solution(problem, state))
             coefficients[two.rows, column] = solutions[-1].coefficients
-            warn_of_work_left(solver.left_undone(state, solutions[-1], most))
+            if not clock.stopped:
+                warn_of_work_left(solver.left_undone(state, solutions[-1], most))
         phases.end("training")
         intercepts = np.array([solution.intercept for solution in solutions])
         model, support = KernelMachines.of(kernel, centring, points, coefficients, intercepts)
@@ -110,6 +113,7 @@ def fit_kernel_svm(
         "n_problems": len(solutions),
         "n_steps": n_steps,
         "converged": all(solution.converged for solution in solutions),
+        **clock.report(),
         **report_of_machine(budget, dtype, device, seed),
         **leave_one_out_choice.report(choice),
     }
@@ -123,6 +127,7 @@ def fit_kernel_svm(
         phases.seconds,
         targets,
         np.array([solution.objective for solution in solutions]),
+        targets.numbers(y)[support],
     )
 
 
@@ -141,7 +146,7 @@ def fit_core_vector_regression(
 ) -> FittedTube:
     """Train on checked rows, in the user's order, with targets in units of their deviation about their mean.
 
-    ``solver`` is a `CoreVectorMachine`.
+    ``solver`` is a `EnclosingBall`.
     """
     phases, device = Phases(), options.fit_device()
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
@@ -162,8 +167,10 @@ def fit_core_vector_regression(
         signs, above = np.repeat([1.0, -1.0], n), targets * ridge
         own_ridge = np.tile(mu * n * ridge / weights, 2)
         problem = solver.build_ball(kernel, points, signs, np.concatenate([above, -above]), own_ridge, budget, seed)
-        state = train_to_the_end(solver, problem, solver.most_steps(n), seed, options.verbose, name)
-        warn_of_work_left(solver.uncertain(state, ridge))
+        clock = TimeLimit.of(options.max_seconds, phases)
+        state = train_to_the_end(solver, problem, solver.most_steps(n), seed, clock, options.verbose, name)
+        if not clock.stopped:
+            warn_of_work_left(solver.uncertain(state, ridge))
         phases.end("training")
 
         coefficients, unit = np.zeros(n), unit / ridge
@@ -177,6 +184,7 @@ def fit_core_vector_regression(
         "n_support": len(support),
         "n_core": len(state.core),
         "converged": state.enclosed,
+        **clock.report(),
         **report_of_machine(budget, dtype, device, seed),
         **leave_one_out_choice.report(choice),
         "regularisation": ridge,
@@ -187,16 +195,42 @@ def fit_core_vector_regression(
     return FittedTube(model, rows.rows[support], held, state.n_steps, state.n_evaluations, report, phases.seconds, tube)
 
 
-def train_to_the_end(solver: TwoClassSettings, problem: Any, most: int, seed: int, verbose: int, name: str) -> Any:
-    """The state of a solver at its end, or after the largest number of steps that is allowed."""
+@dataclass
+class TimeLimit:
+    """Seconds that remain for one or more trainings of a fit, and whether they ended one."""
+
+    left: float | None
+    stopped: bool = False
+
+    @classmethod
+    def of(cls, max_seconds: float | None, phases: Phases) -> TimeLimit:
+        """What the finished phases of a fit leave."""
+        return cls(None if max_seconds is None else phases.seconds_left(max_seconds))
+
+    def after(self, run: training.Run) -> training.Run:
+        """The same run, whose seconds are subtracted."""
+        if self.left is not None:
+            self.left, self.stopped = max(0.0, self.left - run.seconds), self.stopped or run.stopped_by == "max_seconds"
+        return run
+
+    def report(self) -> dict[str, str]:
+        """The entry of ``effective_params_`` if the time was over."""
+        return {"stopped_by": "max_seconds"} if self.stopped else {}
+
+
+def train_to_the_end(
+    solver: TwoClassSettings, problem: Any, most: int, seed: int, clock: TimeLimit, verbose: int, name: str
+) -> Any:
+    """The state of a solver at its end, or after the largest number of steps or seconds that is allowed."""
     n_steps = min(solver.steps_of_a_call, most)
-    return training.train(
+    run = training.train(
         solver.build(seed),
         problem,
         training.OwnRows(n_steps, solver.calls_of_an_epoch),
-        training.Stopping(-(-most // n_steps)),
+        training.Stopping(-(-most // n_steps), max_seconds=clock.left),
         observers=[training.Progress(name)] if verbose else [],
-    ).state
+    )
+    return clock.after(run).state
 
 
 def warn_of_work_left(found: tuple[str, str] | None) -> None:

@@ -153,6 +153,22 @@ class Centring:
             np.einsum("ij,ij->i", out, out, out=points[rows, kept])
         return points if device.kind == "cpu" else arrays.to_device(points, device, dtype)
 
+    def rows_of(self, points: Array) -> Any:
+        """The rows of augmented points on the host, shape (m, d): CSR for sparse points, float64 otherwise."""
+        if arrays.is_sparse(points):
+            x = scipy.sparse.csr_array((points.rows.data, points.rows.indices, points.rows.indptr), points.rows.shape)
+            if not self.varies.all():
+                kept = np.flatnonzero(self.varies)
+                x = scipy.sparse.csr_array((x.data, kept[x.indices], x.indptr), (x.shape[0], len(self.varies)))
+            if self.mean.any():
+                row = scipy.sparse.csr_array(self.mean.astype(x.dtype)[None])
+                x = scipy.sparse.csr_array(x + scipy.sparse.csr_array(np.ones((x.shape[0], 1), dtype=x.dtype)) @ row)
+                x.eliminate_zeros()
+            return x.copy()
+        x = np.tile(self.mean, (points.shape[0], 1))
+        x[:, self.varies] += points[:, :-2]
+        return x
+
     def _uploaded_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
         """`training_points` of all rows on a GPU, which orders, centers and rounds them as exactly as the host would.
 

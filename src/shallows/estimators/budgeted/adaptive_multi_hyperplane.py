@@ -6,20 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import UnknownNameError
+from ...fitting import leave_one_out_choice
 from ...fitting.budgeted import FittedBudgeted, fit_multi_hyperplane, outputs
 from ...fitting.rows import single_column
 from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...solvers.budgeted.multi_hyperplane import MultiHyperplane
-from ...solvers.settings import settings_of
-from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 from ..streaming import check_rows, end_beginning, rows_to_learn
-
-METHODS = ("batch", "online")
 
 
 class AMMClassifier(LabelPredictions, Estimator):
@@ -32,13 +28,13 @@ class AMMClassifier(LabelPredictions, Estimator):
 
     Parameters
     ----------
+    n_hyperplanes : int, default=20
+        Most hyperplanes of each class.
     method : {"batch", "online"}, default="batch"
         Assign an example to the hyperplane of its class that was best in the previous epoch, or that is best now. The
         first epoch and `partial_fit` are always "online".
-    n_hyperplanes : int, default=20
-        Most hyperplanes of each class.
-    regularisation : float, optional
-        λ, and C = 1/(λn). None: 1/n, which is C = 1; for a model that begins with `partial_fit` 1e-4.
+    regularization : float or "auto", default="auto"
+        λ, and C = 1/(λn). "auto": 1/n, which is C = 1; for a model that begins with `partial_fit` 1e-4.
     max_epochs : int, default=10
         Passes over the training data. The paper uses one for "online".
     prune_every : int, default=10000
@@ -52,20 +48,12 @@ class AMMClassifier(LabelPredictions, Estimator):
     reserve : bool, default=False
         Give every class a zero hyperplane in training, as in the paper, so that no score is below 0. False: only the
         class of the example, as in the authors' toolbox.
-    max_seconds : float, optional
-        Time limit of the training.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
         Seed of all random draws. An int gives the same model every time.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        No effect: steps with single examples are taken on the CPU.
-    memory : int or str, optional
-        Memory limit of the process, in bytes or as "4GB"; a larger model is refused. None: a share of the free memory.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        No effect: steps are taken in float64.
-    verbose : int, default=0
-        1 shows a progress bar.
+    options : Options, optional
+        Memory, time limit of the training and progress. Steps are taken on the CPU and in float64.
 
     Attributes
     ----------
@@ -74,11 +62,17 @@ class AMMClassifier(LabelPredictions, Estimator):
     intercept_ : ndarray, shape (all hyperplanes,)
     hyperplane_classes_ : ndarray of int, shape (all hyperplanes,)
         Index in ``classes_`` of each hyperplane.
-    regularisation_ : float
+    regularization_ : float
     n_steps_, n_epochs_ : int
         Visited examples and passes.
+    options_ : Options
     effective_params_, timings_ : dict
         Values that the library chose, violations, and the sum of the pruned squared norms; seconds of each phase.
+
+    See Also
+    --------
+    shallows.LinearSVMClassifier : One hyperplane for each class.
+    BudgetedSVMClassifier : A kernel machine with a budget of support vectors.
 
     References
     ----------
@@ -88,7 +82,7 @@ class AMMClassifier(LabelPredictions, Estimator):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import AMMClassifier
+    >>> from shallows.svm import AMMClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = AMMClassifier(random_state=0).fit(X[:1200] / 16, y[:1200])
     >>> bool(model.score(X[1200:] / 16, y[1200:]) > 0.85)
@@ -98,22 +92,18 @@ class AMMClassifier(LabelPredictions, Estimator):
     @stores_parameters
     def __init__(
         self,
-        method: str = "batch",
-        *,
         n_hyperplanes: int = 20,
-        regularisation: float | None = None,
+        *,
+        method: str = "batch",
+        regularization: float | str = "auto",
         max_epochs: int = 10,
         prune_every: int = 10000,
         pruning: float = 10.0,
         constant: float = 1.0,
         reserve: bool = False,
-        max_seconds: float | None = None,
         class_weight: Any = None,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Any = None,
     ): ...
 
     @keeps_model_on_failure
@@ -156,8 +146,8 @@ class AMMClassifier(LabelPredictions, Estimator):
         found = fit_multi_hyperplane(
             *rows,
             targets=targets,
-            solver=settings_of(MultiHyperplane, self),
-            regularisation=self.regularisation,
+            solver=self._solver(),
+            regularisation=self.regularization,
             streamed=streamed,
             before=before,
             seed=self._seed(),
@@ -168,7 +158,7 @@ class AMMClassifier(LabelPredictions, Estimator):
 
     def _store(self, found: FittedBudgeted, targets: Machines) -> None:
         """Set the fitted attributes."""
-        self._fitted, self.classes_, self.regularisation_ = found, targets.classes, found.ridge
+        self._fitted, self.classes_, self.regularization_ = found, targets.classes, found.ridge
         self.coef_, self.intercept_ = found.model.coef, found.model.intercept
         self.hyperplane_classes_, self.n_steps_ = found.model.classes, found.n_steps
         self.n_epochs_ = self.n_iter_ = found.n_epochs
@@ -176,11 +166,19 @@ class AMMClassifier(LabelPredictions, Estimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive(self, "regularisation", "max_seconds")
-        check_whole(self, "max_epochs")
-        check_whole(self, "n_hyperplanes", "prune_every")
-        check_positive(self, "pruning", "constant", or_zero=True)
-        UnknownNameError.check("method", self.method, METHODS)
+        leave_one_out_choice.check_or_auto(self, "regularization")
+        self._solver().check()
+
+    def _solver(self) -> MultiHyperplane:
+        return MultiHyperplane(
+            method=self.method,
+            n_hyperplanes=self.n_hyperplanes,
+            prune_every=self.prune_every,
+            pruning=self.pruning,
+            constant=self.constant,
+            reserve=self.reserve,
+            max_epochs=self.max_epochs,
+        )
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         return outputs(self._fitted.model, X)

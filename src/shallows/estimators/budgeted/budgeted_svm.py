@@ -6,15 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import UnknownNameError
 from ...fitting import leave_one_out_choice
 from ...fitting.budgeted import FittedBudgeted, fit_budgeted_svm, outputs
 from ...fitting.rows import single_column
 from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
-from ...solvers.budgeted.budgeted_sgd import LINE_SEARCHES, MAINTENANCE, BudgetedSGD
-from ...solvers.settings import settings_of
-from ...utils.checks import check_positive, check_whole
+from ...solvers.budgeted.budgeted_sgd import BudgetedSGD
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
@@ -33,44 +30,43 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
     ----------
     budget : int, optional
         Most support vectors. None: 100. It is never above the number of training rows; a larger value warns.
+    bandwidth : float, "auto" or "median", default="auto"
+        σ of exp(−‖x − z‖²/(2σ²)). "auto": smallest leave-one-out error of kernel ridge regression with nλ on 400 to
+        1,000 rows. "median": the median distance.
+    regularization : float or "auto", default="auto"
+        λ, and C = 1/(λn). "auto": 1/n, which is C = 1; for a model that begins with `partial_fit` 1e-4.
     maintenance : {"merging", "projection", "removal"}, default="merging"
         Merge the smallest support vector with another, project it onto the others (slow), or drop it.
     line_search : {"auto", "golden_section", "lookup"}, default="auto"
         Losses of merging: by a search for each pair, or from a table (two classes only). "auto": the table if possible.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ of exp(−‖x − z‖²/(2σ²)). "auto": smallest leave-one-out error of kernel ridge regression with nλ on 400 to
-        1,000 rows. "median" and None: the median distance.
-    regularisation : float, optional
-        λ, and C = 1/(λn). None: 1/n, which is C = 1; for a model that begins with `partial_fit` 1e-4.
     max_epochs : int, default=5
         Passes over the training data. Few rows need more: with 900 rows, 20 passes gave 83 % accuracy and five 68 %.
-    max_seconds : float, optional
-        Time limit of the training.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
         Seed of all random draws. An int gives the same model every time.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        No effect: steps with single examples are taken on the CPU.
-    memory : int or str, optional
-        Memory limit of the process, in bytes or as "4GB"; a larger model is refused. None: a share of the free memory.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        No effect: steps are taken in float64.
-    verbose : int, default=0
-        1 shows a progress bar.
+    options : Options, optional
+        Memory, time limit of the training and progress. Steps are taken on the CPU and in float64.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     support_vectors_ : ndarray, shape (n_support, n_features)
         Merged ones are not training points.
-    dual_coef_ : ndarray, shape (n_support, n_outputs)
+    dual_coef_ : ndarray, shape (n_outputs, n_support)
     bandwidth_ : float
-    regularisation_ : float
+    regularization_ : float
     n_steps_, n_epochs_ : int
         Visited examples and passes.
+    options_ : Options
     effective_params_, timings_ : dict
         Values that the library chose, violations, and the squared norm lost to the budget; seconds of each phase.
+
+    See Also
+    --------
+    shallows.KernelSVMClassifier : Exact solutions, with any number of support vectors.
+    LowRankLinearizedSVMClassifier : A budget of landmarks instead, and any kernel.
+    AMMClassifier : Several hyperplanes for each class instead of a kernel.
 
     References
     ----------
@@ -80,7 +76,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import BudgetedSVMClassifier
+    >>> from shallows.svm import BudgetedSVMClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = BudgetedSVMClassifier(budget=200, bandwidth=25.0, random_state=0).fit(X[:1200], y[:1200])
     >>> bool(model.score(X[1200:], y[1200:]) > 0.9), len(model.support_vectors_)
@@ -92,18 +88,14 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         self,
         budget: int | None = None,
         *,
+        bandwidth: float | str = "auto",
+        regularization: float | str = "auto",
         maintenance: str = "merging",
         line_search: str = "auto",
-        bandwidth: float | str | None = "auto",
-        regularisation: float | None = None,
         max_epochs: int = 5,
-        max_seconds: float | None = None,
         class_weight: Any = None,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Any = None,
     ): ...
 
     @keeps_model_on_failure
@@ -146,9 +138,9 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         found = fit_budgeted_svm(
             *rows,
             targets=targets,
-            solver=settings_of(BudgetedSGD, self),
+            solver=self._solver(),
             bandwidth=self.bandwidth,
-            regularisation=self.regularisation,
+            regularisation=self.regularization,
             streamed=streamed,
             before=before,
             seed=self._seed(),
@@ -159,20 +151,25 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
 
     def _store(self, found: FittedBudgeted, targets: Machines) -> None:
         """Set the fitted attributes."""
-        self._fitted, self.classes_, self.regularisation_ = found, targets.classes, found.ridge
-        self.support_vectors_, self.dual_coef_ = found.model.support_vectors, found.model.coefficients
+        self._fitted, self.classes_, self.regularization_ = found, targets.classes, found.ridge
+        self.support_vectors_, self.dual_coef_ = found.model.support_vectors, found.model.coefficients.T
         self.bandwidth_, self.n_steps_ = found.model.bandwidth, found.n_steps
         self.n_epochs_ = self.n_iter_ = found.n_epochs
         self.effective_params_, self.timings_ = found.report, found.seconds
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive(self, "regularisation", "max_seconds")
-        check_whole(self, "max_epochs")
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
-        check_whole(self, "budget", optional=True)
-        UnknownNameError.check("way to keep the budget (maintenance)", self.maintenance, MAINTENANCE)
-        UnknownNameError.check("line search (line_search)", self.line_search, LINE_SEARCHES)
+        leave_one_out_choice.check_or_auto(self, "regularization")
+        leave_one_out_choice.check_bandwidth(self.bandwidth, optional=False)
+        self._solver().check()
+
+    def _solver(self) -> BudgetedSGD:
+        return BudgetedSGD(
+            budget=self.budget,
+            maintenance=self.maintenance,
+            line_search=self.line_search,
+            max_epochs=self.max_epochs,
+        )
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         return outputs(self._fitted.model, X)

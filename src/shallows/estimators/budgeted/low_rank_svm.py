@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
 from ... import arrays, kernels
-from ...errors import UnknownNameError
+from ...errors import ShallowsError, UnknownNameError
 from ...fitting import leave_one_out_choice
 from ...kernels import precomputed
 from ...models.centring import Centring
@@ -18,7 +17,6 @@ from ...spectrum.leave_one_out import RidgeChoice
 from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..feature_maps.base import kernel_object
 from ..feature_maps.landmarks import LANDMARKS, NystroemFeatures
 from ..predictions import LabelPredictions, learn_classes
 
@@ -40,10 +38,8 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         K-means centers, points drawn uniformly or by leverage scores, or greedy or random Cholesky pivots.
     kernel : str, Kernel or callable, default="gaussian"
         A name or object of `shallows.kernels`, or a function of two arrays.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of X. "auto": by leave-one-out errors. "median" and None: the median distance of points.
-    kernel_params : dict, optional
-        Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+    bandwidth : float, "auto" or "median", default="auto"
+        σ, in the units of X. "auto": by leave-one-out errors. "median": the median distance of points.
     C : float or "auto", default="auto"
         Factor in ½ ‖w‖² + C Σ ℓᵢ. "auto": 1/λ with the smallest leave-one-out error of kernel ridge regression.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -56,14 +52,8 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
         Seed of all random draws. An int gives the same model every time.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Device of the features. LIBLINEAR runs on the CPU.
-    memory : int or str, optional
-        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the features. "auto": as X.
-    verbose : int, default=0
-        No effect.
+    options : Options, optional
+        Device and precision ("auto": as X) of the features, and memory. There is no time limit: LIBLINEAR has none.
 
     Attributes
     ----------
@@ -75,8 +65,15 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         The fitted features.
     n_iter_ : int
         Passes of LIBLINEAR.
+    options_ : Options
     effective_params_, timings_ : dict
         Values that the library chose; seconds of each phase.
+
+    See Also
+    --------
+    shallows.KernelSVMClassifier : The whole kernel.
+    shallows.kernel_approximation.NystroemFeatures : The features alone.
+    BudgetedSVMClassifier : A budget of support vectors, and ``partial_fit``.
 
     References
     ----------
@@ -86,7 +83,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import LowRankLinearizedSVMClassifier
+    >>> from shallows.svm import LowRankLinearizedSVMClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = LowRankLinearizedSVMClassifier(200, bandwidth=25.0, random_state=0).fit(X[:1200], y[:1200])
     >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
@@ -100,28 +97,26 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         *,
         landmarks: str = "kmeans",
         kernel: Any = "gaussian",
-        bandwidth: float | str | None = "auto",
-        kernel_params: Mapping[str, Any] | None = None,
+        bandwidth: float | str = "auto",
         C: float | str = "auto",
         loss: str = "hinge",
         tol: float = 1e-3,
         max_iterations: int = 10000,
         class_weight: Any = None,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Any = None,
     ): ...
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole(self, "budget", "max_iterations")
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
+        leave_one_out_choice.check_bandwidth(self.bandwidth, optional=False)
         leave_one_out_choice.check_or_auto(self, "C")
         check_positive(self, "tol")
         UnknownNameError.check("loss", self.loss, ("hinge", "squared_hinge"))
         UnknownNameError.check("way to choose landmarks", self.landmarks, LANDMARKS)
+        if self._options().max_seconds is not None:
+            raise ShallowsError("max_seconds has no effect, because LIBLINEAR has no time limit. Set max_iterations.")
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
@@ -131,12 +126,9 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         y = learn_classes(self, y)
         seed = self._seed()
         choice = self._choose(X, y, weights, seed)
-        width = leave_one_out_choice.given_bandwidth(self.bandwidth, choice)
-        kernels.check_own_parameters(self.kernel, width, self.kernel_params)
-        kernel, width = kernel_object(self.kernel, width, self.kernel_params)
         transformer = NystroemFeatures(
-            kernel,
-            bandwidth=width,
+            self.kernel,
+            bandwidth=leave_one_out_choice.given_bandwidth(self.bandwidth, choice) or "median",
             n_features=self.budget,
             landmarks=self.landmarks,
             random_state=seed,
@@ -177,16 +169,17 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
 
     def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> RidgeChoice | None:
         """Bandwidth and λ of kernel ridge regression, if one of them is "auto"."""
-        kind = kernels.kind(self.kernel)
+        kernel, bandwidth, kernel_params = kernels.split(self.kernel, self.bandwidth)
+        kind = kernels.kind(kernel)
         centring = Centring.of(
             X, centred=kind.shift_invariant, without_constants=False, may_stay_sparse=kind.takes_sparse_points
         )
         if centring.all_equal or precomputed.is_asked_for(self):
             return None
         return leave_one_out_choice.choose_kernel_ridge(
-            self.kernel,
-            self.bandwidth,
-            self.kernel_params,
+            kernel,
+            bandwidth,
+            kernel_params,
             lambda rows: centring.training_points(X, rows, arrays.Device("cpu"), np.float64),
             leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_)),
             weights,

@@ -9,13 +9,12 @@ from sklearn.base import RegressorMixin
 
 from ...arrays.user_arrays import follows_input
 from ...fitting import leave_one_out_choice
-from ...fitting.support_vectors import fit_core_vector_regression
-from ...solvers.settings import settings_of
-from ...solvers.support_vectors.core_vectors import CoreVectorMachine
-from ...utils.checks import check_positive, check_whole
-from ..base import Estimator, keeps_model_on_failure
-from ..constructors import stores_parameters, with_parameters
-from .classifier import SupportVectorClassifier, check_kernel_and_limits, outputs
+from ...fitting.support_vectors import fit_core_vector_regression, fit_kernel_svm
+from ...solvers.support_vectors.core_vectors import EnclosingBall
+from ...utils.checks import check_positive
+from ..base import keeps_model_on_failure
+from ..constructors import stores_parameters
+from .classifier import SupportVectorClassifier, SupportVectorMachine
 
 
 class CoreVectorMachineClassifier(SupportVectorClassifier):
@@ -28,20 +27,40 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
 
     Parameters
     ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix, and
+        for predictions the values of new points with all training points.
+    bandwidth : float, "auto" or "median", default="auto"
+        σ, in the units of X. "auto": by leave-one-out errors. "median": the median distance of points.
+    C : float, default=1.0
+        Factor of the sum of the losses. λ next to a mean of losses is 1/(C n).
+    multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
+        A machine for each pair of classes, which vote, or for each class against the others.
     epsilon : float, default=1e-6
         ε. A smaller value adds core points and comes closer to the exact solution.
     sample_size : int or None, default=59
         Points that are searched for one outside the ball. None: all points.
     max_core_points : int, optional
         Most core points m, which need m² numbers. None: what fits into the memory.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
+    random_state : int, RandomState or None, default=None
+        Seed of all random draws. An int gives the same model every time.
+    options : Options, optional
+        Device of the kernel values, memory, precision, time limit and progress. The steps are taken on the CPU.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     support_ : ndarray of int, shape (n_support,)
         Numbers of the training rows with nonzero coefficients.
-    dual_coef_ : ndarray, shape (n_support, n_problems)
-        Coefficients of each machine; pairs of classes are in the order (0, 1), (0, 2), ..., (1, 2), ...
+    support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
+    n_support_ : ndarray of int
+        Support vectors of each class, or of all for values.
+    dual_coef_ : ndarray, shape (n_coefficients, n_support)
+        As in scikit-learn's `SVC` and `SVR`; with "one_vs_rest" there is a row for each class.
+    coef_ : ndarray, shape (n_problems, n_features)
+        With a linear kernel.
     intercept_ : ndarray, shape (n_problems,)
     objectives_ : ndarray, shape (n_problems,)
         The dual objective at the end.
@@ -50,24 +69,67 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     bandwidth_ : float
     effective_params_, timings_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
+    options_ : Options
+
+    See Also
+    --------
+    shallows.KernelSVMClassifier : Exact solutions, also for the hinge.
 
     References
     ----------
     I. W. Tsang, J. T. Kwok and P.-M. Cheung (2005), "Core vector machines: fast SVM training on very large data sets",
     JMLR 6.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows.svm import CoreVectorMachineClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = CoreVectorMachineClassifier(bandwidth=20.0, C=10.0, random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
+    True
     """
 
-    __init__ = with_parameters(SupportVectorClassifier.__init__, epsilon=1e-6, sample_size=59, max_core_points=None)
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str = "auto",
+        C: float = 1.0,
+        multiclass: str = "one_vs_one",
+        epsilon: float = 1e-6,
+        sample_size: int | None = 59,
+        max_core_points: int | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        options: Any = None,
+    ): ...
 
-    def _settings(self) -> CoreVectorMachine:
-        return settings_of(CoreVectorMachine, self)
+    @keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
+        self._check_parameters()
+        found = fit_kernel_svm(
+            self._validated_training_set(X, y, sample_weight),
+            **self._kernel(),
+            C=self.C,
+            squared=True,
+            solver=ball_of(self),
+            multiclass=self.multiclass,
+            class_weight=self.class_weight,
+            seed=self._seed(),
+            options=self._options(),
+            name=type(self).__name__,
+        )
+        self._store(found)
+        return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_ball(self)
+        ball_of(self).check()
 
 
-class CoreVectorMachineRegressor(RegressorMixin, Estimator):
+class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
     """Regression by core vectors, with a tube around the function whose width is learned.
 
     Minimizes λ/2 (‖f‖² + b²) + ε̄ + (1/(2μn)) Σ wᵢ max(0, |yᵢ − f(xᵢ) − b| − ε̄)² over f, b and half the width ε̄ of
@@ -78,11 +140,9 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
     kernel : str, Kernel or callable, default="gaussian"
         A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix, and
         for predictions the values of new points with all training points.
-    bandwidth : float, "auto", "median" or None, default="auto"
-        σ, in the units of X. "auto": by leave-one-out errors. "median" and None: the median distance of points.
-    kernel_params : dict, optional
-        Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
-    regularisation : float or "auto", default="auto"
+    bandwidth : float, "auto" or "median", default="auto"
+        σ, in the units of X. "auto": by leave-one-out errors. "median": the median distance of points.
+    regularization : float or "auto", default="auto"
         λ. "auto": by leave-one-out errors of kernel ridge regression, and at least 10⁻³; see the method guide.
     mu : float, default=0.02
         μ, the mean distance of the targets from the tube, in units of their standard deviation. If all targets are
@@ -95,21 +155,20 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
         Most core points m, which need m² numbers. None: what fits into the memory.
     random_state : int, RandomState or None, default=None
         Seed of all random draws. An int gives the same model every time.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        Device of kernel values. "auto" uses a GPU if CuPy finds one. The steps are taken on the CPU.
-    memory : int or str, optional
-        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the kernel values. "auto": float32, or float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+    options : Options, optional
+        Device of the kernel values, memory, precision, time limit and progress. The steps are taken on the CPU.
 
     Attributes
     ----------
     support_ : ndarray of int, shape (n_support,)
         Numbers of the training rows with nonzero coefficients.
-    dual_coef_ : ndarray, shape (n_support, n_problems)
-        Coefficients of each machine; pairs of classes are in the order (0, 1), (0, 2), ..., (1, 2), ...
+    support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
+    n_support_ : ndarray of int
+        Support vectors of each class, or of all for values.
+    dual_coef_ : ndarray, shape (n_coefficients, n_support)
+        As in scikit-learn's `SVC` and `SVR`; with "one_vs_rest" there is a row for each class.
+    coef_ : ndarray, shape (n_problems, n_features)
+        With a linear kernel.
     intercept_ : ndarray, shape (n_problems,)
     tube_ : float
         Half the width of the tube, in the units of y.
@@ -118,11 +177,26 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
     bandwidth_ : float
     effective_params_, timings_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
+    options_ : Options
+
+    See Also
+    --------
+    shallows.KernelRidgeRegressor : The square loss.
+    shallows.RegularizedRiskRegressor : Other losses, also with a tube of a given width.
 
     References
     ----------
     I. W. Tsang, J. T. Kwok and J. M. Zurada (2006), "Generalized core vector machines", IEEE Transactions on Neural
     Networks 17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shallows.svm import CoreVectorMachineRegressor
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = CoreVectorMachineRegressor(bandwidth=1.0, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
+    True
     """
 
     _y_is_numeric = True
@@ -132,20 +206,15 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: dict[str, Any] | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
-        regularisation: float | str = "auto",
+        bandwidth: float | str = "auto",
+        regularization: float | str = "auto",
         mu: float = 0.02,
         epsilon: float = 1e-6,
         sample_size: int | None = 59,
         max_core_points: int | None = None,
-    ):
-        """Store the parameters, which the docstring of the class describes."""
+        random_state: Any = None,
+        options: Any = None,
+    ): ...
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -168,27 +237,25 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
         self._check_parameters()
         found = fit_core_vector_regression(
             self._validated_training_set(X, y, sample_weight),
-            kernel=self.kernel,
-            bandwidth=self.bandwidth,
-            kernel_params=self.kernel_params,
-            regularisation=self.regularisation,
+            **self._kernel(),
+            regularisation=self.regularization,
             mu=self.mu,
-            solver=settings_of(CoreVectorMachine, self),
+            solver=ball_of(self),
             seed=self._seed(),
             options=self._options(),
             name=type(self).__name__,
         )
-        self._model, self.tube_ = found.model, found.tube
-        self.support_, self.dual_coef_, self.intercept_ = found.support, found.coefficients, found.model.intercepts
-        self.bandwidth_ = found.model.function.kernel.bandwidth
-        self.n_iter_, self.n_kernel_evaluations_ = found.n_steps, found.n_evaluations
-        self.effective_params_, self.timings_ = found.report, found.seconds
+        self._store_sum(found, np.arange(len(found.support)))
+        self.dual_coef_, self.intercept_, self.tube_ = found.coefficients.T, found.model.intercepts, found.tube
+        self.n_support_ = np.array([len(found.support)], dtype=np.int32)
         return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_kernel_and_limits(self)
-        check_ball(self)
+        self._check_kernel()
+        check_positive(self, "mu")
+        leave_one_out_choice.check_or_auto(self, "regularization")
+        ball_of(self).check()
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
@@ -202,15 +269,11 @@ class CoreVectorMachineRegressor(RegressorMixin, Estimator):
         -------
         ndarray, shape (n_samples,)
         """
-        return outputs(self, self._validated(X))[:, 0]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+        return self._outputs(self._validated(X))[:, 0]
 
 
-def check_ball(estimator: Any) -> None:
-    """Check the parameters of the ball and the tube."""
-    check_positive(estimator, "epsilon", "mu")
-    if hasattr(estimator, "regularisation"):
-        leave_one_out_choice.check_or_auto(estimator, "regularisation")
-    check_whole(estimator, "sample_size", "max_core_points", least=2, optional=True)
+def ball_of(estimator: Any) -> EnclosingBall:
+    """The settings of the solver, which are parameters of the estimator."""
+    return EnclosingBall(
+        epsilon=estimator.epsilon, sample_size=estimator.sample_size, max_core_points=estimator.max_core_points
+    )

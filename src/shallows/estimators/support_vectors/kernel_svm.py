@@ -1,44 +1,72 @@
-"""Support vector machine by SMO, decomposition, an interior-point method, or Newton's method in the primal."""
+"""Support vector machine with any kernel, by one of five solvers."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples
+
+from ... import kernels
 from ...errors import ShallowsError
+from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, visit_examples
+from ...fitting.rows import TrainingSet
+from ...fitting.support_vectors import TimeLimit, fit_kernel_svm
+from ...fitting.targets import Machines
+from ...kernels import precomputed
 from ...solvers import settings
 from ...solvers.support_vectors import SOLVERS
-from ...solvers.support_vectors.dual_problem import DualSettings
 from ...utils.checks import check_choice
-from ..constructors import with_parameters
+from ..base import keeps_model_on_failure
+from ..constructors import stores_parameters
+from ..streaming import check_rows, end_beginning, rows_to_learn
 from .classifier import SupportVectorClassifier
+
+OF_A_STREAM = ("_machines", "_n_seen", "_n_begun", "_first_rows")
+"""Attributes of a model that continues with more rows."""
 
 
 class KernelSVMClassifier(SupportVectorClassifier):
-    """Support vector machine with any kernel, solved until convergence by one of four solvers.
+    """Support vector machine with any kernel.
 
     For two classes it minimizes ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)), for the hinge as LIBSVM and scikit-learn's `SVC` do.
+    Time grows about with n² for n rows, and the memory of the kernel rows that are kept is limited.
 
     Parameters
     ----------
-    solver : {"smo", "decomposition", "interior_point", "newton"}, default="smo"
-        "smo" (usually fastest) and "decomposition" keep some rows of the kernel matrix. "interior_point" (few rows,
-        large C) and "newton" (squared hinge only) keep all of it twice, in float64.
-    solver_params : dict, optional
-        "smo", "decomposition": ``cache`` ("500MB"), the size of the kept rows, and ``shrinking`` (True).
-        "decomposition": ``working_set`` (10), the number of dual variables of a step, which must be even.
+    kernel : str, Kernel or callable, default="gaussian"
+        A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix, and
+        for predictions the values of new points with all training points.
+    bandwidth : float, "auto" or "median", default="auto"
+        σ, in the units of X. "auto": by leave-one-out errors. "median": the median distance of points.
+    C : float, default=1.0
+        Factor of the sum of the losses. λ next to a mean of losses is 1/(C n).
     loss : {"auto", "hinge", "squared_hinge"}, default="auto"
-        max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto": the hinge if the solver allows it.
-    tol : float, default=1e-3
-        "smo", "decomposition": largest violation of the optimality conditions, in units of the targets ±1. Others:
-        relative gap between the primal and the dual objective.
-    max_iterations : int, optional
-        Most steps or iterations for two classes. None: 300 iterations, or max(10⁷, 100 n) steps.
+        max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto": the hinge if the solver takes it.
+    solver : str or object, default="smo"
+        A name or an object of `shallows.solvers`; see Notes.
+    multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
+        A machine for each pair of classes, which vote, or for each class against the others.
+    class_weight : dict or "balanced", optional
+        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
+    random_state : int, RandomState or None, default=None
+        Seed of all random draws. An int gives the same model every time.
+    options : Options, optional
+        Device of the kernel values, memory, precision, time limit and progress. The steps are taken on the CPU.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     support_ : ndarray of int, shape (n_support,)
-        Numbers of the training rows with nonzero coefficients.
-    dual_coef_ : ndarray, shape (n_support, n_problems)
-        Coefficients of each machine; pairs of classes are in the order (0, 1), (0, 2), ..., (1, 2), ...
+        Numbers of the training rows with nonzero coefficients, class after class; a stream counts all rows.
+    support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
+    n_support_ : ndarray of int, shape (n_classes,)
+        Support vectors of each class.
+    dual_coef_ : ndarray, shape (n_classes - 1, n_support) or (n_problems, n_support)
+        As in `SVC`: for each support vector the coefficients against the other classes. "one_vs_rest": a row each.
+    coef_ : ndarray, shape (n_problems, n_features)
+        With a linear kernel. Pairs of classes are in the order (0, 1), (0, 2), ..., (1, 2), ...
     intercept_ : ndarray, shape (n_problems,)
     objectives_ : ndarray, shape (n_problems,)
         The dual objective at the end.
@@ -47,13 +75,33 @@ class KernelSVMClassifier(SupportVectorClassifier):
     bandwidth_ : float
     effective_params_, timings_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
+    options_ : Options
+
+    Notes
+    -----
+    ================== ============================================================ ======================
+    solver             use                                                          object
+    ================== ============================================================ ======================
+    "smo"              usually fastest; keeps some rows of the kernel matrix        `solvers.SMO`
+    "decomposition"    SVM-light's method; keeps some rows of the kernel matrix     `solvers.Decomposition`
+    "interior_point"   few rows and a large C; all of the matrix twice, in float64  `solvers.InteriorPoint`
+    "kernel_newton"    squared hinge; all of the matrix twice, in float64           `solvers.KernelNewton`
+    "lasvm"            one pass, nearly exact, and ``partial_fit``                  `solvers.LASVM`
+    ================== ============================================================ ======================
+
+    See Also
+    --------
+    LinearSVMClassifier : Linear, for many rows.
+    shallows.svm.CoreVectorMachineClassifier : The squared hinge by samples of large data.
+    KernelRidgeClassifier : The square loss with the same kernels; usually faster, with probabilities.
 
     References
     ----------
     R.-E. Fan, P.-H. Chen and C.-J. Lin (2005), "Working set selection using second order information for training
     support vector machines", JMLR 6. T. Joachims (1999), "Making large-scale SVM learning practical". M. C. Ferris and
     T. S. Munson (2002), "Interior-point methods for massive support vector machines", SIAM Journal on Optimization 13.
-    O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19.
+    O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19. A. Bordes, S. Ertekin,
+    J. Weston and L. Bottou (2005), "Fast kernel classifiers with online and active learning", JMLR 6.
 
     Examples
     --------
@@ -63,22 +111,114 @@ class KernelSVMClassifier(SupportVectorClassifier):
     >>> model = KernelSVMClassifier(bandwidth=20.0, C=10.0).fit(X[:1200], y[:1200])
     >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
     True
+    >>> model.set_params(solver__tol=1e-4).solver.tol
+    0.0001
     """
 
-    __init__ = with_parameters(
-        SupportVectorClassifier.__init__, solver="smo", solver_params=None, loss="auto", tol=1e-3, max_iterations=None
-    )
+    _named: ClassVar = {"kernel": kernels.KERNELS, "solver": SOLVERS}
 
-    def _settings(self) -> DualSettings:
-        shared = {"tol": self.tol, "max_iterations": self.max_iterations}
-        return settings.make(SOLVERS, self.solver, self.solver_params, **shared)
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str = "auto",
+        C: float = 1.0,
+        loss: str = "auto",
+        solver: Any = "smo",
+        multiclass: str = "one_vs_one",
+        class_weight: Any = None,
+        random_state: Any = None,
+        options: Any = None,
+    ): ...
+
+    def _settings(self) -> Any:
+        """The checked settings of the solver, which must take the loss and the kernel."""
+        solver = settings.resolve(self.solver, SOLVERS, type(self).__name__)
+        name = settings.name_of(solver, SOLVERS)
+        if self.loss not in ("auto", *solver.losses):
+            able = ", ".join(repr(other) for other in SOLVERS if self.loss in SOLVERS[other].losses)
+            raise ShallowsError(
+                f"solver={name!r} takes loss={solver.losses[0]!r}, got {self.loss!r}, which these solvers take: {able}."
+            )
+        if precomputed.is_asked_for(self) and not solver.takes_precomputed:
+            able = ", ".join(repr(other) for other in SOLVERS if SOLVERS[other].takes_precomputed)
+            raise ShallowsError(
+                f"solver={name!r} keeps the points of some rows and computes their kernel values itself, so it does "
+                f"not take kernel='precomputed'. These solvers do: {able}."
+            )
+        return solver
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        solver = self._settings()
         check_choice(self, loss=("auto", "hinge", "squared_hinge"))
-        if self.loss not in ("auto", *solver.losses):
+        self._settings()
+
+    @keeps_model_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
+        self._check_parameters()
+        rows, solver = self._validated_training_set(X, y, sample_weight), self._settings()
+        for name in OF_A_STREAM:
+            vars(self).pop(name, None)
+        given = {
+            **self._kernel(),
+            "C": self.C,
+            "solver": solver,
+            "multiclass": self.multiclass,
+            "class_weight": self.class_weight,
+            "seed": self._seed(),
+            "options": self._options(),
+            "name": type(self).__name__,
+        }
+        if not solver.is_online:
+            loss = solver.losses[0] if self.loss == "auto" else self.loss
+            self._store(fit_kernel_svm(rows, squared=loss == "squared_hinge", **given))
+            return self
+        found, self._machines = fit_lasvm(rows, **given)
+        self._store(found)
+        self._n_seen = _num_samples(X)
+        end_beginning(self, len(rows.rows))
+        return self
+
+    @available_if(lambda model: settings.has_online_solver(model.solver, SOLVERS))
+    @keeps_model_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Continue with more rows, each visited once in order; with solver="lasvm" only.
+
+        The first 400 to 4,000 rows decide open parameters.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All labels that may come. Without them, the first call uses the labels of its rows.
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors of C. Rows of weight zero are left out.
+
+        Raises
+        ------
+        ValueError, ShallowsError
+            Wrong data or parameters, an unknown label, or ``class_weight="balanced"``, which needs all labels.
+        """
+        if self.__sklearn_is_fitted__() and not hasattr(self, "_machines"):
             raise ShallowsError(
-                f"solver={self.solver!r} takes the loss 'squared_hinge', which has a derivative everywhere, not "
-                f"{self.loss!r}."
+                "The model was fitted by a solver that cannot continue with more rows. Call fit with solver='lasvm' "
+                "first, or partial_fit of a new estimator."
             )
+        points, labels, weights, numbers = check_rows(self, X, y, classes, sample_weight, infers_classes=True)
+        n_seen = getattr(self, "_n_seen", 0)
+        rows, begins = rows_to_learn(self, (points, labels, weights, n_seen + numbers))
+        self._n_seen = n_seen + _num_samples(X)
+        rows, options, name = TrainingSet(*rows), self._options(), type(self).__name__
+        if begins:
+            targets = Machines(self.classes_, self.multiclass)
+            machines = begin_machines(rows, targets, **self._kernel(), C=self.C, seed=self._seed(), options=options)
+        else:
+            # Steps change the states in place. If one fails, the estimator keeps the states before it.
+            machines = self._machines.copied()
+        visit_examples(machines, rows, self.C, self._settings(), 0, TimeLimit(None), options.verbose, name)
+        found = functions_of(machines, options.device)
+        self._machines = machines
+        self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}))
+        return self

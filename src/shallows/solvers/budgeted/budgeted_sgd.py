@@ -19,7 +19,7 @@ from ...errors import ShallowsError
 from ...kernels.radial import Gaussian
 from ...utils.compilation import njit
 from ..pieces import pieces
-from ..settings import Settings
+from ..settings import Settings, choice, count, setting
 from .sparse_rows import FOLD_BELOW, SparseRows
 
 MAINTENANCE = ("removal", "projection", "merging")
@@ -412,10 +412,10 @@ class BudgetedSGD(Settings):
         Passes over the training data.
     """
 
-    budget: int | None = None
-    maintenance: str = "merging"
-    line_search: str = "auto"
-    max_epochs: int = 5
+    budget: int | None = setting(count())
+    maintenance: str = setting(choice("merging", "projection", "removal"))
+    line_search: str = setting(choice(*LINE_SEARCHES))
+    max_epochs: int = setting(count(default=5))
 
     def build(self, kernel: Gaussian, budget: int, regularisation: float) -> BudgetedSGDStepper:
         """The stepper, for the chosen budget."""

@@ -13,7 +13,7 @@ import numpy as np
 from ...utils.compilation import njit
 from ..array_state import ArrayState
 from ..pieces import pieces
-from ..settings import Settings
+from ..settings import Settings, at_least_zero, choice, count, flag, setting
 from .sparse_rows import FOLD_BELOW, SparseRows
 
 UNSEEN = -1  # the assignment of a row that was not visited yet
@@ -255,13 +255,13 @@ class MultiHyperplane(Settings):
         Passes over the training data.
     """
 
-    method: str = "batch"
-    n_hyperplanes: int = 20
-    prune_every: int = 10000
-    pruning: float = 10.0
-    constant: float = 1.0
-    reserve: bool = False
-    max_epochs: int = 10
+    method: str = setting(choice("batch", "online"))
+    n_hyperplanes: int = setting(count(default=20))
+    prune_every: int = setting(count(default=10000))
+    pruning: float = setting(at_least_zero(10.0))
+    constant: float = setting(at_least_zero(1.0))
+    reserve: bool = setting(flag())
+    max_epochs: int = setting(count(default=10))
 
     def build(self, regularisation: float) -> MultiHyperplaneStepper:
         batch, pruning, constant = self.method == "batch", float(self.pruning), float(self.constant)

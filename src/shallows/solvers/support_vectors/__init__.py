@@ -14,7 +14,8 @@ SOLVERS = LazyTable(
         "smo": ".smo:SMO",
         "decomposition": ".decomposition:Decomposition",
         "interior_point": ".interior_point:InteriorPoint",
-        "newton": ".primal_newton:KernelNewton",
+        "kernel_newton": ".primal_newton:KernelNewton",
+        "lasvm": ".lasvm:LASVM",
     },
 )
 """Every solver of `KernelSVMClassifier` by its name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ import numpy as np
 from ... import arrays, kernels, streams
 from ...arrays import Array
 from ...kernels import Kernel
+from ..settings import Parameter, count, positive, setting
 from .dual_problem import Solution, TwoClassSettings
 from .smo import OPTIMAL, take_steps
 
@@ -107,7 +109,7 @@ class CoreState:
 
 
 @dataclass(frozen=True)
-class CoreVectorMachineStepper:
+class EnclosingBallStepper:
     """Add a point outside the ball of (1 + ε) times the radius to the core; then enclose the core by steps on pairs.
 
     The point is the furthest of ``sample_size`` random points, or of all if it is None. With 95 % probability a sample
@@ -290,8 +292,11 @@ def _measure(problem: CoreProblem, state: CoreState) -> None:
     state.radius_squared = problem.largest_norm + float(t @ a) + float(state.gradient @ a)
 
 
+SAMPLE = Parameter(59, "a whole number of at least 2 or None", numbers.Integral, names=(None,), above=1, most=2**31 - 1)
+
+
 @dataclass(frozen=True, kw_only=True)
-class CoreVectorMachine(TwoClassSettings):
+class EnclosingBall(TwoClassSettings):
     """The smallest ball that encloses the points, of core points that are added one at a time.
 
     Parameters
@@ -304,9 +309,9 @@ class CoreVectorMachine(TwoClassSettings):
         The most core points. None allows what fits into the memory.
     """
 
-    epsilon: float = 1e-6
-    sample_size: int | None = 59
-    max_core_points: int | None = None
+    epsilon: float = setting(positive(1e-6))
+    sample_size: int | None = setting(SAMPLE)
+    max_core_points: int | None = setting(count(2))
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
     steps_of_a_call: ClassVar[int] = 50
@@ -340,8 +345,8 @@ class CoreVectorMachine(TwoClassSettings):
     ) -> CoreProblem:
         return self.build_ball(kernel, points, signs, np.zeros(len(signs)), 1.0 / C, budget, seed)
 
-    def build(self, seed: int) -> CoreVectorMachineStepper:
-        return CoreVectorMachineStepper(float(self.epsilon), self.sample_size)
+    def build(self, seed: int) -> EnclosingBallStepper:
+        return EnclosingBallStepper(float(self.epsilon), self.sample_size)
 
     def solution(self, problem: CoreProblem, state: CoreState) -> Solution:
         """The function is the center of the ball divided by the margin ρ."""

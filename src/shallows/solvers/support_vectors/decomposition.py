@@ -8,18 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...arrays import Array
 from ...errors import ShallowsError
-from ...kernels import Kernel
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
-from ..settings import Parameter, flag, setting, size
+from ..settings import Parameter, setting
 from .dual_problem import (
     DualProblem,
-    DualSettings,
     DualState,
+    RowSettings,
     activate_all,
-    build_dual_problem,
     indefinite_kernel,
     most_pair_steps,
     refuse_indefinite,
@@ -240,33 +237,34 @@ EVEN = Parameter(10, "an even whole number of at least 2", numbers.Integral, abo
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decomposition(DualSettings):
+class Decomposition(RowSettings):
     """SVM-light's method: several dual variables at a time.
 
     Parameters
     ----------
-    cache : int or str, optional
-        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
-    shrinking : bool
-        Whether to skip rows that stay at a bound for a while.
     working_set : int
         Dual variables of a step, an even number.
+    shrinking : bool
+        Whether to skip rows that stay at a bound for a while.
+    cache : int or str, optional
+        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
+    tol : float
+        Largest violation of the conditions of optimality, in units of the targets ±1.
+    max_steps : int, optional
+        Most steps for two classes, each on a working set. None: max(10⁷, 100 n)/working_set for n rows.
     """
 
-    cache: int | str | None = setting(size("500MB"))
-    shrinking: bool = setting(flag(True))
     working_set: int = setting(EVEN)
 
     steps: ClassVar[str] = "working sets"
     steps_of_a_call: ClassVar[int] = 1000
 
-    def most_steps(self, n: int) -> int:
-        return self.max_iterations or most_pair_steps(None, n) // int(self.working_set)
+    @property
+    def rows_of_a_step(self) -> int:
+        return int(self.working_set)
 
-    def build_problem(
-        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
-    ) -> DualProblem:
-        return build_dual_problem(kernel, points, signs, C, squared, budget, self.cache, self.working_set)
+    def most_steps(self, n: int) -> int:
+        return self.max_steps or most_pair_steps(None, n) // self.rows_of_a_step
 
     def build(self, seed: int) -> DecompositionStepper:
-        return DecompositionStepper(float(self.tol), int(self.working_set), bool(self.shrinking))
+        return DecompositionStepper(float(self.tol), self.rows_of_a_step, bool(self.shrinking))

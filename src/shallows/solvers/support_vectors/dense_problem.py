@@ -13,6 +13,7 @@ from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
 from ..array_state import ArrayState
+from ..settings import count, setting
 from .dual_problem import DualSettings
 
 MOST_ITERATIONS = 300
@@ -60,9 +61,20 @@ class DenseState(ArrayState):
 
 @dataclass(frozen=True, kw_only=True)
 class DenseSettings(DualSettings):
-    """Base of the settings of solvers that need the whole kernel matrix."""
+    """Base of the settings of solvers that need the whole kernel matrix.
+
+    Parameters
+    ----------
+    tol : float
+        Largest relative gap between the primal and the dual objective.
+    max_iterations : int, optional
+        Most iterations for two classes. None: 300.
+    """
+
+    max_iterations: int | None = setting(count())
 
     steps: ClassVar[str] = "iterations"
+    limit: ClassVar[str] = "max_iterations"
 
     def most_steps(self, n: int) -> int:
         return self.max_iterations or MOST_ITERATIONS
@@ -72,7 +84,7 @@ class DenseSettings(DualSettings):
     ) -> DenseProblem:
         n = len(C)
         arrays.check_room(
-            f"solver='interior_point' and 'newton' hold the whole kernel matrix of {n:,} rows twice, which takes",
+            f"solver='interior_point' and 'kernel_newton' hold the kernel matrix of {n:,} rows twice, which takes",
             16 * n * n,
             budget,
             "Give more memory, or use solver='smo' or 'decomposition', which keep only some of its rows.",

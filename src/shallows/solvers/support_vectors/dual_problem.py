@@ -14,7 +14,7 @@ from ...errors import ShallowsError
 from ...gram.row_slab import KernelRowSlab
 from ...kernels import Kernel
 from ..array_state import ArrayState
-from ..settings import Settings
+from ..settings import Settings, count, flag, positive, setting, size
 
 MOST_STEPS = 10_000_000
 """Default limit of steps on two variables; with many rows it is 100 steps for each row, as in LIBSVM."""
@@ -141,6 +141,9 @@ class TwoClassSettings(Settings):
 
     losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
     """The losses that the solver takes; loss="auto" means the first."""
+    takes_precomputed: ClassVar[bool] = True
+    """Whether it takes a kernel matrix instead of points."""
+    takes_outputs: ClassVar[bool] = False
     steps: ClassVar[str] = "steps"
     """What messages call its steps."""
     steps_of_a_call: ClassVar[int] = 1
@@ -181,48 +184,62 @@ class DualSettings(TwoClassSettings):
     ----------
     tol : float
         The largest violation of the conditions of optimality.
-    max_iterations : int, optional
-        The most steps. None uses the solver's default limit.
     """
 
-    tol: float = 1e-3
-    max_iterations: int | None = None
+    tol: float = setting(positive(1e-3))
+
+    limit: ClassVar[str] = "max_steps"
+    """The field that limits the steps."""
 
     def solution(self, problem: Any, state: Any) -> Solution:
         b, objective = problem.ending(state)
         return Solution(state.coefficients, b, objective, state.n_steps, problem.n_evaluations, state.exhausted)
 
     def left_undone(self, state: Any, solution: Solution, most: int) -> tuple[str, str] | None:
-        return None if state.exhausted else report_violation(most, self.steps, state.gap, self.tol)
+        return None if state.exhausted else report_violation(most, self.steps, state.gap, self.tol, self.limit)
 
 
-def report_violation(most: int, steps: str, gap: float, tol: float) -> tuple[str, str]:
+@dataclass(frozen=True, kw_only=True)
+class RowSettings(DualSettings):
+    """Base of the settings of solvers that keep some rows of the kernel matrix.
+
+    Parameters
+    ----------
+    shrinking : bool
+        Whether to skip rows that stay at a bound for a while.
+    cache : int or str, optional
+        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
+    tol : float
+        The largest violation of the conditions of optimality, in units of the targets ±1.
+    max_steps : int, optional
+        The most steps for two classes. None: max(10⁷, 100 n) steps on two variables for n rows.
+    """
+
+    shrinking: bool = setting(flag(True))
+    cache: int | str | None = setting(size("500MB"))
+    max_steps: int | None = setting(count())
+
+    @property
+    def rows_of_a_step(self) -> int:
+        """Rows that a step needs, of which one is replaced at a time."""
+        return 1
+
+    def build_problem(
+        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
+    ) -> DualProblem:
+        n = len(C)
+        least = (self.rows_of_a_step + 1) * n * arrays.itemsize(points)
+        most = min(budget // 2, arrays.memory_budget(self.cache))
+        rows = KernelRowSlab(kernel, points, budget=max(least, most), ridge=1.0 / C if squared else None)
+        return DualProblem.of_classes(rows, signs, np.full(n, np.inf) if squared else C)
+
+
+def report_violation(most: int, steps: str, gap: float, tol: float, limit: str) -> tuple[str, str]:
     """What a solver reports that reached its limit first, and what the user can do."""
     left = f"After {most:,} {steps} the conditions of optimality are still violated by {gap:.2g}, and tol is {tol:g}"
-    return left, "increase max_iterations"
+    return left, f"increase {limit} of the solver"
 
 
-def most_pair_steps(max_iterations: int | None, n: int) -> int:
+def most_pair_steps(max_steps: int | None, n: int) -> int:
     """The limit of steps on two variables for n rows."""
-    return max_iterations or max(MOST_STEPS, 100 * n)
-
-
-def build_dual_problem(
-    kernel: Kernel,
-    points: Array,
-    signs: np.ndarray,
-    C: np.ndarray,
-    squared: bool,
-    budget: int,
-    cache: int | str | None,
-    working_set: int = 1,
-) -> DualProblem:
-    """The problem of augmented points, whose kernel rows use at most ``cache`` bytes and half of the budget.
-
-    The rows of a working set, and one more, are always kept.
-    """
-    n = len(C)
-    least = (working_set + 1) * n * arrays.itemsize(points)
-    most = min(budget // 2, arrays.memory_budget(cache))
-    rows = KernelRowSlab(kernel, points, budget=max(least, most), ridge=1.0 / C if squared else None)
-    return DualProblem.of_classes(rows, signs, np.full(n, np.inf) if squared else C)
+    return max_steps or max(MOST_STEPS, 100 * n)

@@ -136,7 +136,15 @@ def longest_step(x: np.ndarray, change: np.ndarray) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class InteriorPoint(DenseSettings):
-    """An interior-point method: about ten iterations, each with a Cholesky factor of the whole kernel matrix."""
+    """An interior-point method: about ten iterations, each with a Cholesky factor of the whole kernel matrix.
+
+    Parameters
+    ----------
+    tol : float
+        Largest relative gap between the primal and the dual objective.
+    max_iterations : int, optional
+        Most iterations for two classes. None: 300.
+    """
 
     def build(self, seed: int) -> InteriorPointStepper:
         return InteriorPointStepper(float(self.tol))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ...kernels import Kernel
 from ...utils.compilation import njit
 from ..array_state import ArrayState
 from ..pieces import steps_of_a_piece
-from ..settings import Settings
+from ..settings import Settings, count, flag, positive, setting
 from .dual_problem import middle_of_gap
 from .smo import SMALLEST_CURVATURE, best_partner, largest_to_grow, move_pair
 
@@ -28,6 +28,7 @@ class ExampleProblem:
     signs: np.ndarray  # (n,), ±1
     C: np.ndarray  # (n,): bounds of the dual variables
     numbers: np.ndarray  # (n,): names of the examples; the state takes each name only once
+    classes: np.ndarray  # (n,): their classes, which may be more than two
 
 
 @dataclass
@@ -35,6 +36,7 @@ class LASVMState(ArrayState):
     """The current examples, in slots of arrays that grow, with β and the gradient y − Kβ of each."""
 
     numbers: np.ndarray  # (capacity,): of the examples in the slots, −1 for a free slot
+    classes: np.ndarray  # (capacity,)
     points: np.ndarray  # (capacity, d + 2)
     coefficients: np.ndarray  # (capacity,)
     gradient: np.ndarray  # (capacity,)
@@ -54,6 +56,7 @@ class LASVMState(ArrayState):
         """No examples, for points like the rows of ``points``, shape (m, d + 2)."""
         none = np.empty(0)
         return cls(
+            np.empty(0, dtype=np.int64),
             np.empty(0, dtype=np.int64),
             points[:0, :] if arrays.is_sparse(points) else np.empty((0, points.shape[1]), dtype=points.dtype),
             *(none.copy() for _ in range(4)),
@@ -107,7 +110,7 @@ class LASVMState(ArrayState):
         if len(free) < n:
             old = len(self.numbers)
             new = max(2 * old, old + n, 256)
-            for name in ("numbers", "points", "coefficients", "gradient", "lower", "upper", "matrix"):
+            for name in ("numbers", "classes", "points", "coefficients", "gradient", "lower", "upper", "matrix"):
                 array = getattr(self, name)
                 if arrays.is_sparse(array):
                     self.points = array.resized(new)
@@ -204,7 +207,7 @@ class LASVMStepper:
 def _place(problem: ExampleProblem, state: LASVMState, rows: np.ndarray, slots: np.ndarray) -> None:
     """Put examples into slots with β = 0."""
     signs, C = problem.signs[rows], problem.C[rows]
-    state.numbers[slots] = problem.numbers[rows]
+    state.numbers[slots], state.classes[slots] = problem.numbers[rows], problem.classes[rows]
     if arrays.is_sparse(state.points):
         state.points = state.points.replaced(slots, problem.points[rows])
     else:
@@ -329,24 +332,33 @@ def _reprocess_all(most, tolerance, variables, active, n_active, diagonal, matri
 
 @dataclass(frozen=True, kw_only=True)
 class LASVM(Settings):
-    """Examples one after the other: each takes a step, then the best pair of the current examples.
+    """Examples one after the other: each takes a step, then the best pair of the kept examples.
+
+    Examples whose coefficients stay zero are dropped, so that memory and time of an example depend on the number of
+    support vectors. One pass is nearly exact. ``partial_fit`` continues with more rows.
 
     Parameters
     ----------
     max_epochs : int
         Passes of a fit over the training data, each in a new order.
     finish : bool
-        Whether a fit ends with steps on the current examples until ``tol`` is reached.
+        Whether a fit ends with steps on the kept examples until ``tol`` holds for them.
     tol : float
-        The largest violation of the conditions of optimality, in units of the targets ±1.
-    max_iterations : int, optional
-        The most steps at the end of a fit, for two classes.
+        Largest violation of the conditions of optimality, in units of the targets ±1.
+    max_steps : int, optional
+        Most steps at the end of a fit, for two classes. None: max(10⁷, 100 n) for n rows.
     """
 
-    max_epochs: int = 1
-    finish: bool = True
-    tol: float = 1e-3
-    max_iterations: int | None = None
+    max_epochs: int = setting(count(default=1))
+    finish: bool = setting(flag(True))
+    tol: float = setting(positive(1e-3))
+    max_steps: int | None = setting(count())
+
+    losses: ClassVar[tuple[str, ...]] = ("hinge",)
+    takes_precomputed: ClassVar[bool] = False
+    takes_outputs: ClassVar[bool] = False
+    is_online: ClassVar[bool] = True
+    devices: ClassVar[tuple[str, ...]] = ("cpu",)
 
     def build(self) -> LASVMStepper:
         return LASVMStepper(float(self.tol))

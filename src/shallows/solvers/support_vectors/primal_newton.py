@@ -122,7 +122,15 @@ def _length(
 
 @dataclass(frozen=True, kw_only=True)
 class KernelNewton(DenseSettings):
-    """Newton's method on the primal problem of the squared hinge."""
+    """Newton's method on the primal problem of the squared hinge, with the whole kernel matrix.
+
+    Parameters
+    ----------
+    tol : float
+        Largest relative gap between the primal and the dual objective.
+    max_iterations : int, optional
+        Most iterations for two classes. None: 300.
+    """
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 

@@ -7,17 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...arrays import Array
-from ...kernels import Kernel
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
-from ..settings import flag, setting, size
 from .dual_problem import (
     DualProblem,
-    DualSettings,
     DualState,
+    RowSettings,
     activate_all,
-    build_dual_problem,
     indefinite_kernel,
     most_pair_steps,
     refuse_indefinite,
@@ -187,29 +183,31 @@ class SMOStepper:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SMO(DualSettings):
+class SMO(RowSettings):
     """Sequential minimal optimization: two dual variables at a time.
 
     Parameters
     ----------
-    cache : int or str, optional
-        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
     shrinking : bool
         Whether to skip rows that stay at a bound for a while.
-    """
+    cache : int or str, optional
+        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
+    tol : float
+        Largest violation of the conditions of optimality, in units of the targets ±1.
+    max_steps : int, optional
+        Most steps for two classes. None: max(10⁷, 100 n) for n rows.
 
-    cache: int | str | None = setting(size("500MB"))
-    shrinking: bool = setting(flag(True))
+    Examples
+    --------
+    >>> from shallows import KernelSVMClassifier
+    >>> from shallows.solvers import SMO
+    >>> model = KernelSVMClassifier(solver=SMO(cache="1GB", tol=1e-4))
+    """
 
     steps_of_a_call: ClassVar[int] = 10_000
 
     def most_steps(self, n: int) -> int:
-        return most_pair_steps(self.max_iterations, n)
-
-    def build_problem(
-        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
-    ) -> DualProblem:
-        return build_dual_problem(kernel, points, signs, C, squared, budget, self.cache)
+        return most_pair_steps(self.max_steps, n)
 
     def build(self, seed: int) -> SMOStepper:
         return SMOStepper(float(self.tol), bool(self.shrinking))

@@ -57,7 +57,8 @@ def _sizes(estimator: Any, x_train: Any, x_test: Any) -> _Sizes:
         places = (getattr(estimator, name, None) for name in ("support_vectors_", "support_", "X_fit_"))
         points = next((one for one in places if one is not None), estimator.dual_coef_)
         width = max(1, points.shape[0])
-        outputs = max(1, np.size(estimator.dual_coef_) // width)
+        # A support vector machine for pairs of classes has more machines than rows of coefficients.
+        outputs = max(1, np.size(getattr(estimator, "objectives_", ())) or np.size(estimator.dual_coef_) // width)
     elif hasattr(estimator, "n_random_features_"):
         width = estimator.n_random_features_
         outputs = max(2, len(getattr(estimator, "classes_", ()))) - 1
@@ -142,7 +143,6 @@ _BY_ROWS: dict[str, Callable[[Any, _Sizes], float]] = {
     "SVC": _libsvm,
     "SVR": _libsvm,
     "KernelSVM": _chosen_rows,
-    "LASVM": _chosen_rows,
     "CoreVectorMachine": _chosen_rows,
     "BudgetedSVM": lambda estimator, at: estimator.n_steps_ * at.made,
     "AMM": lambda estimator, at: estimator.n_steps_ * at.d * at.outputs,

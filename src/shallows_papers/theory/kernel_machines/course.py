@@ -185,7 +185,7 @@ def _follow_lasvm(
 ) -> KernelRowSlab:
     """One pass over the examples and the steps that finish it."""
     n, solver = len(y), LASVMStepper()
-    problem = ExampleProblem(kernel, points, y, np.full(n, C), np.arange(n))
+    problem = ExampleProblem(kernel, points, y, np.full(n, C), np.arange(n), (y > 0).astype(np.int64))
     state = solver.init(problem)
 
     def function() -> Function:
