@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from ... import kernels
 from ...errors import ShallowsError, UnknownNameError
+from ...features import FEATURE_MAPS
 from ...fitting.machine import Options
 from ...utils.lazy_tables import LazyTable
 from .base import FeatureMapTransformer
@@ -39,9 +40,6 @@ TRANSFORMERS = LazyTable(
 )
 """The transformer of each name, without arguments: ``TRANSFORMERS["orthogonal"]()``."""
 
-LINEAR = "linear"
-"""The inputs and a constant, for estimators that train on a map; it has no transformer."""
-
 KERNEL, BANDWIDTH = "gaussian", "auto"
 """The defaults of estimators that have features next to a kernel and a bandwidth."""
 
@@ -67,11 +65,13 @@ def check(features: Any, estimator: str, *, own_maps: bool = False) -> None:
     estimator : str
         Its name, for messages.
     own_maps : bool, default=False
-        Whether the estimator trains on a map: it also accepts "linear", and maps of the user.
+        Whether the estimator trains on a map: it also accepts maps without a transformer, such as "linear", and maps of
+        the user.
     """
     if isinstance(features, str):
-        if not (features in TRANSFORMERS or (own_maps and features == LINEAR)):
-            raise UnknownNameError("feature map", features, [*TRANSFORMERS, *([LINEAR] if own_maps else [])])
+        known = {*TRANSFORMERS, *(FEATURE_MAPS if own_maps else ())}
+        if features not in known:
+            raise UnknownNameError("feature map", features, sorted(known))
     elif isinstance(features, type):
         raise ShallowsError(f"features={features.__name__} is a class. Give an object: {features.__name__}().")
     elif isinstance(features, FeatureMapTransformer):
@@ -130,7 +130,7 @@ def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: 
     if features is not None:
         check(features, estimator, own_maps=True)
     of_estimator: Any = kernels.split(kernel, bandwidth)
-    if not (isinstance(features, FeatureMapTransformer) or (isinstance(features, str) and features != LINEAR)):
+    if not (isinstance(features, FeatureMapTransformer) or (isinstance(features, str) and features in TRANSFORMERS)):
         return MapRequest(features, *of_estimator)
     found = transformer_of(features)
     given = [
