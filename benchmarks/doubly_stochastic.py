@@ -26,15 +26,25 @@ from typing import Any
 
 import numpy as np
 
-from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, arrays, kernels, losses, streams, training
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticRegressor,
+    Options,
+    arrays,
+    kernels,
+    losses,
+    streams,
+    training,
+)
 from shallows.features import FourierMap, block_sums
+from shallows.solvers import CheckedReuse, DoublyStochastic
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows_papers import datasets
 
 RATIO, DRAWING = 1.3, 0.15
-DIGITS = {"bandwidth": 6.0, "block_size": 1024, "batch_size": 16384, "damping": 1e-3, "n_iter": 70}
+DIGITS = DoublyStochastic(damping=1e-3, block_size=1024, batch_size=16384, n_iter=70)
 
 
 def main() -> int:
@@ -241,15 +251,14 @@ def checked(asked: Any):
     """Seconds to training objectives: the checked method over the plain one, at the objectives that both reach."""
     for title, estimator, x, y in _data(asked):
         curves = {}
-        for method in ("dsg", "cdsg"):
-            model = estimator(
-                method=method,
-                random_state=0,
-                device="cpu",
-                n_iter=8 if asked.small else 60,
+        for method, reuse in (("dsg", "fresh"), ("cdsg", CheckedReuse())):
+            solver = DoublyStochastic(
+                reuse=reuse,
                 block_size=64 if asked.small else 512,
                 batch_size=512 if asked.small else 5000,
+                n_iter=8 if asked.small else 60,
             )
+            model = estimator(solver=solver, random_state=0, options=Options(device="cpu"))
             curve = training.Curve(
                 range(1, 1000, 2 if asked.small else 5),
                 lambda snapshot: {"objective": snapshot.objective(), "features": snapshot.n_random_features},
@@ -274,7 +283,9 @@ def learning(asked: Any):
     rows = slice(0, 4000 if asked.small else None)
     x, y, x_test, y_test = (np.array(part) for part in (data.x_train, data.y_train, data.x_test, data.y_test))
     # Bandwidth, damping, batch and number of steps by the error on 10,000 training images that were kept apart.
-    model = DoublyStochasticClassifier(loss="softmax", random_state=0, device="cpu", **DIGITS)
+    model = DoublyStochasticClassifier(
+        bandwidth=6.0, loss="softmax", solver=DIGITS, random_state=0, options=Options(device="cpu")
+    )
     started = time.perf_counter()
     model.fit(x[rows], y[rows])
     seconds = time.perf_counter() - started

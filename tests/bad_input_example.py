@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import is_classifier
 
 from engine_example import sample
+from flat import flat
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
@@ -86,4 +87,4 @@ def made(Estimator, **options):
         options = {"features": "nystrom", "n_features": 200, **options}
     if "Ridge" in Estimator.__name__:
         del options["max_epochs"]
-    return Estimator(**options)
+    return flat(Estimator, **options)

@@ -4,16 +4,18 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
 
 import shallows
-from shallows import distributed
+from shallows import Options, distributed
 from shallows.distributed import mpi
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.models.centring import TrainingRows
+from shallows.solvers import DoublyStochastic
 from shallows.training import Checkpoint, Curve, Observer
 
 WORLD = None
@@ -27,7 +29,8 @@ def data(n=700):
 
 COMMON = {"bandwidth": 2.0, "random_state": 0, "dtype": "float64"}
 EIGENPRO = COMMON | {"n_subsample": 150, "rank": 30, "batch_size": 90, "max_epochs": 3, "tol": 0.0}
-DSG = COMMON | {"block_size": 32, "batch_size": 64, "n_iter": 25}
+STEPS = DoublyStochastic(block_size=32, batch_size=64, n_iter=25)
+DSG = {"bandwidth": 2.0, "random_state": 0, "options": Options(dtype="float64")}
 
 FITS = {
     "EigenPro": lambda: shallows.EigenProClassifier(**EIGENPRO, calibration=None),
@@ -46,16 +49,22 @@ FITS = {
     "Conjugate gradients on centres, begun at some rows": lambda: shallows.EigenProCentresClassifier(
         **COMMON, centres=50, max_epochs=1
     ),
-    "DSG": lambda: shallows.DoublyStochasticClassifier(**DSG),
-    "DSG, without known values": lambda: shallows.DoublyStochasticRegressor(**DSG, keep_values=False),
+    "DSG": lambda: shallows.DoublyStochasticClassifier(**DSG, solver=STEPS),
+    "DSG, without known values": lambda: shallows.DoublyStochasticRegressor(
+        **DSG, solver=replace(STEPS, keep_values=False)
+    ),
     "DSG with a kernel of products": lambda: shallows.DoublyStochasticClassifier(
-        "exponential", **DSG, regularisation=1e-4
+        "exponential", **DSG, regularization=1e-4, solver=STEPS
     ),
-    "UDSG, with a search": lambda: shallows.DoublyStochasticClassifier(**DSG, method="udsg", schedule="line_search"),
+    "UDSG, with a search": lambda: shallows.DoublyStochasticClassifier(
+        **DSG, solver=replace(STEPS, reuse="uniform_reuse", schedule="line_search")
+    ),
     "DSG, with decoupled decay": lambda: shallows.DoublyStochasticClassifier(
-        **DSG, preconditioning="decoupled", regularisation=1e-3
+        **DSG, regularization=1e-3, solver=replace(STEPS, preconditioning="decoupled")
     ),
-    "CDSG": lambda: shallows.DoublyStochasticClassifier(**DSG, method="cdsg", preconditioning=None),
+    "CDSG": lambda: shallows.DoublyStochasticClassifier(
+        **DSG, solver=replace(STEPS, reuse="checked_reuse", preconditioning=None)
+    ),
 }
 WEIGHTED = ("EigenPro, regularised, with a calibration", "EigenPro on centres", "Conjugate gradients on centres", "DSG")
 
@@ -167,7 +176,7 @@ def refused(folder):
     tried("out of range", shallows.EigenProClassifier(damping=2.0), X, y)
     tried("precomputed", shallows.EigenProClassifier(kernel="precomputed"), X, y)
     tried("warm start", shallows.EigenProClassifier(warm_start=True), X, y)
-    tried("seconds", shallows.DoublyStochasticClassifier(max_seconds=1.0), X, y)
+    tried("seconds", shallows.DoublyStochasticClassifier(options=Options(max_seconds=1.0)), X, y)
     tried("no such method", shallows.KernelRidgeClassifier(), X, y)
     if WORLD.rank == 0:
         Checkpoint(folder / "foreign", "another").save({}, {})

@@ -12,12 +12,14 @@ PARTS = {
     "early_stopping": ("fraction", "patience"),
     "features": ("kernel", "bandwidth", "n_features", "n_units"),
 }
+SPELLINGS = {"regularisation": "regularization", "centres": "centers"}
 
 
 def paths(Estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The parameters by the paths that ``set_params`` takes."""
     known, found = inspect.signature(Estimator).parameters, {}
     for name, value in given.items():
+        name = SPELLINGS[name] if SPELLINGS.get(name) in known else name
         part = next((part for part, names in PARTS.items() if name in names and part in known), "solver")
         found[name if name in known or "__" in name else f"{part}__{name}"] = value
     return found

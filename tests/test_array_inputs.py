@@ -17,6 +17,7 @@ import shallows
 from engine_example import sample
 from promises_example import outputs, targets, unfitted
 from shallows import DoublyStochasticClassifier, EigenProClassifier, EigenProRegressor, FourierFeatures
+from shallows.solvers import DoublyStochastic
 from workflow_runs import PROJECT
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -41,7 +42,7 @@ def test_arrays_of_another_library_are_those_of_numpy(name):
 def test_a_stream_of_arrays_of_another_library_is_taken():
     xp = pytest.importorskip("array_api_strict")
     y = targets("Classifier", X)
-    models = [DoublyStochasticClassifier(block_size=8, random_state=0) for _ in range(2)]
+    models = [DoublyStochasticClassifier(solver=DoublyStochastic(block_size=8), random_state=0) for _ in range(2)]
     for rows in (slice(0, 30), slice(30, 60)):
         models[0].partial_fit(X[rows], y[rows], classes=[0, 1])
         models[1].partial_fit(xp.asarray(X)[rows, :], xp.asarray(y)[rows], classes=[0, 1])

@@ -14,7 +14,7 @@ from shallows import kernels, losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap
 from shallows.solvers.examples import Examples
-from shallows.solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.expansions.block_policies import CheckedBlocks, CheckedReuse, Fresh, UniformReuse, admitted_steps
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, feature_variance
 from shallows.solvers.expansions.expansion import ExpansionState
 
@@ -81,7 +81,9 @@ def test_the_mean_of_a_re_used_step_is_the_step_on_all_old_features():
 
 
 @pytest.mark.parametrize(
-    "policy", [CheckedReuse(0.1, cap=1.0), CheckedReuse(1e12, gradient_bound=1e6)], ids=["cap of one", "infinite noise"]
+    "policy",
+    [CheckedBlocks(0.1, cap=1.0), CheckedBlocks(1e12, gradient_bound=1e6)],
+    ids=["cap of one", "infinite noise"],
 )
 def test_checking_that_admits_no_longer_step_is_dsg_to_the_bit(policy):
     problem = make("logistic")
@@ -119,19 +121,19 @@ def test_without_noise_an_old_block_is_longer_from_a_share_of_2_minus_root_3_on(
 def test_the_noise_term_is_that_of_the_errata_or_of_equation_9_as_printed():
     M, variance, B = 1.5, 0.4, 10
     for product_bound, corrected in ((2.0, 2 / 4), (3.0, 2 / 9)):
-        policy = CheckedReuse(variance, M, product_bound=product_bound)
+        policy = CheckedBlocks(variance, M, product_bound=product_bound)
         assert policy.noise_term(None, B) == pytest.approx(corrected * M**2 * variance / B, rel=1e-14)
         printed = dataclasses.replace(policy, noise="printed")
         assert printed.noise_term(None, B) == pytest.approx(M**2 * variance / B**2, rel=1e-14)
     with pytest.raises(ShallowsError, match="noise must be one of 'corrected', 'printed'"):
-        CheckedReuse(variance, noise="C8")
+        CheckedBlocks(variance, noise="C8")
 
 
 def test_checking_takes_the_steps_of_explicit_sums():
     problem = make("logistic")
     chosen, lengths = [], []
 
-    class Watched(CheckedReuse):
+    class Watched(CheckedBlocks):
         def choose(self, state, *args):
             block, s = super().choose(state, *args)
             chosen.append(state.n_blocks if block is None else block)
@@ -150,7 +152,7 @@ def test_checking_takes_the_steps_of_explicit_sums():
 
 def test_a_batch_without_violations_re_uses_nothing_and_only_decays():
     problem = make("hinge")
-    solver = DoublyStochasticStepper(0.5, 0.0, 0.2, policy=CheckedReuse(0.01))
+    solver = DoublyStochasticStepper(0.5, 0.0, 0.2, policy=CheckedBlocks(0.01))
     state = run(solver, problem, 3)
     before, n = state.values(problem, problem.points), state.n_blocks
     easy = Examples(problem.points[:B], np.sign(before[:B]) + 0.0)
@@ -176,12 +178,12 @@ def test_the_variance_of_the_features_is_that_of_its_definition():
     assert found == pytest.approx(expected, rel=0.15)
 
 
-@pytest.mark.parametrize(("fresh", "reused"), [(0, 1), (1, -1)])
-def test_rounds_without_a_fresh_step_are_refused(fresh, reused):
-    with pytest.raises(ShallowsError, match="at least 1 fresh step"):
-        UniformReuse(fresh, reused)
+@pytest.mark.parametrize("reuse", [UniformReuse(0, 1), UniformReuse(1, -1), CheckedReuse(0.5), CheckedReuse(2.0, 0.0)])
+def test_rounds_without_a_fresh_step_and_caps_below_the_plain_step_are_refused(reuse):
+    with pytest.raises(ShallowsError, match=r"(fresh|reused|cap|gradient_bound) must be a"):
+        reuse.check()
 
 
 def test_a_cap_below_the_plain_step_is_refused():
     with pytest.raises(ShallowsError, match="cap, the longest step"):
-        CheckedReuse(0.1, cap=0.5)
+        CheckedBlocks(0.1, cap=0.5)

@@ -19,6 +19,7 @@ from shallows import (
     RegularisedRiskClassifier,
 )
 from shallows.errors import ShallowsError
+from shallows.solvers import DoublyStochastic
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -118,7 +119,8 @@ def test_a_stream_has_weights_of_classes_that_a_batch_need_not_show():
     given = {"high": 3.0, "low": 0.5}
     order = np.argsort(y, kind="stable")
     by_class, by_rows = (
-        DoublyStochasticClassifier(block_size=8, random_state=0, class_weight=one) for one in (given, None)
+        DoublyStochasticClassifier(solver=DoublyStochastic(block_size=8), random_state=0, class_weight=one)
+        for one in (given, None)
     )
     weights = np.array([given.get(label, 1.0) for label in y])
     for rows in np.split(order, 6):

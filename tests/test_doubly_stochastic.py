@@ -16,7 +16,7 @@ from shallows.errors import ShallowsError
 from shallows.features import FourierMap
 from shallows.solvers.examples import Examples
 from shallows.solvers.expansions import doubly_stochastic
-from shallows.solvers.expansions.block_policies import CheckedReuse, UniformReuse
+from shallows.solvers.expansions.block_policies import CheckedBlocks, UniformReuse
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, minimize_convex, stable_step
 from shallows.solvers.expansions.expansion import ExpansionProblem
 
@@ -322,7 +322,7 @@ def test_the_offset_is_the_quantile_and_the_gradient_has_mean_minus_one():
 SOLVERS = {
     "dsg": DoublyStochasticStepper(2.0, regularisation=0.3),
     "udsg": DoublyStochasticStepper(2.0, regularisation=0.3, policy=UniformReuse(1, 2)),
-    "cdsg": DoublyStochasticStepper(2.0, regularisation=0.3, policy=CheckedReuse(0.01)),
+    "cdsg": DoublyStochasticStepper(2.0, regularisation=0.3, policy=CheckedBlocks(0.01)),
     "settled": DoublyStochasticStepper(
         4.0, regularisation=1e-3, preconditioning="block", damping=1e-3, line_search=True
     ),
@@ -330,7 +330,7 @@ SOLVERS = {
         4.0, regularisation=1e-2, preconditioning="decoupled", damping=1e-3, line_search=True
     ),
     "settled cdsg": DoublyStochasticStepper(
-        4.0, policy=CheckedReuse(0.01), preconditioning="block", damping=1e-3, line_search=True
+        4.0, policy=CheckedBlocks(0.01), preconditioning="block", damping=1e-3, line_search=True
     ),
 }
 

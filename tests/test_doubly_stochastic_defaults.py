@@ -10,6 +10,8 @@ from sklearn.datasets import make_friedman1
 
 from engine_example import sample
 from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
+from shallows.errors import ShallowsError
+from shallows.solvers import DoublyStochastic
 
 
 def friedman(n, noise, seed=0):
@@ -29,7 +31,8 @@ def linear(n, d=20, noise=0.5, seed=0):
 def test_more_steps_make_it_no_worse(noise):
     X, y, X_test, y_test = friedman(800, noise)
     scores = [
-        DoublyStochasticRegressor(n_iter=n, random_state=0).fit(X, y).score(X_test, y_test) for n in (25, 50, 100, 200)
+        DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=n), random_state=0).fit(X, y).score(X_test, y_test)
+        for n in (25, 50, 100, 200)
     ]
     assert all(later > earlier - 0.02 for earlier, later in itertools.pairwise(scores)), scores
 
@@ -40,7 +43,11 @@ def test_more_rows_make_it_no_worse(noise):
     scores = []
     for n in (250, 999, 1001, 2100):
         X, y, X_test, y_test = friedman(n, noise)
-        scores.append(DoublyStochasticRegressor(random_state=0, n_iter=100).fit(X, y).score(X_test, y_test))
+        scores.append(
+            DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=100), random_state=0)
+            .fit(X, y)
+            .score(X_test, y_test)
+        )
     assert all(later > earlier - 0.03 for earlier, later in itertools.pairwise(scores)), scores
 
 
@@ -55,7 +62,9 @@ def test_nothing_is_learnt_from_noise():
 def test_a_larger_regularisation_fits_the_training_set_less():
     X, y, _, _ = friedman(500, 1.0)
     scores = [
-        DoublyStochasticRegressor(regularisation=nu, bandwidth=2.0, random_state=0, n_iter=150).fit(X, y).score(X, y)
+        DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=150), regularization=nu, bandwidth=2.0, random_state=0)
+        .fit(X, y)
+        .score(X, y)
         for nu in (1e-5, 1e-3, 1e-2, 1e-1)
     ]
     assert scores == sorted(scores, reverse=True)
@@ -63,14 +72,15 @@ def test_a_larger_regularisation_fits_the_training_set_less():
 
 def test_bandwidth_and_regularisation_of_the_user_stay():
     X, y, _, _ = friedman(300, 1.0)
-    fitted = DoublyStochasticRegressor(bandwidth=2.5, regularisation=1e-3, n_iter=5, random_state=0).fit(X, y)
+    fitted = DoublyStochasticRegressor(
+        solver=DoublyStochastic(n_iter=5), bandwidth=2.5, regularization=1e-3, random_state=0
+    ).fit(X, y)
     assert (fitted.effective_params_["bandwidth"], fitted.effective_params_["regularisation"]) == (2.5, 1e-3)
     assert fitted.effective_params_["choice"] == {}
-    of_medians = [
-        DoublyStochasticRegressor(bandwidth=rule, n_iter=5, random_state=0).fit(X, y).bandwidth_
-        for rule in ("median", None)
-    ]
-    assert of_medians[0] == of_medians[1] > 0
+    of_median = DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=5), bandwidth="median", random_state=0)
+    assert of_median.fit(X, y).bandwidth_ > 0
+    with pytest.raises(ShallowsError, match="bandwidth must be a positive number, 'auto' or 'median', got None"):
+        of_median.set_params(bandwidth=None).fit(X, y)
 
 
 # Streams

@@ -25,10 +25,17 @@ from shallows import (
 )
 from shallows.errors import DivergenceError
 from shallows.fitting import expansion_plan
+from shallows.kernels import Matern
+from shallows.solvers import CheckedReuse, DoublyStochastic, TheoryStep
 
 
 @pytest.mark.slow
-@parametrize_with_checks([DoublyStochasticClassifier(n_iter=20), DoublyStochasticNoveltyDetector(n_iter=20)])
+@parametrize_with_checks(
+    [
+        DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=20)),
+        DoublyStochasticNoveltyDetector(solver=DoublyStochastic(n_iter=20)),
+    ]
+)
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
@@ -46,7 +53,7 @@ def test_scikit_learns_contract_holds(estimator, check):
 )
 def test_a_classifier_learns_with_each_loss(loss, classes):
     X, y = moons(classes=classes)
-    model = DoublyStochasticClassifier(loss=loss, random_state=0, n_iter=60).fit(X, y)
+    model = DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=60), loss=loss, random_state=0).fit(X, y)
     X_new, y_new = moons(seed=1, classes=classes)
     assert model.score(X_new, y_new) > (0.97 if classes == 2 else 0.9)
     scores = model.decision_function(X_new)
@@ -61,28 +68,34 @@ def test_a_classifier_learns_with_each_loss(loss, classes):
 
 
 @pytest.mark.parametrize(
-    ("method", "options"),
+    ("reuse", "options"),
     [
-        ("dsg", {"schedule": "decay"}),
-        ("udsg", {"schedule": "constant"}),
-        ("cdsg", {}),
-        *itertools.product(["dsg", "udsg", "cdsg"], [{"schedule": "theory", "regularisation": 1e-3}]),
-        ("cdsg", {"preconditioning": "decoupled", "regularisation": 5e-4, "schedule": "constant"}),
-        ("dsg", {"preconditioning": "decoupled"}),
-        ("dsg", {"preconditioning": None, "n_iter": 120, "bandwidth": 0.4}),
-        ("dsg", {"features": "cosine"}),
-        ("dsg", {"kernel": "matern", "kernel_params": {"nu": 2.5}}),
-        ("dsg", {"kernel": "laplace_product"}),
+        ("fresh", {"solver__schedule": "decaying_step"}),
+        ("uniform_reuse", {"solver__schedule": "constant"}),
+        ("checked_reuse", {}),
+        *itertools.product(
+            ["fresh", "uniform_reuse", "checked_reuse"], [{"solver__schedule": "theory_step", "regularization": 1e-3}]
+        ),
+        (
+            "checked_reuse",
+            {"solver__preconditioning": "decoupled", "regularization": 5e-4, "solver__schedule": "constant"},
+        ),
+        ("fresh", {"solver__preconditioning": "decoupled"}),
+        ("fresh", {"solver__preconditioning": None, "solver__n_iter": 120, "bandwidth": 0.4}),
+        ("fresh", {"solver__form": "cosine"}),
+        ("fresh", {"kernel": Matern(nu=2.5)}),
+        ("fresh", {"kernel": "laplace_product"}),
     ],
     ids=str,
 )
-def test_every_method_learns_and_so_does_every_schedule_and_kernel(method, options):
+def test_every_method_learns_and_so_does_every_schedule_and_kernel(reuse, options):
     X, y = moons()
-    model = DoublyStochasticClassifier(method=method, random_state=0, **{"n_iter": 60, **options}).fit(X, y)
+    model = DoublyStochasticClassifier(random_state=0, solver=DoublyStochastic(reuse=reuse, n_iter=60))
+    model.set_params(**options).fit(X, y)
     X_new, y_new = moons(seed=1)
     assert model.score(X_new, y_new) > 0.95
     assert model.n_blocks_ + model.n_reused_ == model.n_iter_
-    assert (method == "dsg") == (model.n_reused_ == 0) or method == "cdsg"
+    assert (reuse == "fresh") == (model.n_reused_ == 0) or reuse == "checked_reuse"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +110,7 @@ def test_every_method_learns_and_so_does_every_schedule_and_kernel(method, optio
 def test_a_regressor_learns_with_each_loss(loss, n_outputs):
     X, y = waves()
     y = y if n_outputs is None else np.stack([y, 3 * X[:, 0]], axis=1)
-    model = DoublyStochasticRegressor(loss=loss, random_state=0, n_iter=100).fit(X, y)
+    model = DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=100), loss=loss, random_state=0).fit(X, y)
     X_new, y_new = waves(seed=1)
     predicted = model.predict(X_new)
     assert predicted.shape == ((800,) if n_outputs is None else (800, 2))
@@ -111,7 +124,9 @@ def test_a_quantile_is_exceeded_by_the_share_that_it_names():
     X, y = waves(2000)
     noisy = y + 30 * np.random.default_rng(1).normal(size=2000)
     for tau in (0.1, 0.5, 0.9):
-        model = DoublyStochasticRegressor(loss=losses.Quantile(tau), random_state=0, n_iter=60).fit(X, noisy)
+        model = DoublyStochasticRegressor(
+            solver=DoublyStochastic(n_iter=60), loss=losses.Quantile(tau), random_state=0
+        ).fit(X, noisy)
         X_new, y_new = waves(2000, seed=2)
         y_new = y_new + 30 * np.random.default_rng(3).normal(size=2000)
         assert abs(np.mean(y_new < model.predict(X_new)) - tau) < 0.06
@@ -126,7 +141,9 @@ def test_epsilon_is_in_the_units_of_the_targets():
 
 def test_a_regression_comes_close_to_exact_kernel_ridge():
     X, y = waves()
-    model = DoublyStochasticRegressor(bandwidth=1.0, random_state=0, n_iter=80, regularisation=0.0).fit(X, y)
+    model = DoublyStochasticRegressor(
+        solver=DoublyStochastic(n_iter=80), bandwidth=1.0, random_state=0, regularization=0.0
+    ).fit(X, y)
     X_new, y_new = waves(seed=1)
     exact = KernelRidge(kernel="rbf", gamma=0.5, alpha=1e-6).fit(X, y - y.mean())
     ours, theirs = (np.sqrt(np.mean((p - y_new) ** 2)) for p in (model.predict(X_new), exact.predict(X_new) + y.mean()))
@@ -136,11 +153,11 @@ def test_a_regression_comes_close_to_exact_kernel_ridge():
 @pytest.mark.slow
 def test_the_fraction_of_novel_points_is_what_was_asked_for_and_they_are_those_of_the_exact_machine():
     X = np.random.default_rng(0).normal(size=(1000, 2))
-    options = {"bandwidth": 1.0, "random_state": 0, "block_size": 256, "dtype": "float32"}
+    options = {"bandwidth": 1.0, "random_state": 0, "solver__block_size": 256, "options__dtype": "float32"}
     for fraction in (0.05, 0.1, 0.3):
-        model = DoublyStochasticNoveltyDetector(fraction=fraction, n_iter=10, **options).fit(X)
+        model = DoublyStochasticNoveltyDetector(fraction=fraction).set_params(solver__n_iter=10, **options).fit(X)
         assert np.mean(model.predict(X) < 0) == pytest.approx(fraction, abs=2.5e-3)
-    model = DoublyStochasticNoveltyDetector(n_iter=120, **options).fit(X)
+    model = DoublyStochasticNoveltyDetector().set_params(solver__n_iter=120, **options).fit(X)
     exact = OneClassSVM(gamma=0.5, nu=0.1).fit(X)
     assert np.mean(model.predict(X) == exact.predict(X)) > 0.965
     assert np.corrcoef(model.score_samples(X), exact.score_samples(X))[0, 1] > 0.998
@@ -153,9 +170,15 @@ def test_weights_are_repetitions():
     X, y = waves(60)
     w = np.random.default_rng(0).integers(0, 4, 60)
     # Full batches of the same size rule, so that both take the same steps.
-    options = {"random_state": 0, "block_size": 8, "batch_size": 1000, "bandwidth": 1.0, "regularisation": 1e-4}
-    one = DoublyStochasticRegressor(**options).fit(X, y, sample_weight=w)
-    other = DoublyStochasticRegressor(**options).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    options = {
+        "random_state": 0,
+        "solver__block_size": 8,
+        "solver__batch_size": 1000,
+        "bandwidth": 1.0,
+        "regularization": 1e-4,
+    }
+    one = DoublyStochasticRegressor().set_params(**options).fit(X, y, sample_weight=w)
+    other = DoublyStochasticRegressor().set_params(**options).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert np.abs(one.predict(X) - other.predict(X)).max() < 1e-6 * y.std()
 
 
@@ -176,7 +199,9 @@ def test_a_seed_gives_the_same_model_and_another_seed_another():
 
 def test_what_was_chosen_and_estimated_is_recorded():
     X, y = moons()
-    model = DoublyStochasticClassifier(method="cdsg", schedule="theory", regularisation=0.01, random_state=0).fit(X, y)
+    model = DoublyStochasticClassifier(
+        solver=DoublyStochastic(schedule=TheoryStep(), reuse=CheckedReuse()), regularization=0.01, random_state=0
+    ).fit(X, y)
     told = model.effective_params_
     assert told["theta"] == 2.0 / told["shrinkage"] and told["theta_nu"] == 2.0 and told["cap"] == 2.0
     assert told["shrinkage"] == pytest.approx(model.block_size_ * 0.01 / told["damping"])
@@ -189,8 +214,8 @@ def test_what_was_chosen_and_estimated_is_recorded():
 def test_far_points_are_learnt_in_single_precision():
     # Features are taken about the mean, since a phase of 1e5 would leave float32 two digits.
     X, y = moons()
-    options = {"random_state": 0, "dtype": "float32"}
-    near, far = (DoublyStochasticClassifier(**options).fit(X + shift, y) for shift in (0.0, 1e4))
+    options = {"random_state": 0, "options__dtype": "float32"}
+    near, far = (DoublyStochasticClassifier().set_params(**options).fit(X + shift, y) for shift in (0.0, 1e4))
     assert np.mean(near.predict(X) == far.predict(X + 1e4)) > 0.99
 
 
@@ -206,7 +231,9 @@ def test_a_curve_is_measured_at_epochs_iterations_or_seconds():
     X, y = moons()
     for unit, marks in (("epoch", [1, 3]), ("iteration", [2, 5]), ("seconds", [1e-9, 1e-8])):
         curve = training.Curve(marks, lambda snapshot: {"error": np.mean(snapshot.predict(X) != y)}, unit=unit)
-        DoublyStochasticClassifier(random_state=0, max_epochs=3, batch_size=200).fit(X, y, observers=[curve])
+        DoublyStochasticClassifier(solver=DoublyStochastic(batch_size=200, max_epochs=3), random_state=0).fit(
+            X, y, observers=[curve]
+        )
         places = [row[unit] for row in curve.rows]
         assert places == marks if unit != "seconds" else len(places) == 1
 
@@ -228,7 +255,9 @@ def test_a_snapshot_tells_what_the_finished_model_tells():
                 blocks=snapshot.n_blocks,
             )
 
-    model = DoublyStochasticClassifier(random_state=0, max_epochs=5).fit(X, y, observers=[Look()])
+    model = DoublyStochasticClassifier(solver=DoublyStochastic(max_epochs=5), random_state=0).fit(
+        X, y, observers=[Look()]
+    )
     assert np.array_equal(seen["new"], model.predict(X[:50]))
     assert np.array_equal(seen["old"], model.predict(X))
     assert seen["loss"] == pytest.approx(seen["old_loss"], rel=1e-9)
@@ -239,13 +268,15 @@ def test_a_snapshot_tells_what_the_finished_model_tells():
     assert seen["blocks"] == model.n_blocks_
 
 
-@pytest.mark.parametrize("options", [{}, {"method": "cdsg"}, {"schedule": "decay", "loss": "hinge"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"solver__reuse": "checked_reuse"}, {"solver__schedule": "decaying_step", "loss": "hinge"}], ids=str
+)
 def test_a_fit_that_is_stopped_at_every_batch_gives_the_same_to_the_bit(options, tmp_path):
     X, y = moons(300)
-    options = {"random_state": 0, "batch_size": 70, "max_epochs": 3, **options}
+    options = {"random_state": 0, "solver__batch_size": 70, "solver__max_epochs": 3, **options}
 
     def once(**stopped):
-        return DoublyStochasticClassifier(**options).fit(X, y, **stopped)
+        return DoublyStochasticClassifier().set_params(**options).fit(X, y, **stopped)
 
     resumed, n_runs = stopped_at_every_batch(once, tmp_path)
     assert n_runs > 10
@@ -256,9 +287,10 @@ def test_a_fit_that_is_stopped_at_every_batch_gives_the_same_to_the_bit(options,
 
 def test_a_step_that_diverges_is_told_and_one_of_the_programs_own_is_halved(monkeypatch):
     X, y = waves()
-    options = {"random_state": 0, "preconditioning": None}
+    constant = DoublyStochastic(schedule="constant", preconditioning=None)
+    model = DoublyStochasticRegressor(random_state=0, solver=constant)
     with pytest.raises(DivergenceError, match="step_size=1e"):
-        DoublyStochasticRegressor(schedule="constant", step_size=1e6, **options).fit(X, y)
+        model.set_params(solver__step_size=1e6).fit(X, y)
 
     choose = expansion_plan.choose_stepper
 
@@ -267,6 +299,6 @@ def test_a_step_that_diverges_is_told_and_one_of_the_programs_own_is_halved(monk
         return dataclasses.replace(stepper, step_size=100 * stepper.step_size), told
 
     monkeypatch.setattr(expansion_plan, "choose_stepper", too_long)
-    model = DoublyStochasticRegressor(schedule="constant", n_iter=60, **options).fit(X, y)
+    model.set_params(solver__step_size=None, solver__n_iter=60).fit(X, y)
     assert model.n_rollbacks_ > 0
     assert model.score(X, y) > 0.1

@@ -12,6 +12,7 @@ from sklearn.metrics import get_scorer, roc_auc_score
 from doubly_stochastic_example import moons, waves
 from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
 from shallows.errors import DivergenceError, ShallowsError
+from shallows.solvers import DoublyStochastic, TheoryStep
 
 
 def test_one_class_in_all_is_an_error():
@@ -23,37 +24,55 @@ def test_one_class_in_all_is_an_error():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"regularisation": -1.0}, "regularisation must be a number of at least 0 or None, got -1.0"),
-        ({"regularisation": float("nan")}, "regularisation must be a number of at least 0"),
-        ({"method": "sgd"}, "no value of method 'sgd'. Did you mean 'dsg'"),
-        ({"schedule": "slow"}, "no value of schedule 'slow'"),
-        ({"preconditioning": "full"}, "no value of preconditioning 'full'. Known: None, block, decoupled"),
-        ({"features": "sine"}, "no value of features 'sine'. Did you mean 'cosine'"),
+        ({"regularization": -1.0}, "regularization must be a number of at least 0 or 'auto', got -1.0"),
+        ({"regularization": float("nan")}, "regularization must be a number of at least 0"),
+        ({"solver__reuse": "sgd"}, "reuse must be 'fresh', or UniformReuse"),
+        (
+            {"solver__schedule": "slow"},
+            "schedule must be 'auto', 'line_search', 'constant', or DecayingStep.*got 'slow'",
+        ),
+        (
+            {"solver__preconditioning": "full"},
+            "preconditioning must be one of 'auto', 'block', 'decoupled', None, got 'full'",
+        ),
+        ({"solver__form": "sine"}, "form must be one of 'pair', 'cosine', got 'sine'"),
         ({"loss": "hinges"}, "no loss 'hinges'.*Did you mean 'hinge'"),
         ({"loss": "huber"}, "is not for classes"),
         ({"kernel": "gausian"}, "no kernel 'gausian'.*Did you mean 'gaussian'"),
         ({"kernel": "heat_circle"}, "'heat_circle' draws no random features"),
-        ({"bandwidth": -2.0}, "bandwidth must be a positive number, 'auto', 'median' or None"),
-        ({"step_size": 0.0}, "step_size must be a positive number or None"),
-        ({"block_size": 0}, "block_size must be a whole number of at least 1 or None"),
-        ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1 or None"),
-        ({"n_iter": 0}, "n_iter must be a whole number"),
-        ({"schedule": "theory", "regularisation": 0.0}, "regularisation, which must be positive"),
-        ({"schedule": "theory", "theta_nu": -1.0}, "theta_nu must be a positive number"),
-        ({"method": "cdsg", "cap": 0.5}, "cap, the largest factor of a step, must be at least 1"),
-        ({"method": "cdsg", "cap": "a"}, "cap, the largest factor of a step, must be at least 1, got 'a'"),
-        ({"method": "udsg", "fresh": 0}, "fresh must be a whole number of at least 1, got 0"),
-        ({"method": "udsg", "fresh": 1.5}, "fresh must be a whole number of at least 1, got 1.5"),
-        ({"method": "udsg", "reused": -1}, "reused must be a whole number of at least 0, got -1"),
-        ({"method": "udsg", "reused": "a"}, "reused must be a whole number of at least 0, got 'a'"),
-        ({"dtype": "float16"}, "dtype must be .auto., .float32. or .float64."),
-        ({"device": "tpu"}, "device must be"),
+        ({"bandwidth": -2.0}, "bandwidth must be a positive number, 'auto' or 'median'"),
+        ({"solver__step_size": 0.0}, "step_size must be a positive number or None"),
+        ({"solver__block_size": 0}, "block_size must be a whole number of at least 1 or None"),
+        ({"solver__batch_size": 2.5}, "batch_size must be a whole number of at least 1 or None"),
+        ({"solver__n_iter": 0}, "n_iter must be a whole number"),
+        ({"solver__schedule": "theory_step", "regularization": 0.0}, "regularization, which must be positive"),
+        ({"solver__schedule": "theory_step", "solver__schedule__theta_nu": -1.0}, "theta_nu must be a positive number"),
+        ({"solver__reuse": "checked_reuse", "solver__reuse__cap": 0.5}, "cap must be a number of at least 1"),
+        ({"solver__reuse": "checked_reuse", "solver__reuse__cap": "a"}, "cap must be a number of at least 1, got 'a'"),
+        (
+            {"solver__reuse": "uniform_reuse", "solver__reuse__fresh": 0},
+            "fresh must be a whole number of at least 1, got 0",
+        ),
+        (
+            {"solver__reuse": "uniform_reuse", "solver__reuse__fresh": 1.5},
+            "fresh must be a whole number of at least 1, got 1.5",
+        ),
+        (
+            {"solver__reuse": "uniform_reuse", "solver__reuse__reused": -1},
+            "reused must be a whole number of at least 0, got -1",
+        ),
+        (
+            {"solver__reuse": "uniform_reuse", "solver__reuse__reused": "a"},
+            "reused must be a whole number of at least 0, got 'a'",
+        ),
+        ({"options__dtype": "float16"}, "dtype must be .auto., .float32. or .float64."),
+        ({"options__device": "tpu"}, "device must be"),
     ],
     ids=str,
 )
 def test_a_parameter_out_of_its_range_is_one_clear_error(options, message):
     with pytest.raises(ShallowsError, match=message):
-        DoublyStochasticClassifier(**options).fit(*moons())
+        DoublyStochasticClassifier().set_params(**options).fit(*moons())
 
 
 def test_a_loss_for_classes_is_refused_for_numbers():
@@ -66,16 +85,20 @@ def test_a_loss_for_classes_is_refused_for_numbers():
 def test_a_product_of_theta_and_nu_outside_the_theory_warns():
     X, y = moons()
     with pytest.warns(UserWarning, match=r"theta_nu=0\.5 is neither in \(1, 2\)"):
-        DoublyStochasticClassifier(schedule="theory", theta_nu=0.5, regularisation=0.01, random_state=0).fit(X, y)
+        DoublyStochasticClassifier(
+            solver=DoublyStochastic(schedule=TheoryStep(theta_nu=0.5)), regularization=0.01, random_state=0
+        ).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for theta_nu in (1, 1.5, 3.0):
-            model = DoublyStochasticClassifier(schedule="theory", theta_nu=theta_nu, regularisation=0.01, n_iter=5)
+            model = DoublyStochasticClassifier(
+                solver=DoublyStochastic(schedule=TheoryStep(theta_nu=theta_nu), n_iter=5), regularization=0.01
+            )
             model.fit(X, y)
 
 
 def test_margins_have_no_probabilities():
-    model = DoublyStochasticClassifier(loss="hinge", n_iter=2)
+    model = DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=2), loss="hinge")
     assert not hasattr(model, "predict_proba") and not hasattr(model.fit(*moons()), "predict_proba")
     with pytest.raises(AttributeError) as caught:
         model.predict_proba(moons()[0])
@@ -86,7 +109,7 @@ def test_margins_have_no_probabilities():
 
 def test_stacking_and_roc_curves_of_margins_use_the_decision_function():
     X, y = moons()
-    margins = DoublyStochasticClassifier(loss="hinge", n_iter=20, random_state=0)
+    margins = DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=20), loss="hinge", random_state=0)
     stacked = StackingClassifier([("margins", margins)], cv=2).fit(X, y)
     assert stacked.stack_method_ == ["decision_function"]
     scores = get_scorer("roc_auc")(margins.fit(X, y), X, y)
@@ -95,8 +118,8 @@ def test_stacking_and_roc_curves_of_margins_use_the_decision_function():
 
 def test_a_fit_that_diverges_keeps_the_previous_model():
     X, y = waves()
-    model = DoublyStochasticRegressor(random_state=0, n_iter=3).fit(X, y)
+    model = DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=3), random_state=0).fit(X, y)
     before = model.predict(X)
     with pytest.raises(DivergenceError):
-        model.set_params(schedule="constant", step_size=1e9, preconditioning=None).fit(X, y)
+        model.set_params(solver__schedule="constant", solver__step_size=1e9, solver__preconditioning=None).fit(X, y)
     assert np.array_equal(model.predict(X), before)

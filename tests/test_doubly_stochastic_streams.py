@@ -15,6 +15,7 @@ from shallows import (
     training,
 )
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
+from shallows.solvers import DoublyStochastic
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,8 @@ def a_short_beginning(monkeypatch):
 
 
 def small(Estimator=DoublyStochasticClassifier, **options):
-    return Estimator(block_size=16, n_iter=20, random_state=0, **options)
+    solver = DoublyStochastic(block_size=16, n_iter=20, **options)
+    return Estimator(random_state=0, solver=solver)
 
 
 def test_a_stream_that_never_ends_is_learnt_from_until_the_batches_asked_for():
@@ -64,7 +66,7 @@ def test_a_memory_map_is_read_in_slices(tmp_path):
 @pytest.mark.parametrize("Estimator", ALL)
 def test_a_fit_can_be_gone_on_with(Estimator):
     X, y = moons() if Estimator is DoublyStochasticClassifier else waves()
-    model = Estimator(random_state=0, n_iter=10).fit(X, y)
+    model = Estimator(random_state=0, solver=DoublyStochastic(n_iter=10)).fit(X, y)
     before = model.dual_coef_.copy()
     if Estimator is DoublyStochasticNoveltyDetector:
         model.partial_fit(X)
@@ -133,7 +135,7 @@ def test_a_label_unseen_until_the_tenth_batch_is_told_and_the_model_is_that_of_n
 
 
 def test_classes_that_change_are_refused():
-    model = DoublyStochasticClassifier(block_size=16).partial_fit(endless(2), classes=WORDS)
+    model = DoublyStochasticClassifier(solver=DoublyStochastic(block_size=16)).partial_fit(endless(2), classes=WORDS)
     with pytest.raises(ValueError, match="differ from the classes of the first call"):
         model.partial_fit(endless(2), classes=["low", "middle"])
 
@@ -159,7 +161,7 @@ def test_a_broken_batch_is_numbered_and_leaves_the_state_before_it(broken):
 
 def test_divergence_in_a_stream_names_the_batch():
     model = small(DoublyStochasticRegressor, schedule="constant", preconditioning=None).partial_fit(*waves(300))
-    model._state.step_size = model.step_size = 1e6
+    model.set_params(solver__step_size=1e6)._state.step_size = 1e6
     source = (waves(100, seed=i) for i in range(50))
     with pytest.raises(DivergenceError, match=r"batch \d+ of the stream with step_size=1e\+06.*leave it to the pro"):
         model.partial_fit(source)

@@ -33,11 +33,18 @@ def test_its_fourier_features_tend_to_it(order):
     assert np.abs(Z @ Z.T - kernel(x, x)).max() < 5 * np.sqrt(0.5 / 50_000)
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, DoublyStochasticRegressor])
-def test_estimators_and_files_know_it_by_its_name(listed, Estimator, tmp_path):
+@pytest.mark.parametrize(
+    "model",
+    [
+        EigenProRegressor("rational_quadratic", kernel_params={"order": 2}, random_state=0),
+        DoublyStochasticRegressor(RationalQuadratic(order=2), random_state=0),
+    ],
+    ids=["EigenPro", "DoublyStochastic"],
+)
+def test_estimators_and_files_know_it_by_its_name(listed, model, tmp_path):
     X = sample(300, 2)
     y = np.sin(2 * X[:, 0]) + X[:, 1]
-    model = Estimator("rational_quadratic", kernel_params={"order": 2}, random_state=0).fit(X, y)
+    model.fit(X, y)
     assert model.score(X, y) > 0.9
     assert model.effective_params_["kernel"] == "rational_quadratic"
     kernel = RationalQuadratic(1.0, 2)

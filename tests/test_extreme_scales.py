@@ -33,11 +33,13 @@ from shallows import (
     KernelRidgeRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
+    Options,
     RegularisedRiskRegressor,
     features,
     kernels,
 )
 from shallows.errors import ShallowsError
+from shallows.solvers import DoublyStochastic
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -207,7 +209,9 @@ def test_a_map_of_the_users_is_given_no_points_beyond_the_precision():
 @pytest.mark.parametrize("partial", [False, True])
 def test_novelty_beyond_the_precision_of_the_model_is_refused(partial):
     X, _, new = table(EigenProRegressor)
-    model = DoublyStochasticNoveltyDetector(random_state=0, n_iter=5, dtype="float32")
+    model = DoublyStochasticNoveltyDetector(
+        solver=DoublyStochastic(n_iter=5), random_state=0, options=Options(dtype="float32")
+    )
     model = model.partial_fit(X) if partial else model.fit(X)
     for use in (model.predict, model.partial_fit):
         with pytest.raises(ShallowsError, match=r"as large as .* float32|too large for float64"):

@@ -23,6 +23,7 @@ from shallows import (
     training,
 )
 from shallows.errors import DivergenceError, ShallowsError
+from shallows.solvers import DoublyStochastic, TheoryStep
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -135,7 +136,7 @@ begins_shortly = pytest.mark.usefixtures("a_short_beginning")
 
 
 def small():
-    return DoublyStochasticClassifier(block_size=16, n_iter=20, random_state=0)
+    return DoublyStochasticClassifier(solver=DoublyStochastic(block_size=16, n_iter=20), random_state=0)
 
 
 @begins_shortly
@@ -265,7 +266,7 @@ def test_a_batch_on_which_training_diverges_is_not_in_the_model():
     X = moons(100)[0]
     y = X[:, 0] + X[:, 1] ** 2
     model = DoublyStochasticRegressor(
-        block_size=8, n_iter=20, random_state=0, schedule="constant", preconditioning=None
+        solver=DoublyStochastic(schedule="constant", preconditioning=None, block_size=8, n_iter=20), random_state=0
     )
     model.fit(X, y)
     before, model._state.step_size = model.predict(X), 1e9
@@ -279,7 +280,9 @@ def test_a_batch_on_which_training_diverges_is_not_in_the_model():
 
 def test_a_novelty_detector_keeps_its_threshold_too():
     X, _ = moons(200)
-    model, whole = (DoublyStochasticNoveltyDetector(block_size=8, random_state=0).fit(X) for _ in range(2))
+    model, whole = (
+        DoublyStochasticNoveltyDetector(solver=DoublyStochastic(block_size=8), random_state=0).fit(X) for _ in range(2)
+    )
     before = model.decision_function(X)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(iter([(X[:100],)]), observers=[Interrupt()])
@@ -311,7 +314,9 @@ def test_a_warning_of_a_fit_names_the_line_that_called_it(model):
 @pytest.mark.parametrize("how", ["fit", "partial_fit"])
 def test_a_warning_of_the_theory_names_the_line_that_called_it(how):
     X, words = moons(60)
-    model = DoublyStochasticClassifier(schedule="theory", theta_nu=0.5, regularisation=0.01, n_iter=2)
+    model = DoublyStochasticClassifier(
+        solver=DoublyStochastic(schedule=TheoryStep(theta_nu=0.5), n_iter=2), regularization=0.01
+    )
     with pytest.warns(UserWarning, match="theta_nu") as caught:
         model.fit(X, words) if how == "fit" else model.partial_fit(X, words, WORDS)
     assert caught[0].filename == __file__

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from bad_input_example import outputs, table
 from shallows import DoublyStochasticRegressor, EigenProCentresRegressor, EigenProClassifier
+from shallows.solvers import DoublyStochastic
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -45,7 +46,7 @@ def two_blas_threads():
     [
         (EigenProClassifier, {"max_epochs": 2}),
         (EigenProCentresRegressor, {"max_epochs": 2, "centres": 40}),
-        (DoublyStochasticRegressor, {"n_iter": 5}),
+        (DoublyStochasticRegressor, {"solver": DoublyStochastic(n_iter=5)}),
     ],
 )
 def test_fits_in_eight_threads_are_equal_and_leave_the_threads_of_blas_as_they_were(Estimator, options):

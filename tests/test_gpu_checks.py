@@ -158,13 +158,13 @@ class LosesTheDevice(training.Observer):
 def test_a_device_that_is_lost_leaves_the_checkpoint_from_which_the_same_model_comes(Estimator, tmp_path):
     X = np.random.default_rng(0).normal(size=(300, 3))
     y, options = X[:, 0] + np.sin(X[:, 1]), {"random_state": 0, "batch_size": 50, "bandwidth": 2.0}
-    undisturbed = Estimator(**options).fit(X, y)
+    undisturbed = flat(Estimator, **options).fit(X, y)
     with pytest.raises(DeviceError, match=r"GPU failed in epoch .*IllegalAddress.*continues from .*checkpoint.npz"):
-        Estimator(**options).fit(
+        flat(Estimator, **options).fit(
             X, y, observers=[LosesTheDevice(5)], checkpoint=training.Checkpoint(tmp_path, "key", every_seconds=0)
         )
     checkpoint = training.Checkpoint(tmp_path, "key", every_seconds=0)
-    resumed = Estimator(**options).fit(X, y, checkpoint=checkpoint)
+    resumed = flat(Estimator, **options).fit(X, y, checkpoint=checkpoint)
     assert checkpoint.n_resumes == 1
     assert np.array_equal(resumed.predict(X), undisturbed.predict(X))
 
@@ -191,7 +191,7 @@ class FillsTheDevice(training.Observer):
 def test_a_device_without_room_is_told_with_what_to_do(Estimator):
     X = np.random.default_rng(0).normal(size=(200, 3))
     with pytest.raises(DeviceMemoryError, match=r"no room for this fit: Out of memory .*device='cpu'") as told:
-        Estimator(random_state=0, batch_size=50).fit(X, X[:, 0], observers=[FillsTheDevice()])
+        flat(Estimator, random_state=0, batch_size=50).fit(X, X[:, 0], observers=[FillsTheDevice()])
     assert isinstance(told.value, MemoryError)
 
 

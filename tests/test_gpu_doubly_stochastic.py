@@ -20,7 +20,11 @@ pytestmark = [
 ]
 
 ALL = [DoublyStochasticClassifier, DoublyStochasticRegressor, DoublyStochasticNoveltyDetector]
-OPTIONS = {"random_state": 0, "dtype": "float64", "block_size": 32, "n_iter": 12}
+OPTIONS = {"random_state": 0, "options__dtype": "float64", "solver__block_size": 32, "solver__n_iter": 12}
+
+
+def made(Estimator, device, **parameters):
+    return Estimator().set_params(options__device=device, **OPTIONS, **parameters)
 
 
 def table(Estimator, n=1500):
@@ -33,11 +37,11 @@ def scores(model, x):
     return getattr(model, "decision_function", model.predict)(x)
 
 
-@pytest.mark.parametrize("method", ["dsg", "udsg", "cdsg"])
+@pytest.mark.parametrize("reuse", ["fresh", "uniform_reuse", "checked_reuse"])
 @pytest.mark.parametrize("Estimator", ALL)
-def test_a_fit_on_the_gpu_is_that_on_the_cpu(Estimator, method):
+def test_a_fit_on_the_gpu_is_that_on_the_cpu(Estimator, reuse):
     x, y = table(Estimator)
-    cpu, gpu = (Estimator(method=method, device=device, **OPTIONS).fit(x, y) for device in ("cpu", "gpu"))
+    cpu, gpu = (made(Estimator, device, solver__reuse=reuse).fit(x, y) for device in ("cpu", "gpu"))
     assert cpu.n_blocks_ == gpu.n_blocks_
     # Settled steps stop within a thousandth of the slope, so rounding may end them at other places.
     assert np.abs(scores(cpu, x) - scores(gpu, x)).max() < 1e-2 * np.abs(scores(cpu, x)).max()
@@ -46,7 +50,7 @@ def test_a_fit_on_the_gpu_is_that_on_the_cpu(Estimator, method):
 @pytest.mark.parametrize("kernel", ["polynomial", "exponential", "arc_cosine"])
 def test_a_fit_with_features_of_the_kernels_own_is_that_on_the_cpu(kernel):
     x, y = table(DoublyStochasticRegressor)
-    models = [DoublyStochasticRegressor(kernel, device=device, **OPTIONS).fit(x, y) for device in ("cpu", "gpu")]
+    models = [made(DoublyStochasticRegressor, device, kernel=kernel).fit(x, y) for device in ("cpu", "gpu")]
     cpu, gpu = (model.predict(x) for model in models)
     assert np.abs(gpu - cpu).max() < 1e-2 * np.abs(cpu).max()  # as above
 
@@ -54,7 +58,7 @@ def test_a_fit_with_features_of_the_kernels_own_is_that_on_the_cpu(kernel):
 @pytest.mark.parametrize("Estimator", ALL)
 def test_a_model_of_the_gpu_is_read_on_the_cpu_and_predicts_the_same(Estimator, tmp_path):
     x, y = table(Estimator)
-    model = Estimator(device="gpu", **OPTIONS).fit(x, y)
+    model = made(Estimator, "gpu").fit(x, y)
     shallows.save(model, tmp_path / "model.skops")
     read = shallows.load(tmp_path / "model.skops", device="cpu")
     assert np.abs(scores(read, x) - scores(model, x)).max() < 1e-9 * np.abs(scores(model, x)).max()
@@ -62,9 +66,9 @@ def test_a_model_of_the_gpu_is_read_on_the_cpu_and_predicts_the_same(Estimator, 
 
 def test_a_model_goes_on_on_another_device():
     x, y = table(DoublyStochasticRegressor)
-    model = DoublyStochasticRegressor(device="cpu", **OPTIONS).fit(x, y)
+    model = made(DoublyStochasticRegressor, "cpu").fit(x, y)
     before = model.predict(x)
-    model.set_params(device="gpu")
+    model.set_params(options__device="gpu")
     assert np.abs(model.predict(x) - before).max() < 1e-9
     model.partial_fit(x, y)
     assert model.n_iter_ > 12

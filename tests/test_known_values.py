@@ -10,14 +10,24 @@ from resumed_example import StopAt
 from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.features import block_sums
+from shallows.solvers import DoublyStochastic
 
 WAYS = {
     "preconditioned": {},
-    "line search": {"schedule": "line_search", "regularisation": 1e-5},
-    "plain": {"preconditioning": None, "schedule": "theory", "regularisation": 1e-3},
-    "old blocks again": {"method": "udsg", "fresh": 2, "reused": 3, "regularisation": 1e-3},
-    "checked": {"method": "cdsg", "loss": "logistic"},
-    "a function that is shrunk to nothing": {"schedule": "constant", "step_size": 1.0, "regularisation": 1e3},
+    "line search": {"solver__schedule": "line_search", "regularization": 1e-5},
+    "plain": {"solver__preconditioning": None, "solver__schedule": "theory_step", "regularization": 1e-3},
+    "old blocks again": {
+        "solver__reuse": "uniform_reuse",
+        "solver__reuse__fresh": 2,
+        "solver__reuse__reused": 3,
+        "regularization": 1e-3,
+    },
+    "checked": {"solver__reuse": "checked_reuse", "loss": "logistic"},
+    "a function that is shrunk to nothing": {
+        "solver__schedule": "constant",
+        "solver__step_size": 1.0,
+        "regularization": 1e3,
+    },
 }
 
 
@@ -25,9 +35,16 @@ def fitted(keep_values, **options):
     Estimator, (X, y) = (
         (DoublyStochasticClassifier, moons()) if "loss" in options else (DoublyStochasticRegressor, waves(700))
     )
-    options = {"block_size": 16, "batch_size": 100, "bandwidth": 1.0, "n_iter": 40, "random_state": 0, **options}
+    options = {
+        "solver__block_size": 16,
+        "solver__batch_size": 100,
+        "bandwidth": 1.0,
+        "solver__n_iter": 40,
+        "random_state": 0,
+        **options,
+    }
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
-    model = Estimator(keep_values=keep_values, **options).fit(X, y, sample_weight=weights)
+    model = Estimator().set_params(solver__keep_values=keep_values, **options).fit(X, y, sample_weight=weights)
     return model.decision_function(X) if "loss" in options else model.predict(X)
 
 
@@ -48,7 +65,9 @@ def test_a_batch_that_comes_again_costs_the_blocks_that_are_new(monkeypatch):
     monkeypatch.setattr(block_sums, "evaluate", counting)
     for keep in (True, False):
         DoublyStochasticRegressor(
-            keep_values=keep, block_size=16, batch_size=100, bandwidth=1.0, n_iter=40, random_state=0
+            solver=DoublyStochastic(block_size=16, batch_size=100, keep_values=keep, n_iter=40),
+            bandwidth=1.0,
+            random_state=0,
         ).fit(X, y)
     # Of 40 steps with four batches the last needs 4 blocks in place of 39.
     assert summed[False] == 100 * sum(range(40))
@@ -65,16 +84,27 @@ def test_a_model_keeps_no_values_and_its_threshold_is_that_of_all_points():
 @pytest.mark.parametrize("way", ["preconditioned", "line search", "old blocks again"])
 def test_a_training_that_was_stopped_goes_on_to_the_same_model_to_the_bit(way, tmp_path):
     X, y = waves(300)
-    options = {"block_size": 16, "batch_size": 100, "bandwidth": 1.0, "n_iter": 20, "random_state": 0, **WAYS[way]}
-    through = DoublyStochasticRegressor(**options).fit(X, y)
+    options = {
+        "solver__block_size": 16,
+        "solver__batch_size": 100,
+        "bandwidth": 1.0,
+        "solver__n_iter": 20,
+        "random_state": 0,
+        **WAYS[way],
+    }
+    through = DoublyStochasticRegressor().set_params(**options).fit(X, y)
     checkpoint = training.Checkpoint(tmp_path, "a run")
     with pytest.raises(TrainingInterrupted):
-        DoublyStochasticRegressor(**options).fit(X, y, observers=[StopAt(checkpoint, 11)], checkpoint=checkpoint)
-    resumed = DoublyStochasticRegressor(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
+        DoublyStochasticRegressor().set_params(**options).fit(
+            X, y, observers=[StopAt(checkpoint, 11)], checkpoint=checkpoint
+        )
+    resumed = (
+        DoublyStochasticRegressor().set_params(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
+    )
     assert resumed.n_resumes_ == 1
     assert np.array_equal(resumed.predict(X), through.predict(X))
 
 
 def test_a_word_for_whether_values_are_kept_is_refused():
     with pytest.raises(ShallowsError, match="keep_values must be True or False, got 'auto'"):
-        DoublyStochasticRegressor(keep_values="auto").fit(*waves(30))
+        DoublyStochasticRegressor(solver=DoublyStochastic(keep_values="auto")).fit(*waves(30))

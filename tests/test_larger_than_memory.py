@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from flat import flat
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticNoveltyDetector,
@@ -167,7 +168,7 @@ def test_an_expansion_is_the_same_to_the_bit_whether_its_points_are_held_or_read
     held, read = (training.Curve([40], lambda one: {"loss": one.objective()}, unit="iteration") for _ in range(2))
     asked = []
     monkeypatch.setattr(expansion, "OFFSET_ROWS", 300)
-    of_memory = Estimator(**options).fit(X, y, observers=[held])
+    of_memory = flat(Estimator, **options).fit(X, y, observers=[held])
     call = TrainingRows.__call__
     monkeypatch.setattr(TrainingRows, "__call__", lambda self, batch: (asked.append(batch), call(self, batch))[1])
     monkeypatch.setattr(expansion, "holds_points", lambda *sizes: False)
@@ -175,7 +176,7 @@ def test_an_expansion_is_the_same_to_the_bit_whether_its_points_are_held_or_read
     monkeypatch.setattr(
         RowsAsArray, "__init__", lambda self, rows: (init(self, rows), vars(self).update(block_rows=200))[0]
     )
-    of_file = Estimator(**options).fit(X, y, observers=[read])
+    of_file = flat(Estimator, **options).fit(X, y, observers=[read])
     assert np.array_equal(of_memory.dual_coef_, of_file.dual_coef_)
     np.testing.assert_allclose(of_memory.decision_function(X), of_file.decision_function(X), rtol=1e-12)
     sizes = [len(range(*one.indices(1500))) if isinstance(one, slice) else len(one) for one in asked]

@@ -15,7 +15,6 @@ from sklearn.model_selection import GridSearchCV
 import shallows
 from engine_example import sample
 from shallows import (
-    DoublyStochasticRegressor,
     EigenProClassifier,
     EigenProRegressor,
     FeatureEigenProRegressor,
@@ -47,9 +46,7 @@ def test_a_kernel_of_scikit_learn_s_name_has_scikit_learn_s_values(name, paramet
     assert np.allclose(kernels.make(name, **parameters)(X, new), theirs(), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, KernelSGDRegressor, RegularisedRiskRegressor, DoublyStochasticRegressor]
-)
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor, RegularisedRiskRegressor])
 def test_rbf_is_the_gaussian_kernel_and_gamma_its_bandwidth(Estimator):
     theirs = Estimator("rbf", kernel_params={"gamma": 0.125}, random_state=0).fit(X, y)
     ours = Estimator("gaussian", bandwidth=2.0, random_state=0).fit(X, y)
@@ -82,7 +79,7 @@ def test_a_grid_search_goes_over_gamma():
 
 @pytest.mark.parametrize(
     "Estimator",
-    [EigenProRegressor, RegularisedRiskRegressor, DoublyStochasticRegressor],
+    [EigenProRegressor, RegularisedRiskRegressor],
     ids=lambda e: e.__name__,
 )
 def test_bandwidth_and_gamma_are_not_both_given(Estimator):
@@ -157,7 +154,7 @@ def test_estimators_are_made_copied_and_pickled_as_ever(name):
         assert str(copy) == str(model)
 
 
-@pytest.mark.parametrize("kind", [shallows.EigenProClassifier, shallows.DoublyStochasticClassifier])
+@pytest.mark.parametrize("kind", [shallows.EigenProClassifier])
 def test_a_bandwidth_among_the_kernel_parameters_is_told_where_it_belongs(kind):
     X = np.random.default_rng(0).random((40, 3))
     with pytest.raises(ShallowsError, match="not in kernel_params"):

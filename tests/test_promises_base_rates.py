@@ -17,7 +17,9 @@ from sklearn.preprocessing import StandardScaler
 
 import shallows
 import solved_by
+from flat import flat
 from shallows import DoublyStochasticClassifier, training
+from shallows.solvers import DoublyStochastic
 from solved_by import constructor
 from test_promises_losses import TAKES
 
@@ -116,7 +118,10 @@ def test_weights_change_the_frequencies(name, loss):
 @pytest.mark.parametrize(("shares", "rows"), list(zip(SHARES, (150, 20), strict=True)))
 def test_a_stream_of_noise_comes_to_the_frequencies(shares, rows, tmp_path):
     X, y = of_shares(SHARES[shares], 600, 0)
-    model, rates = DoublyStochasticClassifier(n_iter=20, random_state=0), np.bincount(y) / len(y)
+    model, rates = (
+        DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=20), random_state=0),
+        np.bincount(y) / len(y),
+    )
     for start in range(0, len(y), rows):
         model.partial_fit(X[start : start + rows], y[start : start + rows], classes=np.arange(len(rates)))
         if start == 300:
@@ -141,12 +146,12 @@ def test_a_training_that_was_stopped_goes_on_with_its_intercept(tmp_path):
     for name in ("DoublyStochasticClassifier", "sdca: RegularisedRiskClassifier", "sag: RegularisedRiskClassifier"):
         Estimator = constructor(name)
         options = {"random_state": 0, "max_epochs": 3, "loss": "logistic"}
-        whole = Estimator(**options).fit(X, y)
+        whole = flat(Estimator, **options).fit(X, y)
         checkpoint = training.Checkpoint(tmp_path / name[:4], "a key", every_seconds=0.0)
         with pytest.raises(KeyboardInterrupt):
-            Estimator(**options).fit(X, y, observers=[Stops()], checkpoint=checkpoint)
+            flat(Estimator, **options).fit(X, y, observers=[Stops()], checkpoint=checkpoint)
         checkpoint = training.Checkpoint(tmp_path / name[:4], "a key", every_seconds=0.0)
-        resumed = Estimator(**options).fit(X, y, checkpoint=checkpoint)
+        resumed = flat(Estimator, **options).fit(X, y, checkpoint=checkpoint)
         assert resumed.n_resumes_ == 1
         assert np.array_equal(resumed.predict_proba(X), whole.predict_proba(X))
 

@@ -108,8 +108,8 @@ MUCH = 10**9
 GROWING = {
     ("AMMClassifier", "n_hyperplanes"): "2,000,000,000 hyperplanes take 96 GB",
     ("BudgetedSVMClassifier", "budget"): "1,000,000,000 support vectors take",
-    ("DoublyStochasticClassifier", "block_size"): "A block of 1,000,000,000 frequencies takes",
-    ("DoublyStochasticRegressor", "n_iter"): "The features that 1,000,000,000 steps add take",
+    ("DoublyStochasticClassifier", "solver__block_size"): "A block of 1,000,000,000 frequencies takes",
+    ("DoublyStochasticRegressor", "solver__n_iter"): "The features that 1,000,000,000 steps add take",
     ("DoublyStochasticKernelPCA", "solver__block_size"): "A block of 1,000,000,000 frequencies takes",
     ("DoublyStochasticKernelSVD", "solver__block_size"): "A block of 1,000,000,000 frequencies takes",
     ("FeatureEigenProRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",

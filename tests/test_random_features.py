@@ -28,7 +28,9 @@ from shallows.features import FourierMap, block_sums
 from shallows.features.base import FeatureStream
 from shallows.features.random_features import RandomFeatures, stream_of
 from shallows.gpu import cuda
+from shallows.kernels import ArcCosine, Polynomial
 from shallows.kernels.radial import RadialKernel
+from shallows.solvers import DoublyStochastic
 
 SERIES = [
     kernels.Polynomial(3, 1.0, 0.5),
@@ -137,7 +139,7 @@ def test_the_door_gives_each_kernel_the_features_that_it_has():
 
 # ----------------------------------------------------------------------------------------------- estimators
 
-CUBIC = {"degree": 3, "offset": 1.0, "scale": 0.3}
+CUBIC = Polynomial(degree=3, offset=1.0, scale=0.3)
 
 
 def cubic(n=800, seed=0):
@@ -146,10 +148,10 @@ def cubic(n=800, seed=0):
     return x, 2.0 + x[:, 0] * x[:, 1] * x[:, 2] - x[:, 0] ** 2 + x[:, 2]
 
 
-@pytest.mark.parametrize("method", ["dsg", "udsg"])
-def test_a_regression_comes_close_to_exact_kernel_ridge(method):
+@pytest.mark.parametrize("reuse", ["fresh", "uniform_reuse"])
+def test_a_regression_comes_close_to_exact_kernel_ridge(reuse):
     (X, y), (new, y_new) = cubic(), cubic(seed=1)
-    model = DoublyStochasticRegressor("polynomial", kernel_params=CUBIC, method=method, random_state=0).fit(X, y)
+    model = DoublyStochasticRegressor(CUBIC, random_state=0, solver=DoublyStochastic(reuse=reuse)).fit(X, y)
     exact = KernelRidge(kernel="poly", degree=3, gamma=0.3, coef0=1.0, alpha=1e-3).fit(X, y)
     assert exact.score(new, y_new) > 0.9999
     assert model.score(new, y_new) > 0.99
@@ -161,20 +163,22 @@ def labelled():
 
 
 @pytest.mark.parametrize(
-    ("kernel", "method"),
+    ("kernel", "reuse"),
     [
-        (kernels.Polynomial(**CUBIC), "dsg"),
-        (kernels.Polynomial(**CUBIC), "udsg"),
-        (kernels.ArcCosine(0), "dsg"),
-        (kernels.ArcCosine(0), "cdsg"),
-        (kernels.ArcCosine(1), "udsg"),
-        (kernels.ArcCosine(2), "dsg"),
+        (CUBIC, "fresh"),
+        (CUBIC, "uniform_reuse"),
+        (kernels.ArcCosine(0), "fresh"),
+        (kernels.ArcCosine(0), "checked_reuse"),
+        (kernels.ArcCosine(1), "uniform_reuse"),
+        (kernels.ArcCosine(2), "fresh"),
     ],
     ids=str,
 )
-def test_scores_of_the_square_loss_are_near_those_of_exact_kernel_ridge(kernel, method):
+def test_scores_of_the_square_loss_are_near_those_of_exact_kernel_ridge(kernel, reuse):
     X, y, new, y_new = labelled()
-    model = DoublyStochasticClassifier(kernel=kernel, loss="square", method=method, random_state=0).fit(X, y)
+    model = DoublyStochasticClassifier(
+        solver=DoublyStochastic(reuse=reuse), kernel=kernel, loss="square", random_state=0
+    ).fit(X, y)
     nu, signs = model.effective_params_["regularisation"], 2.0 * y - 1.0
     alpha = np.linalg.solve(kernel(X, X) + len(X) * nu * np.eye(len(X)), signs - signs.mean())
     exact = signs.mean() + kernel(new, X) @ alpha
@@ -186,19 +190,19 @@ def test_scores_of_the_square_loss_are_near_those_of_exact_kernel_ridge(kernel, 
 @pytest.mark.parametrize(
     ("kernel", "options"),
     [
-        ("polynomial", {"kernel_params": CUBIC}),
-        ("polynomial", {"kernel_params": CUBIC, "preconditioning": None, "n_iter": 400}),
+        (CUBIC, {}),
+        (CUBIC, {"solver__preconditioning": None, "solver__n_iter": 400}),
         ("exponential", {}),
-        ("arc_cosine", {"kernel_params": {"order": 0}, "schedule": "line_search"}),
-        ("arc_cosine", {"kernel_params": {"order": 1}}),
-        ("arc_cosine", {"kernel_params": {"order": 2}}),
+        (ArcCosine(order=0), {"solver__schedule": "line_search"}),
+        (ArcCosine(order=1), {}),
+        (ArcCosine(order=2), {}),
     ],
     ids=str,
 )
 def test_a_classifier_is_as_good_as_exact_kernel_ridge_with_its_kernel(kernel, options):
     X, y, new, y_new = labelled()
-    model = DoublyStochasticClassifier(kernel=kernel, random_state=0, **options).fit(X, y)
-    made = kernels.make(kernel, model.bandwidth_, **options.get("kernel_params", {}))
+    model = DoublyStochasticClassifier(kernel=kernel, random_state=0).set_params(**options).fit(X, y)
+    made = kernels.make(kernel, model.bandwidth_ if isinstance(kernel, str) else None)
     exact = KernelRidge(kernel="precomputed", alpha=0.1).fit(made(X, X), 2.0 * y - 1.0)
     right = np.mean((exact.predict(made(new, X)) > 0) == y_new)
     assert right > 0.88
@@ -210,7 +214,7 @@ def test_a_classifier_is_as_good_as_exact_kernel_ridge_with_its_kernel(kernel, o
 def test_a_saved_model_predicts_the_same_to_the_bit(Estimator, kernel, tmp_path):
     X, y = cubic(300)
     y = y > 2.0 if Estimator is DoublyStochasticClassifier else y
-    model = Estimator(kernel=kernel, random_state=0, n_iter=5).fit(X, y)
+    model = Estimator(kernel=kernel, random_state=0, solver=DoublyStochastic(n_iter=5)).fit(X, y)
     shallows.save(model, tmp_path / "model.skops")
     again = shallows.load(tmp_path / "model.skops")
     output = "decision_function" if hasattr(model, "decision_function") else "predict"
@@ -220,7 +224,8 @@ def test_a_saved_model_predicts_the_same_to_the_bit(Estimator, kernel, tmp_path)
 def test_a_version_that_draws_other_features_says_so(tmp_path, monkeypatch):
     X, y = cubic(200)
     shallows.save(
-        DoublyStochasticRegressor("exponential", random_state=0, n_iter=2).fit(X, y), tmp_path / "model.skops"
+        DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=2), kernel="exponential", random_state=0).fit(X, y),
+        tmp_path / "model.skops",
     )
     monkeypatch.setattr(kernels.Exponential, "log_value", lambda self, t: 1.01 * t / self.bandwidth**2)
     with pytest.raises(ShallowsError, match="this version draws other features"):
@@ -235,22 +240,21 @@ def test_a_stream_is_learnt_batch_by_batch(kernel):
     assert model.score(*moons(seed=100)) > 0.95
 
 
-@pytest.mark.parametrize(
-    ("kernel", "parameters"), [("polynomial", CUBIC), ("exponential", {}), ("arc_cosine", {"order": 1})]
-)
-def test_a_fit_with_the_arrays_of_a_gpu_is_that_on_the_cpu(kernel, parameters, monkeypatch):
+@pytest.mark.parametrize("kernel", [CUBIC, "exponential", ArcCosine(order=1)], ids=str)
+def test_a_fit_with_the_arrays_of_a_gpu_is_that_on_the_cpu(kernel, monkeypatch):
     X, y, new, _ = labelled()
-    options = {"kernel_params": parameters, "random_state": 0, "n_iter": 10, "dtype": "float64"}
-    expected = DoublyStochasticClassifier(kernel=kernel, device="cpu", **options).fit(X, y).decision_function(new)
+    model = DoublyStochasticClassifier(kernel=kernel, random_state=0, solver=DoublyStochastic(n_iter=10))
+    model.set_params(options__device="cpu", options__dtype="float64")
+    expected = model.fit(X, y).decision_function(new)
     with pretended_gpu(monkeypatch), cuda.off():
-        model = DoublyStochasticClassifier(kernel=kernel, device="gpu", **options).fit(X, y)
+        model.set_params(options__device="gpu").fit(X, y)
         assert model.effective_params_["device"].startswith("gpu")
         assert np.abs(model.decision_function(new) - expected).max() < 1e-8 * np.abs(expected).max()
 
 
 def test_the_origin_of_the_data_is_kept():
     X, y = cubic(300)
-    model = DoublyStochasticRegressor("polynomial", kernel_params=CUBIC, random_state=0, n_iter=3).fit(X, y)
+    model = DoublyStochasticRegressor(CUBIC, random_state=0, solver=DoublyStochastic(n_iter=3)).fit(X, y)
     plan = model._model.plan
     f = plan.problem.features
     expected = sum(f.block(j, X.astype(plan.dtype)) @ A for j, A in enumerate(model.dual_coef_))
@@ -270,18 +274,21 @@ def test_the_origin_of_the_data_is_kept():
         ({"kernel": "heat_circle"}, r"'heat_circle' draws no random features.*'arc_cosine'.*\. KernelSGD.*'nystrom'"),
         ({"kernel": rbf_kernel}, "'rbf_kernel' draws no random features"),
         ({"kernel": kernels.HeatCircle()}, "'heat_circle' draws no random features"),
-        ({"kernel": "polynomial", "method": "cdsg"}, "'polynomial' have none. Take method='dsg' or 'udsg'"),
-        ({"kernel": "arc_cosine", "features": "cosine"}, "features='cosine' is for kernels of the difference"),
-        ({"kernel": "arc_cosine", "orthogonal": True}, "orthogonal=True is for kernels of the difference"),
-        ({"kernel": "polynomial", "kernel_params": {"degree": 40, "offset": 0.0}}, r"is 1\.22e\+19 times k\(x, x\)²"),
-        ({"kernel": "polynomial", "kernel_params": {"degree": 1000, "scale": 9.0}}, "overflows on the training points"),
+        (
+            {"kernel": "polynomial", "solver__reuse": "checked_reuse"},
+            "'polynomial' have none. Take reuse='fresh' or Uniform",
+        ),
+        ({"kernel": "arc_cosine", "solver__form": "cosine"}, "form='cosine' is for kernels of the difference"),
+        ({"kernel": "arc_cosine", "solver__orthogonal": True}, "orthogonal=True is for kernels of the difference"),
+        ({"kernel": Polynomial(degree=40, offset=0.0)}, r"is 1\.22e\+19 times k\(x, x\)²"),
+        ({"kernel": Polynomial(degree=1000, scale=9.0)}, "overflows on the training points"),
         ({"kernel": "exponential", "bandwidth": 0.01}, "overflows on the training points"),
-        ({"kernel": "exponential", "bandwidth": 0.01, "regularisation": 0.1}, "largest value of the kernel"),
+        ({"kernel": "exponential", "bandwidth": 0.01, "regularization": 0.1}, "largest value of the kernel"),
     ],
 )
 def test_impossible_parameters_are_refused(options, message):
     with pytest.raises(ShallowsError, match=message):
-        DoublyStochasticClassifier(**options).fit(*moons())
+        DoublyStochasticClassifier().set_params(**options).fit(*moons())
 
 
 class OnlyFeatures(kernels.Kernel):
@@ -333,10 +340,10 @@ def test_other_estimators_refuse_it_too_and_take_a_kernel_without_random_feature
 def test_features_that_vary_much_are_told_with_the_number():
     X, y = moons()
     with pytest.warns(UserWarning, match=r"degree=12.* is 5\.31e\+05 times"):
-        DoublyStochasticClassifier(kernel="poly", kernel_params={"degree": 12, "coef0": 0}, n_iter=2).fit(X, y)
+        DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=2), kernel=Polynomial(degree=12, offset=0)).fit(X, y)
 
 
 def test_novelty_is_told_by_a_kernel_of_products():
     X = np.concatenate([sample(400, 3), [[9.0, 9.0, 9.0]]])
-    model = DoublyStochasticNoveltyDetector(kernel="arc_cosine", kernel_params={"order": 0}, random_state=0).fit(X)
+    model = DoublyStochasticNoveltyDetector(kernel=ArcCosine(order=0), random_state=0).fit(X)
     assert np.mean(model.predict(X) < 0) == pytest.approx(0.1, abs=0.01)

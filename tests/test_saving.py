@@ -52,6 +52,7 @@ from shallows import (
 )
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.saving import archive
+from shallows.solvers import CheckedReuse, DoublyStochastic, UniformReuse
 from shallows_papers.nets import NeuralNetClassifier
 from shallows_papers.nets.inputs import Coding
 
@@ -117,8 +118,12 @@ MODELS = {
     "a preconditioner": lambda: EigenProRegressor(
         preconditioner=spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
     ).fit(X, VALUES),
-    "a cap without bound": lambda: DoublyStochasticRegressor(method="cdsg", cap=np.inf, random_state=0).fit(X, VALUES),
-    "re-use": lambda: DoublyStochasticNoveltyDetector(method="udsg", random_state=0).fit(X),
+    "a cap without bound": lambda: DoublyStochasticRegressor(
+        solver=DoublyStochastic(reuse=CheckedReuse(cap=np.inf)), random_state=0
+    ).fit(X, VALUES),
+    "re-use": lambda: DoublyStochasticNoveltyDetector(
+        solver=DoublyStochastic(reuse=UniformReuse()), random_state=0
+    ).fit(X),
     "a generator": lambda: EigenProRegressor(random_state=np.random.RandomState(3)).fit(X, VALUES),
     "k-means": lambda: NystroemFeatures("polynomial", landmarks="kmeans", n_features=9, random_state=0).fit(X),
     "cosines": lambda: FourierFeatures("laplace", form="cosine", n_features=9, random_state=0).fit(X.astype("f4")),

@@ -13,6 +13,7 @@ import shallows
 import solved_by
 from bad_input_example import few
 from engine_example import sample
+from flat import flat_if_known
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
@@ -22,6 +23,7 @@ from shallows import (
     kernels,
 )
 from shallows.errors import ShallowsError
+from shallows.solvers import DoublyStochastic
 from solved_by import constructor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -43,7 +45,6 @@ def labels(x, n_labels=3):
 
 def unfitted(name, **options):
     Estimator = constructor(name)
-    known = Estimator().get_params()
     options = {
         "random_state": 0,
         "max_epochs": 3,
@@ -54,7 +55,7 @@ def unfitted(name, **options):
         **few(Estimator),
         **options,
     }
-    return Estimator(**{key: value for key, value in options.items() if key in known})
+    return flat_if_known(Estimator, **options)
 
 
 @every
@@ -64,7 +65,8 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
     loss = "square" if "Doubly" in name else "logistic" if "sa" in name or "svrg" in name else "hinge"
     # What is chosen from the data is chosen for all labels together.
     model = unfitted(name, loss=loss, bandwidth=1.5, regularisation=1e-3, calibration=None)
-    options = {"preconditioning": None, "schedule": "constant"} if "Doubly" in name else {}
+    constant = {"solver__preconditioning": None, "solver__schedule": "constant"}
+    options = constant if "Doubly" in name else {}
     # λ and the calibration of several labels are chosen for all of them together.
     known = model.get_params()
     if "calibration" in known:
@@ -118,10 +120,10 @@ def test_columns_that_are_no_labels_are_refused(name):
 
 def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
     Y = labels(X)
-    model = DoublyStochasticClassifier(block_size=8, random_state=0)
+    model = DoublyStochasticClassifier(solver=DoublyStochastic(block_size=8), random_state=0)
     for rows in np.split(np.arange(120), 4):
         model.partial_fit(X[rows], Y[rows], classes=np.arange(3))
-    whole = DoublyStochasticClassifier(block_size=8, random_state=0).partial_fit(
+    whole = DoublyStochasticClassifier(solver=DoublyStochastic(block_size=8), random_state=0).partial_fit(
         ((X[rows], Y[rows]) for rows in np.split(np.arange(120), 4)), classes=np.arange(3)
     )
     assert np.array_equal(model.predict_proba(NEW), whole.predict_proba(NEW))

@@ -11,7 +11,7 @@ import pytest
 from shallows import losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap
-from shallows.solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.expansions.block_policies import CheckedBlocks, Fresh, UniformReuse, admitted_steps
 from shallows_papers.theory.doubly_stochastic import batched_trajectories, expansion_cost
 from shallows_papers.theory.doubly_stochastic import orders_of_cost as orders
 from shallows_papers.theory.doubly_stochastic.batched_trajectories import Population, Trajectories, curvature, minimiser
@@ -56,14 +56,16 @@ def test_losses_that_are_not_smooth_have_no_known_minimum(data):
         Population.of(data, "gaussian", None, "hinge", 0.1, 50, 20, 0)
 
 
-@pytest.mark.parametrize("policy", [Fresh(), UniformReuse(2, 3), CheckedReuse(0.1, 1.0, 2.0)], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "policy", [Fresh(), UniformReuse(2, 3), CheckedBlocks(0.1, 1.0, 2.0)], ids=lambda one: one.name
+)
 @pytest.mark.parametrize("theta_nu", [1.0, 1.5])
 def test_trajectories_are_those_of_the_solver(population, policy, theta_nu):
     many = Trajectories(population, theta_nu / 0.1, policy, [5, 6, 7])
     assert list(many.run([150])) == [150]
     by_solver, _ = batched_trajectories.by_the_solver(many, 150)
     np.testing.assert_allclose(many.values[0], by_solver, atol=1e-10 * np.abs(by_solver).max())
-    if isinstance(policy, CheckedReuse):
+    if isinstance(policy, CheckedBlocks):
         assert (many.in_use < 150).all()  # some were used again, so that this branch was tried
 
 

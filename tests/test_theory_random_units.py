@@ -112,7 +112,8 @@ def test_semi_random_features_learn_two_classes_with_few_units():
 
 
 def test_averages_are_those_of_machines_that_are_trained_by_hand():
-    from shallows import DoublyStochasticClassifier, streams
+    from shallows import DoublyStochasticClassifier, Options, streams
+    from shallows.solvers import DoublyStochastic
 
     given = data(classes=True)
     options = {"bandwidth": 1.0, "block_size": 8, "batch_size": 50, "max_epochs": 2}
@@ -121,7 +122,12 @@ def test_averages_are_those_of_machines_that_are_trained_by_hand():
     for machine, seed, kept in [(0, 0, outputs), (1, 1, outputs), (0, 0, alike), (1, 0, alike)]:
         rows = streams.permutation(0, "data of machines", machine, 400)[:100]
         model = DoublyStochasticClassifier(
-            **options, regularisation=1e-4, fit_intercept=False, random_state=seed, device="cpu"
+            bandwidth=options["bandwidth"],
+            regularization=1e-4,
+            solver=DoublyStochastic(block_size=8, batch_size=50, max_epochs=2),
+            fit_intercept=False,
+            random_state=seed,
+            options=Options(device="cpu"),
         )
         model.fit(given.x_train[rows].astype(np.float32), given.y_train[rows])
         kept.append(model.decision_function(given.x_test.astype(np.float32)))

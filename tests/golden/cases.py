@@ -24,7 +24,7 @@ import shallows
 from shallows import Options
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.kernels import Matern
-from shallows.solvers import CuttingPlanes
+from shallows.solvers import CheckedReuse, CuttingPlanes, TheoryStep, UniformReuse
 from shallows.training import Checkpoint, Observer
 
 METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
@@ -47,12 +47,12 @@ QUICK = {
     "BudgetedSVMClassifier": {"budget": 40, "max_epochs": 2},
     "CoreVectorMachineClassifier": {"epsilon": 1e-3},
     "CoreVectorMachineRegressor": {"epsilon": 1e-4, "regularization": 0.1, "mu": 0.1},
-    "DoublyStochasticClassifier": {"block_size": 32, "batch_size": 64, "n_iter": 25},
+    "DoublyStochasticClassifier": {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 25},
     "DoublyStochasticKernelCCA": COMPONENTS,
     "DoublyStochasticKernelPCA": COMPONENTS,
     "DoublyStochasticKernelSVD": COMPONENTS,
-    "DoublyStochasticNoveltyDetector": {"block_size": 32, "batch_size": 64, "n_iter": 25},
-    "DoublyStochasticRegressor": {"block_size": 32, "batch_size": 64, "n_iter": 25},
+    "DoublyStochasticNoveltyDetector": {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 25},
+    "DoublyStochasticRegressor": {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 25},
     "EigenProCentresClassifier": {"centres": 80, "max_epochs": 4},
     "EigenProCentresRegressor": {"centres": 80, "max_epochs": 4},
     "EigenProClassifier": {"max_epochs": 4},
@@ -90,19 +90,19 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     | {"golden section": {"line_search": "golden_section"}},
     "CoreVectorMachineClassifier": {"one vs rest": {"multiclass": "one_vs_rest"}, "laplace": {"kernel": "laplace"}},
     "DoublyStochasticClassifier": {
-        "udsg": {"method": "udsg", "fresh": 2, "reused": 3},
-        "cdsg": {"method": "cdsg", "preconditioning": None},
-        "line search": {"schedule": "line_search"},
-        "theory": {"schedule": "theory", "preconditioning": None, "regularisation": 1e-3},
-        "constant": {"schedule": "constant", "step_size": 0.5},
-        "decay": {"schedule": "decay"},
-        "decoupled": {"preconditioning": "decoupled", "regularisation": 1e-3},
+        "udsg": {"solver__reuse": UniformReuse(2, 3)},
+        "cdsg": {"solver__reuse": CheckedReuse(), "solver__preconditioning": None},
+        "line search": {"solver__schedule": "line_search"},
+        "theory": {"solver__schedule": TheoryStep(), "solver__preconditioning": None, "regularization": 1e-3},
+        "constant": {"solver__schedule": "constant", "solver__step_size": 0.5},
+        "decay": {"solver__schedule": "decaying_step"},
+        "decoupled": {"solver__preconditioning": "decoupled", "regularization": 1e-3},
         "hinge": {"loss": "hinge"},
-        "cosine features": {"features": "cosine"},
-        "orthogonal": {"orthogonal": True},
+        "cosine features": {"solver__form": "cosine"},
+        "orthogonal": {"solver__orthogonal": True},
         "laplace": {"kernel": "laplace"},
-        "exponential": {"kernel": "exponential", "regularisation": 1e-4},
-        "values not kept": {"keep_values": False},
+        "exponential": {"kernel": "exponential", "regularization": 1e-4},
+        "values not kept": {"solver__keep_values": False},
         "no intercept": {"fit_intercept": False},
         "bandwidth given": {"bandwidth": 2.0},
     },
@@ -114,7 +114,10 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "max_features": {"solver__max_features": 64},
     },
     "DoublyStochasticKernelSVD": {"no scaling": {"solver__scaling": None}},
-    "DoublyStochasticNoveltyDetector": {"cdsg": {"method": "cdsg"}, "udsg": {"method": "udsg"}},
+    "DoublyStochasticNoveltyDetector": {
+        "cdsg": {"solver__reuse": CheckedReuse()},
+        "udsg": {"solver__reuse": UniformReuse()},
+    },
     "DoublyStochasticRegressor": {
         "huber": {"loss": "huber"},
         "quantile": {"loss": "quantile"},

@@ -21,8 +21,8 @@ import shallows
 from .cases import N_NEW, fitted, outputs
 
 GROWING = {
-    "DoublyStochasticClassifier": {"n_iter": 60},
-    "DoublyStochasticRegressor": {"n_iter": 60},
+    "DoublyStochasticClassifier": {"solver__n_iter": 60},
+    "DoublyStochasticRegressor": {"solver__n_iter": 60},
     "EigenProCentresClassifier": {},
     "EigenProCentresRegressor": {},
     "EigenProClassifier": {"max_epochs": 5},
@@ -48,9 +48,15 @@ def data(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return X[:n], np.digitize(y, [11.0, 17.0])[:n], y[:n], X[n:]
 
 
+def made(name: str, **options: object) -> object:
+    model = getattr(shallows, name)()
+    memory = "options__memory" if "options" in model.get_params() else "memory"
+    return model.set_params(**{"random_state": 3, memory: 3_000_000_000, **options})
+
+
 def grown(name: str, n: int, **options: object) -> dict[str, np.ndarray]:
     X, labels, values, new = data(n)
-    model = getattr(shallows, name)(random_state=3, memory=3_000_000_000, **GROWING.get(name, {}) | options)
+    model = made(name, **GROWING.get(name, {}) | options)
     return fitted(model, X, labels if name.endswith("Classifier") else values, new)
 
 
@@ -63,7 +69,7 @@ def streamed(name: str) -> dict[str, np.ndarray]:
     X, labels, values, new = data(6000)
     y = labels if name.endswith("Classifier") else values
     more = {"classes": np.unique(y)} if name.endswith("Classifier") else {}
-    model = getattr(shallows, name)(random_state=3, memory=3_000_000_000)
+    model = made(name)
     for rows in np.array_split(np.arange(len(X)), 7):
         model.partial_fit(X[rows], y[rows], **more)
     return outputs(model, new)

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from ..estimators.doubly_stochastic.dsg_novelty_detector import DoublyStochastic
 from ..estimators.doubly_stochastic.random_feature_expansion import RandomFeatureExpansion
 from ..estimators.least_squares.eigenpro import EigenProMachine
 from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
+from ..fitting.machine import Options
 from .mpi import Mpi
 
 Model = TypeVar("Model")
@@ -182,7 +184,7 @@ def refuse_parameters(estimator: Any) -> None:
     """Raise an error for parameters that several processes cannot use."""
     if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
         raise ShallowsError("Several processes compute their own kernel values; kernel='precomputed' is not supported.")
-    if estimator.max_seconds is not None:
+    if estimator._options().max_seconds is not None:
         raise ShallowsError(
             "Several processes would not stop at the same time with max_seconds; use n_iter or max_epochs instead."
         )
@@ -200,7 +202,9 @@ def _parameters(estimator: Any) -> str:
 
 
 def _text_of(value: Any) -> str:
-    """A parameter as text, without memory addresses."""
+    """A parameter as text, without memory addresses, and without options that may differ."""
+    if isinstance(value, Options):
+        return repr(replace(value, device="auto", memory=None, verbose=0))
     if isinstance(value, np.ndarray):
         return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:12]
     return getattr(value, "__qualname__", None) or repr(value)

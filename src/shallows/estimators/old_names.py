@@ -52,6 +52,8 @@ class OldEstimator:
     added: Mapping[str, str] = field(default_factory=dict)  # Arguments that keep old defaults, unless they are given
     maps: Mapping[str, str] = field(default_factory=dict)  # Transformers by the old ``features``
     of_map: tuple[str, ...] = ()  # Old parameters of the map
+    # Parameters of the solver whose values are names, or objects with old parameters, such as "TheoryStep(theta_nu)"
+    objects: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
     reciprocal: tuple[str, ...] = ()  # Old parameters, also in ``renamed``, whose new value is one over the old one
 
 
@@ -60,7 +62,34 @@ _OF_COMPONENTS = (
 )  # fmt: skip
 """Old parameters of components with growing features."""
 
+_DOUBLY_STOCHASTIC: dict[str, Any] = {
+    "solvers": {"auto": "DoublyStochastic"},
+    "solver": "auto",
+    "of_solver": {
+        "features": "form",
+        **{name: name for name in ("schedule", "step_size", "reuse", "preconditioning", "damping", "block_size")},
+        **{name: name for name in ("batch_size", "orthogonal", "keep_values", "n_iter", "max_epochs")},
+    },
+    "renamed": {"regularisation": "regularization"},
+    "objects": {
+        "schedule": ("schedule", {"theory": "TheoryStep(theta_nu)", "decay": "DecayingStep(decrease)"}),
+        "method": (
+            "reuse",
+            {
+                "dsg": "fresh",
+                "udsg": "UniformReuse(fresh, reused)",
+                "cdsg": "CheckedReuse(cap, gradient_bound, feature_variance)",
+            },
+        ),
+    },
+    "values": {"regularisation": {"None": "'auto'"}},
+}
+
 OLD_ESTIMATORS: dict[str, OldEstimator] = {
+    **{
+        name: OldEstimator(name, **_DOUBLY_STOCHASTIC)
+        for name in ("DoublyStochasticClassifier", "DoublyStochasticRegressor", "DoublyStochasticNoveltyDetector")
+    },
     **{
         name: OldEstimator(name)
         for name in (
@@ -237,6 +266,17 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
             rest["features"] = make_with(old.maps[named], own)
     kernel_of(rest)
     kernel_of(rest, "second_")
+    for name, (now, choices) in old.objects.items():
+        text = rest.pop(name, "")
+        objects = {key: call.rstrip(")").partition("(") for key, call in choices.items()}
+        own = {key: [part for part in parts[2].split(", ") if part in rest] for key, parts in objects.items()}
+        named = name_of(text) if text else next((key for key, given in own.items() if given), "")
+        values = {key: {part: rest.pop(part, "") for part in given} for key, given in own.items()}
+        if named in objects:
+            cls, with_parameters, _ = objects[named]
+            text = make(cls, values[named]) if with_parameters else repr(cls)
+        if text:
+            rest[now] = text
     options = {name: rest.pop(name) for name in OPTIONS if name in rest}
     stopping = {now: rest.pop(name) for name, now in STOPPING.items() if name in rest}
     if old.solvers:
@@ -259,7 +299,7 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
             call["solver"] = make_with(cls, own)
         elif cls and named not in ("", "auto"):
             call["solver"] = repr(name_of_solver(cls))
-        elif named:
+        elif named and (named != "auto" or old.chosen_by in given):
             call["solver"] = repr(named)
     for name, text in rest.items():
         now = old.renamed.get(name, name)

@@ -92,7 +92,7 @@ def stream_of(
         return FourierMap(kernel, n_inputs, block_size, seed, form=form, orthogonal=orthogonal, cache_bytes=cache_bytes)
     check_draws_features(kernel)
     if form != "pair" or orthogonal:
-        option = "orthogonal=True" if orthogonal else f"features={form!r}"
+        option = "orthogonal=True" if orthogonal else f"form={form!r}"
         raise ShallowsError(
             f"{option} is for kernels of the difference x − z, whose features are cosines of frequencies, not for "
             f"{kernel.name!r}. Leave it out."

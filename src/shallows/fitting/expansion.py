@@ -133,8 +133,7 @@ def fit_expansion(
     kernel: Any,
     bandwidth: float | str | None,
     kernel_params: Any,
-    form: str,
-    orthogonal: bool,
+    regularisation: float | None,
     settings: DoublyStochastic,
     seed: int,
     options: Options,
@@ -154,8 +153,9 @@ def fit_expansion(
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
         plan = plan_expansion(
-            rows, targets, codes, kernel=kernel, bandwidth=bandwidth, kernel_params=kernel_params, form=form,
-            orthogonal=orthogonal, settings=settings, dtype=dtype, budget=budget, device=device, seed=seed, ranks=ranks,
+            rows, targets, codes, kernel=kernel, bandwidth=bandwidth, kernel_params=kernel_params,
+            regularisation=regularisation, settings=settings, dtype=dtype, budget=budget, device=device, seed=seed,
+            ranks=ranks,
         )  # fmt: skip
         order = streams.permutation(seed, "order", 0, n)
         points = place_points(rows.X, order, plan.centring, device, dtype, budget)

@@ -15,8 +15,8 @@ from ..features.random_features import stream_of
 from ..models.centring import Centring, check_precision, check_scale
 from ..ranks import Alone
 from ..solvers.expansions import doubly_stochastic
-from ..solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse
-from ..solvers.expansions.doubly_stochastic import DoublyStochastic, DoublyStochasticStepper
+from ..solvers.expansions.block_policies import CheckedBlocks, CheckedReuse, Fresh, UniformReuse
+from ..solvers.expansions.doubly_stochastic import DecayingStep, DoublyStochastic, DoublyStochasticStepper, TheoryStep
 from ..solvers.expansions.expansion import ExpansionProblem, counts_of
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.kernel_ridge_choice import join_copies
@@ -83,8 +83,7 @@ def plan_expansion(
     kernel: Any,
     bandwidth: float | str | None,
     kernel_params: Any,
-    form: str,
-    orthogonal: bool,
+    regularisation: float | None,
     settings: DoublyStochastic,
     dtype: np.dtype,
     budget: int,
@@ -102,7 +101,7 @@ def plan_expansion(
     looked_at = streams.permutation(seed, "first look", 0, n)[:SAMPLE]
     sample, mean_square = place_sample(X[looked_at], centring, dtype, centred=centred)
     of_sample = (sample, *(None if part is None else part[looked_at] for part in (codes, weights)))
-    given = loss, settings.regularisation, kernel, bandwidth, kernel_params, centring.all_equal, n, seed
+    given = loss, regularisation, kernel, bandwidth, kernel_params, centring.all_equal, n, seed
     for m in (CHOSEN_FROM, SAMPLE):
         made, nu, chosen = choose_kernel(*(None if part is None else part[:m] for part in of_sample), *given)
         is_uninformative = chosen.pop("is_uninformative", False)
@@ -112,7 +111,14 @@ def plan_expansion(
         made.check_values(kernels.augmented(sample.astype(dtype)))
     room = max(2**24, (budget - n * (d * holds_points(n, d, dtype, budget) + c) * dtype.itemsize) // 2)
     features = stream_of(
-        made, d, F, seed, form=form, orthogonal=orthogonal, mean_square=mean_square, cache_bytes=room // 2
+        made,
+        d,
+        F,
+        seed,
+        form=settings.form,
+        orthogonal=settings.orthogonal,
+        mean_square=mean_square,
+        cache_bytes=room // 2,
     )
     # Besides coefficients and frequencies, a block has its covariance and the factor that inverts it.
     width, squares = features.width, 2 if settings.preconditioning else 0
@@ -129,7 +135,9 @@ def plan_expansion(
     if isinstance(targets, StreamedClasses) and targets.has_intercept:
         counts = counts_of(codes, None if weights is None else weights / weight_unit)
     # Steps of θ/t are long by design, and the loss of novelty has no lower bound.
-    unbounded = loss.coding == "offset" or (settings.schedule == "theory" and settings.step_size is not None)
+    unbounded = loss.coding == "offset" or (
+        isinstance(settings.schedule, TheoryStep) and settings.step_size is not None
+    )
     growth = math.inf if unbounded else training.GROWTH
     problem = ExpansionProblem(features, loss, c, budget=at_once, growth=growth, counts=counts)
     report = steps | {
@@ -242,7 +250,7 @@ def choose_stepper(
     """The stepper, and the entries of ``effective_params_`` about it."""
     preconditioning, schedule = settings.preconditioning, settings.schedule
     if schedule == "auto":
-        schedule = "theory" if preconditioning and nu > 0 else "line_search"
+        schedule = TheoryStep() if preconditioning and nu > 0 else "line_search"
     kernel, moment = features.kernel, features.relative_moment
     K = kernel(sample, sample)
     check_moment(kernel, moment, F)
@@ -273,8 +281,8 @@ def choose_stepper(
     )
     shrinkage = stepper.shrinkage(F, batch_size)
     return stepper, {
-        "method": settings.method,
-        "schedule": schedule,
+        "method": policy.name,
+        "schedule": getattr(schedule, "name", schedule),
         "step_size": float(step),
         "stable_step": stable,
         "top_eigenvalue": top,
@@ -321,16 +329,17 @@ def choose_damping(
 
 
 def choose_steps(
-    settings: DoublyStochastic, schedule: str, nu: float, stable: float, L: float
+    settings: DoublyStochastic, schedule: str | DecayingStep | TheoryStep, nu: float, stable: float, L: float
 ) -> tuple[float, float, float | None]:
     """The first step, the decrease of the steps, and θν of the theory."""
     preconditioned = settings.preconditioning is not None
     if schedule == "line_search":
         # With an inverted covariance, 2/L is the edge of stability at the largest curvature.
         return settings.step_size or (2.0 / L if preconditioned else 16.0 * stable), 0.0, None
-    if schedule != "theory":
-        return settings.step_size or stable, settings.decrease if schedule == "decay" else 0.0, None
-    theta_nu = settings.theta_nu or (2.0 if preconditioned else 1.0)
+    if not isinstance(schedule, TheoryStep):
+        decrease = schedule.decrease if isinstance(schedule, DecayingStep) else 0.0
+        return settings.step_size or stable, decrease, None
+    theta_nu = schedule.theta_nu or (2.0 if preconditioned else 1.0)
     # θ/(t + t₀) with t₀ such that the first step is stable; a step_size of θ gives the plain θ/t.
     step = settings.step_size or stable
     if preconditioned:
@@ -340,23 +349,24 @@ def choose_steps(
 
 
 def choose_policy(settings: DoublyStochastic, features: Any, sample: np.ndarray) -> tuple[Any, dict[str, Any]]:
-    """Which block a step changes, with the bounds of "cdsg" for the report."""
+    """Which block a step changes, with the bounds of `CheckedReuse` for the report."""
     variance = bound = cap = None
     policy: Any = Fresh()
-    if settings.method == "udsg":
-        policy = UniformReuse(settings.fresh, settings.reused)
-    elif settings.method == "cdsg":
-        variance = settings.feature_variance
+    reuse = settings.reuse
+    if isinstance(reuse, UniformReuse):
+        policy = reuse
+    elif isinstance(reuse, CheckedReuse):
+        variance = reuse.feature_variance
         if variance is None:
             variance = doubly_stochastic.feature_variance(features, sample)
         if features.product_bound is None:
             raise ShallowsError(
-                "method='cdsg' compares the variances of an old block and a new one by a bound of the products of "
-                f"two features, and the features of the kernel {features.kernel.name!r} have none. Take method='dsg' "
-                "or 'udsg'."
+                "CheckedReuse compares the variances of an old block and a new one by a bound of the products of "
+                f"two features, and the features of the kernel {features.kernel.name!r} have none. Take "
+                "reuse='fresh' or UniformReuse()."
             )
-        bound, cap = settings.gradient_bound, float(settings.cap)
-        policy = CheckedReuse(float(variance), bound, cap, product_bound=features.product_bound)
+        bound, cap = reuse.gradient_bound, float(reuse.cap)
+        policy = CheckedBlocks(float(variance), bound, cap, product_bound=features.product_bound)
     return policy, {"feature_variance": variance, "gradient_bound": bound, "cap": cap}
 
 
@@ -373,15 +383,16 @@ def stopping_rules(settings: DoublyStochastic, n: int, batch_size: int, max_seco
 def check_room(
     plan: ExpansionPlan, settings: DoublyStochastic, n: int, stopping: training.Stopping, max_seconds: float | None
 ) -> None:
-    """Refuse more steps than the features fit into the memory for; steps of "cdsg" seldom add features."""
-    if max_seconds is not None or settings.method == "cdsg":
+    """Refuse more steps than the features fit into the memory for; steps of `CheckedReuse` seldom add features."""
+    reuse = settings.reuse
+    if max_seconds is not None or isinstance(reuse, CheckedReuse):
         return
     epochs = settings.max_epochs or math.inf
     n_steps = min(stopping.max_iterations or math.inf, epochs * math.ceil(n / plan.batch_size))
-    share = settings.fresh / (settings.fresh + settings.reused) if settings.method == "udsg" else 1.0
+    share = reuse.fresh / (reuse.fresh + reuse.reused) if isinstance(reuse, UniformReuse) else 1.0
     arrays.check_room(
         f"The features that {n_steps:,} steps add take",
         share * n_steps * plan.problem.features.width * plan.problem.n_outputs * plan.dtype.itemsize,
         plan.report["memory_budget"],
-        "Take fewer steps, method='cdsg' or a smaller block_size, set max_seconds, or give more memory.",
+        "Take fewer steps, reuse=CheckedReuse() or a smaller block_size, set max_seconds, or give more memory.",
     )

@@ -58,6 +58,12 @@ def at_least_zero(default: float | None = None) -> Parameter:
     return Parameter(default, expected, numbers.Real, above=math.nextafter(0.0, -1.0))
 
 
+def at_least(least: float, default: float) -> Parameter:
+    """A number of at least ``least``, which may be infinite."""
+    below = math.nextafter(least, -math.inf)
+    return Parameter(default, f"a number of at least {least:g}", numbers.Real, above=below, most=math.inf)
+
+
 def share(default: float) -> Parameter:
     """A number in (0, 1]."""
     return Parameter(default, "a number in (0, 1]", numbers.Real, most=1)

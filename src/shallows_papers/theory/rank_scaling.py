@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from shallows.estimators.doubly_stochastic.dsg_regressor import DoublyStochastic
 from shallows.estimators.least_squares.eigenpro import EigenProRegressor
 from shallows.estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from shallows.fitting.machine import LEAST_MEMORY, Options
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
 
 from . import simulated_ranks
 from .results import AnalysisResult
@@ -48,11 +49,15 @@ class _NothingKept(EigenProRegressor):
 
 
 _EIGENPRO = {"rank": 20, "n_subsample": 200, "batch_size": BATCH, "tol": 0.0}
-_STEPS = {"schedule": "constant", "step_size": 1e-3, "preconditioning": None, "block_size": BATCH, "batch_size": BATCH}
+_STEPS = DoublyStochastic(
+    schedule="constant", step_size=1e-3, preconditioning=None, block_size=BATCH, batch_size=BATCH, form="cosine"
+)
 METHODS: dict[str, Callable[..., Any]] = {
     "eigenpro": lambda kept, **same: (EigenProRegressor if kept else _NothingKept)(**_EIGENPRO, **same),
     "centres": lambda kept, **same: EigenProCentresRegressor(centres=N_CENTRES, **_EIGENPRO, **same),
-    "doubly_stochastic": lambda kept, **same: DoublyStochasticRegressor(features="cosine", **_STEPS, **same),
+    "doubly_stochastic": lambda kept, max_epochs, device, dtype, **same: DoublyStochasticRegressor(
+        solver=replace(_STEPS, max_epochs=max_epochs), options=Options(device=device, dtype=dtype), **same
+    ),
 }
 
 

@@ -25,6 +25,8 @@ from shallows.estimators.least_squares.eigenpro import EigenProRegressor
 from shallows.estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from shallows.estimators.least_squares.feature_eigenpro import FeatureEigenProRegressor
 from shallows.estimators.least_squares.kernel_ridge import KernelRidgeRegressor
+from shallows.fitting.machine import Options
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
 from shallows.solvers.least_squares.cholesky import Cholesky
 
 from .results import AnalysisResult
@@ -35,15 +37,18 @@ N_CENTRES, N_FEATURES = 300, 300  # centres, and random features, which stay as 
 METHODS: dict[str, Callable[..., Any]] = {
     "eigenpro": partial(EigenProRegressor, rank=20, n_subsample=200, batch_size=BATCH, max_epochs=1, tol=0.0),
     "centres": partial(EigenProCentresRegressor, centres=N_CENTRES, rank=20, n_subsample=200, max_epochs=1, tol=0.0),
-    "doubly_stochastic": partial(
-        DoublyStochasticRegressor,
-        features="cosine",
-        block_size=BATCH,
-        batch_size=BATCH,
-        schedule="constant",
-        step_size=1e-3,
-        preconditioning=None,
-        max_epochs=1,
+    "doubly_stochastic": lambda device, dtype, **same: DoublyStochasticRegressor(
+        solver=DoublyStochastic(
+            schedule="constant",
+            step_size=1e-3,
+            preconditioning=None,
+            block_size=BATCH,
+            batch_size=BATCH,
+            form="cosine",
+            max_epochs=1,
+        ),
+        options=Options(device=device, dtype=dtype),
+        **same,
     ),
     "features": lambda bandwidth, **same: FeatureRidgeRegressor(
         features="fourier",
@@ -55,7 +60,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 DEFAULTS: dict[str, Callable[..., Any]] = {
     "centres": EigenProCentresRegressor,
-    "doubly_stochastic": DoublyStochasticRegressor,
+    "doubly_stochastic": lambda device, **same: DoublyStochasticRegressor(options=Options(device=device), **same),
     "features": FeatureRidgeRegressor,
     "feature_eigenpro": FeatureEigenProRegressor,
 }

@@ -45,10 +45,25 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
     effective_params_ : dict
         Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
+    See Also
+    --------
+    shallows.solvers.DoublyStochastic : The settings of the solver.
+    DoublyStochasticRegressor : The same for numbers.
+
     References
     ----------
     B. Dai et al. (2014), "Scalable kernel methods via doubly stochastic gradients", NIPS 27. C.-L. Li and B. Póczos
     (2016), "Utilize old coordinates: faster doubly stochastic gradients for kernel methods", UAI.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from shallows import DoublyStochasticClassifier
+    >>> from shallows.solvers import DoublyStochastic
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DoublyStochasticClassifier(solver=DoublyStochastic(max_epochs=20), random_state=0)
+    >>> model.fit((X - X.mean(axis=0)) / X.std(axis=0), y).n_iter_ > 0
+    True
     """
 
     __init__ = with_parameters(RandomFeatureExpansion.__init__, fit_intercept=True, class_weight=None)

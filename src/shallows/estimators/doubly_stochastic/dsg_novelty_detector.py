@@ -10,7 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses
 from ...arrays.user_arrays import follows_input, to_host
+from ...errors import ShallowsError
+from ...fitting.machine import Options
 from ...fitting.targets import NoveltyTargets
+from ...solvers.expansions import SOLVERS
+from ...solvers.expansions.doubly_stochastic import DoublyStochastic
+from ...solvers.settings import resolve
+from ...spectrum.kernel_ridge_choice import MEDIAN
+from ...utils.checks import is_positive
 from ..constructors import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
 
@@ -26,33 +33,20 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
 
     Parameters
     ----------
+    kernel : str or Kernel, default="gaussian"
+        As in `DoublyStochasticRegressor`: one with random features.
+    bandwidth : float or "median", default="median"
+        σ, in the units of X. "median": the median distance of a subsample; a stream uses its first rows.
     fraction : float, default=0.1
         ν in (0, 1]: share of the training points that may be outside.
-    kernel : str or Kernel, default="gaussian"
-    bandwidth : float or "median", optional
-        σ, in the units of X. None: the median distance of a subsample; a stream uses its first rows.
-    method : {"dsg", "udsg", "cdsg"}, default="dsg"
-    regularisation : float, default=1.0
+    regularization : float, default=1.0
         λ of λ/2 ‖f‖², next to the mean loss.
-    theta_nu : float, optional
-        θν of the theory: in (1, 2) or a positive whole number. None: 1.
-    fresh, reused : int, default=1
-    cap : float, default=2
-    features : {"pair", "cosine"}, default="pair"
-    orthogonal : bool, default=False
-    keep_values : bool, default=True
-    kernel_params, block_size, batch_size, gradient_bound, feature_variance, n_iter, max_epochs, max_seconds : optional
-        As in `DoublyStochasticRegressor`, like all parameters above without a description.
+    solver : "auto" or shallows.solvers.DoublyStochastic, default="auto"
+        Batches and blocks of features. The steps are always those of ``TheoryStep``.
     random_state : int, RandomState or None, default=None
         Seed of all random draws. An int gives the same model every time.
-    device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-        "auto" uses a GPU if CuPy finds one.
-    memory : int or str, optional
-        Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-    dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision. "auto": float32, or float64 for up to 1,000 points.
-    verbose : int, default=0
-        1 shows a progress bar.
+    options : shallows.Options, optional
+        Device, memory, precision, time limit and progress bar.
 
     Attributes
     ----------
@@ -65,42 +59,33 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     effective_params_ : dict
         Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
-    References: see `DoublyStochasticClassifier`.
+    See Also
+    --------
+    shallows.solvers.DoublyStochastic : The settings of the solver.
+    DoublyStochasticClassifier : The method, with the references.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shallows.svm import DoublyStochasticNoveltyDetector
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> DoublyStochasticNoveltyDetector(fraction=0.05, random_state=0).fit(X).predict([[9.0, 9.0]])
+    array([-1])
     """
 
     _takes_targets = False
-    # f and ρ scale together, so that with free steps the function would grow forever. The theory's steps prevent it.
-    schedule, step_size, decrease, preconditioning, damping = "theory", None, 0.0, None, 0.0
 
     @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | str | None = None,
-        kernel_params: dict[str, Any] | None = None,
+        bandwidth: float | str = "median",
         fraction: float = 0.1,
-        method: str = "dsg",
-        regularisation: float = 1.0,
-        block_size: int | None = None,
-        batch_size: int | None = None,
-        theta_nu: float | None = None,
-        fresh: int = 1,
-        reused: int = 1,
-        cap: float = 2.0,
-        gradient_bound: float | None = None,
-        feature_variance: float | None = None,
-        features: str = "pair",
-        orthogonal: bool = False,
-        keep_values: bool = True,
-        n_iter: int | None = None,
-        max_epochs: int | None = None,
-        max_seconds: float | None = None,
+        regularization: float = 1.0,
+        solver: Any = "auto",
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Options | None = None,
     ):
         """Store the parameters, which the docstring of the class describes."""
 
@@ -116,9 +101,18 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         rho = float(self._state.offset)
         return rho - ROUNDING * float(np.finfo(np.dtype(self.effective_params_["precision"])).eps) * abs(rho)
 
+    def _settings(self) -> DoublyStochastic:
+        return resolve(self.solver, SOLVERS, type(self).__name__).for_novelty()
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if not is_positive(self.regularization):
+            raise ShallowsError(f"regularization must be a positive number, got {self.regularization!r}.")
         losses.make(self.loss)
+
+    def _check_bandwidth(self) -> None:
+        if not (is_positive(self.bandwidth) or (isinstance(self.bandwidth, str) and self.bandwidth == MEDIAN)):
+            raise ShallowsError(f"bandwidth must be a positive number or 'median', got {self.bandwidth!r}.")
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> NoveltyTargets:
         return NoveltyTargets(self.loss)

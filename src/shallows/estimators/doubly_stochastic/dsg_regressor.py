@@ -35,7 +35,19 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     effective_params_ : dict
         Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
-    References: see `DoublyStochasticClassifier`.
+    See Also
+    --------
+    shallows.solvers.DoublyStochastic : The settings of the solver.
+    DoublyStochasticClassifier : The same for classes, with the references.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shallows import DoublyStochasticRegressor
+    >>> X = np.linspace(0.0, 6.0, 300)[:, None]
+    >>> model = DoublyStochasticRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.score(X, np.sin(X[:, 0])) > 0.99
+    True
     """
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> StreamedValues:

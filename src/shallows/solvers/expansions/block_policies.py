@@ -1,4 +1,8 @@
-"""Policies for the block that a step moves: always new (DSG), uniform reuse (UDSG), checked reuse (CDSG)."""
+"""Which block a step moves: always a new one (DSG), uniform reuse (UDSG), checked reuse (CDSG).
+
+`UniformReuse` and `CheckedReuse` are settings of users; `Fresh`, `UniformReuse` and `CheckedBlocks` are the policies of
+the stepper.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any
 from ... import arrays, streams
 from ...arrays import Array
 from ...errors import ShallowsError
+from ..settings import Checked, at_least, count, positive, setting
 
 NOISES = ("corrected", "printed")  # the noise terms of the rule of CDSG
 
@@ -25,19 +30,20 @@ class Fresh:
 
 
 @dataclass(frozen=True)
-class UniformReuse:
-    """UDSG: ``fresh`` steps with new blocks, then ``reused`` steps with old blocks drawn uniformly, and so on."""
+class UniformReuse(Checked):
+    """Steps that alternate between new blocks of features and old ones (UDSG).
 
-    fresh: int = 1  # at least 1
-    reused: int = 1
+    Parameters
+    ----------
+    fresh : int
+        G, steps with new blocks.
+    reused : int
+        U, the steps after them, each with an old block that is drawn uniformly.
+    """
+
+    fresh: int = setting(count(default=1))
+    reused: int = setting(count(0, default=1))
     name = "udsg"
-
-    def __post_init__(self) -> None:
-        if self.fresh < 1 or self.reused < 0:
-            raise ShallowsError(
-                f"Uniform reuse needs at least 1 fresh step and 0 reused ones, got fresh={self.fresh!r} and "
-                f"reused={self.reused!r}."
-            )
 
     def choose(self, state: Any, gamma: float, g: Array, batch_size: int, seed: int) -> tuple[int | None, float]:
         """The block (None for a new one) and the step."""
@@ -49,7 +55,26 @@ class UniformReuse:
 
 
 @dataclass(frozen=True)
-class CheckedReuse:
+class CheckedReuse(Checked):
+    """Steps on an old block of features where a variance bound then allows a longer step (CDSG).
+
+    Parameters
+    ----------
+    cap : float
+        θ'/θ ≥ 1, the longest step as a multiple of the plain one; with 1 no block is used again.
+    gradient_bound : float, optional
+        M. None: the root mean square of the gradients so far.
+    feature_variance : float, optional
+        σ². None: the variance of the features on a subsample of the rows.
+    """
+
+    cap: float = setting(at_least(1.0, default=2.0))
+    gradient_bound: float | None = setting(positive())
+    feature_variance: float | None = setting(positive())
+
+
+@dataclass(frozen=True)
+class CheckedBlocks:
     """CDSG: an old block if its variance bound stays below the bound of a new block, with the longest such step.
 
     With the traces β_k = aᵏ ℓ'_k of the blocks, the mean gradient g of the batch and a noise term c, a step s along
@@ -90,8 +115,11 @@ class CheckedReuse:
         return (best, s) if s > gamma else (None, gamma)
 
 
-POLICIES: dict[str, type] = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": CheckedReuse}
+POLICIES: dict[str, type] = {"dsg": Fresh, "udsg": UniformReuse, "cdsg": CheckedBlocks}
 """Every policy by the name of its method."""
+
+REUSE: dict[str, type[Checked]] = {"uniform_reuse": UniformReuse, "checked_reuse": CheckedReuse}
+"""What ``reuse`` may be besides "fresh"."""
 
 
 def admitted_steps(traces: Array, g: Array, gamma: float, c: float) -> Array:

@@ -15,8 +15,8 @@ numbers when they are needed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from ... import arrays
 from ...arrays import Array
@@ -24,8 +24,20 @@ from ...errors import ShallowsError
 from ...features import block_sums
 from ...gpu.fused_expressions import FusedExpression
 from ..examples import Examples
+from ..settings import (
+    Checked,
+    Settings,
+    at_least_zero,
+    choice,
+    chosen,
+    count,
+    flag,
+    object_or_name,
+    positive,
+    setting,
+)
 from .batch_losses import observe, slope_along
-from .block_policies import Fresh
+from .block_policies import REUSE, CheckedReuse, Fresh, UniformReuse
 from .expansion import ExpansionProblem, ExpansionState
 
 PRECONDITIONINGS = (None, "block", "decoupled")
@@ -34,27 +46,117 @@ MOST_SHRINKAGE = 0.1  # share of f by which the longest step may shrink it
 
 
 @dataclass(frozen=True)
-class DoublyStochastic:
-    """Settings of doubly stochastic gradients; None is chosen from the data. The estimators document and check them."""
+class DecayingStep(Checked):
+    """Steps of step_size/(1 + decrease (t − 1)).
 
-    method: str  # "dsg", "udsg" or "cdsg"
-    regularisation: float | None
-    block_size: int | None
-    batch_size: int | None
-    schedule: str
-    step_size: float | None
-    theta_nu: float | None
-    decrease: float
-    preconditioning: str | None
-    damping: float | None
-    fresh: int
-    reused: int
-    cap: float
-    gradient_bound: float | None
-    feature_variance: float | None
-    keep_values: bool
-    n_iter: int | None
-    max_epochs: int | None
+    Parameters
+    ----------
+    decrease : float
+        The default is the value of the authors' release.
+    """
+
+    decrease: float = setting(at_least_zero(1e-4))
+    name = "decay"
+
+
+@dataclass(frozen=True)
+class TheoryStep(Checked):
+    """Steps of θ/(t + t₀), which tend to those of the theory; t₀ makes the first one stable.
+
+    Parameters
+    ----------
+    theta_nu : float, optional
+        θν: in (1, 2) or a positive whole number. None: 2 with preconditioning, otherwise 1.
+    """
+
+    theta_nu: float | None = setting(positive())
+    name = "theory"
+
+
+SCHEDULES: dict[str, type[Checked]] = {"decaying_step": DecayingStep, "theory_step": TheoryStep}
+"""What ``schedule`` may be besides a name of its own."""
+
+
+@dataclass(frozen=True)
+class DoublyStochastic(Settings):
+    """Doubly stochastic gradients: each step draws a batch of rows and a block of random features.
+
+    Parameters
+    ----------
+    schedule : {"auto", "line_search", "constant"}, DecayingStep or TheoryStep
+        Steps. "auto": ``TheoryStep()`` with preconditioning and λ > 0, otherwise "line_search", the best step for the
+        next batch.
+    step_size : float, optional
+        First step, or the longest of the line search. None: from the smoothness of the loss or the stability edge.
+    reuse : "fresh", UniformReuse or CheckedReuse
+        Block that a step moves. "fresh": a new one (DSG). The others sometimes take an old one (UDSG, CDSG).
+    preconditioning : {"auto", "block", "decoupled", None}
+        "block": invert the covariance of a block. "decoupled": only for the gradient of the loss, as in the authors'
+        release; the solution then depends on the damping. "auto": "block", for novelty None.
+    damping : float, optional
+        Added to the diagonal of the covariance. None: from F, λ and the loss, see the method guide.
+    block_size : int, optional
+        F, frequencies of a block. None: n/32 rounded up to a power of two, from 32 to 1,024.
+    batch_size : int, optional
+        B, rows of a step. None: five for each column of a block, or in ``partial_fit`` n/10.
+    form : {"pair", "cosine"}
+        Cosines and sines, or cosines with random phases, for kernels with frequencies.
+    orthogonal : bool
+        Make the frequencies of a block orthogonal.
+    keep_values : bool
+        ``fit`` keeps f at the training points (n × c numbers), so that a repeated batch needs only the new blocks.
+    n_iter, max_epochs : int, optional
+        Most steps and passes. If both are None: ten passes, and at least 200 steps (large data: 50).
+
+    Examples
+    --------
+    >>> from shallows import DoublyStochasticClassifier
+    >>> from shallows.solvers import DoublyStochastic, UniformReuse
+    >>> model = DoublyStochasticClassifier(solver=DoublyStochastic(reuse=UniformReuse(fresh=1, reused=2)))
+    """
+
+    schedule: str | DecayingStep | TheoryStep = setting(object_or_name(SCHEDULES, "auto", "line_search", "constant"))  # noqa: RUF009
+    step_size: float | None = setting(positive())
+    reuse: str | UniformReuse | CheckedReuse = setting(object_or_name(REUSE, "fresh"))  # noqa: RUF009
+    preconditioning: str | None = setting(choice("auto", "block", "decoupled", None))
+    damping: float | None = setting(at_least_zero())
+    block_size: int | None = setting(count())
+    batch_size: int | None = setting(count())
+    form: str = setting(choice("pair", "cosine"))
+    orthogonal: bool = setting(flag())
+    keep_values: bool = setting(flag(True))
+    n_iter: int | None = setting(count())
+    max_epochs: int | None = setting(count())
+
+    is_online = True
+    takes_ranks = True
+
+    def for_targets(self) -> Self:
+        """The settings for a loss with targets, with objects in place of names."""
+        preconditioning = "block" if self.preconditioning == "auto" else self.preconditioning
+        return replace(self, **self._objects(), preconditioning=preconditioning)
+
+    def for_novelty(self) -> Self:
+        """The settings for novelty detection, with objects in place of names.
+
+        f and ρ scale together, so that with free steps the function would grow forever. The theory's steps prevent it.
+        """
+        objects = self._objects()
+        for name, right, expected in (
+            ("schedule", self.schedule == "auto" or isinstance(objects["schedule"], TheoryStep), "TheoryStep()"),
+            ("preconditioning", self.preconditioning in ("auto", None), "None"),
+            ("step_size", self.step_size is None, "None"),
+        ):
+            if not right:
+                raise ShallowsError(
+                    f"{name} must be {expected} for novelty detection, got {getattr(self, name)!r}: the function and "
+                    "its offset would grow together without end."
+                )
+        schedule = TheoryStep() if self.schedule == "auto" else objects["schedule"]
+        return replace(self, schedule=schedule, reuse=objects["reuse"], preconditioning=None, damping=0.0)
+
+    def _objects(self) -> dict[str, Any]:
+        return {name: chosen(self, name) for name in ("schedule", "reuse")}
 
     def sizes(self, n: int, *, in_pairs: bool) -> tuple[int, int]:
         """F and B for n rows; with five examples for every column of a block its covariance can be inverted safely.

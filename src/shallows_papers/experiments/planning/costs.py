@@ -199,7 +199,7 @@ def growing(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> 
     T = max(marks, default=parameters.get("n_iter") or 10)
     B = min(n, parameters.get("batch_size") or 10 * F)
     entry = (2 * size.n_features + 4 * size.n_classes) / FLOPS + 1 / WAVES
-    blocks = T if parameters.get("method", "dsg") == "dsg" else T / 2 + 1
+    blocks = T if parameters.get("reuse", parameters.get("method", "fresh")) == "fresh" else T / 2 + 1
     blocks = min(blocks, (parameters.get("max_features") or math.inf) / F)
     seconds = B * F * blocks * T / 2 * entry + T * (B * 8.0 * F * F / FLOPS + 3e-10 * F**3 + STEP_SECONDS)
     evaluated = size.n_test + min(n, 10_000)

@@ -139,7 +139,7 @@ def growing(device: Device, size: Size, parameters: Mapping[str, Any], marks: Se
     """A function that grows by a block of features an iteration, each of which evaluates all blocks on its batch."""
     n, F, T = size.n_train, parameters.get("block_size") or 256, max(marks, default=10)
     B = min(n, parameters.get("batch_size") or 10 * F)
-    blocks = T if parameters.get("method", "dsg") == "dsg" else T / 2 + 1
+    blocks = T if parameters.get("reuse", parameters.get("method", "fresh")) == "fresh" else T / 2 + 1
     seconds = values(device, B * T / 2, F * blocks, size.n_features, 2 * size.n_classes)
     seconds += T * (8.0 * B * F * F / device.flops + BLOCK_WORK * F**3 / device.flops + device.step_seconds)
     evaluated = size.n_test + min(n, 10_000)

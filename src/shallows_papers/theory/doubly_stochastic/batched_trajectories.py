@@ -20,7 +20,7 @@ from shallows import arrays, losses, streams
 from shallows.errors import ShallowsError
 from shallows.features.fourier import FourierMap
 from shallows.solvers.examples import Examples
-from shallows.solvers.expansions.block_policies import CheckedReuse, Fresh, UniformReuse
+from shallows.solvers.expansions.block_policies import CheckedBlocks, Fresh, UniformReuse
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem, ExpansionState
 
@@ -198,7 +198,7 @@ class Trajectories:
         if isinstance(policy, UniformReuse) and (t - 1) % (policy.fresh + policy.reused) >= policy.fresh:
             drawn = [streams.integers(seed, "reuse", t - 1, 1)[0] for seed in self.seeds]
             return np.array([int(one) % int(m) for one, m in zip(drawn, self.in_use, strict=True)]), gammas
-        if not isinstance(policy, CheckedReuse) or t == 1:
+        if not isinstance(policy, CheckedBlocks) or t == 1:
             return self.in_use.copy(), gammas
         used = int(self.in_use.max())
         steps = longest_steps(self.traces[:, :used], g, gamma, policy.noise_term(None, 1))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.solvers.expansions.block_policies import POLICIES, CheckedReuse, Fresh, UniformReuse
+from shallows.solvers.expansions.block_policies import POLICIES, CheckedBlocks, Fresh, UniformReuse
 
 from ..results import AnalysisResult, curves_of, log_marks
 from ..resumable import ResumableLoop
@@ -46,7 +46,7 @@ def errors_by_iteration(
 
     The population has `n_points` points; f is compared with f* at `n_places` others. `theta_nu` is θν, `regularisation`
     ν, `fresh` and `reused` G and U of udsg, `cap` θ'/θ of cdsg, and `noise` the noise term of its rule
-    (`shallows.solvers.expansions.block_policies.CheckedReuse`). The slopes of the square loss have no bound: M is then
+    (`shallows.solvers.expansions.block_policies.CheckedBlocks`). The slopes of the square loss have no bound: M is then
     the largest that was seen.
 
     Over t: ``error`` (mean over trajectories and places), ``feature_part`` |f − h|² and ``data_part`` |h − f*|² of it,
@@ -255,7 +255,7 @@ def _start(
         variance, bound = feature_variance(p, seed), p.loss.slope_bound
         if math.isinf(bound):
             raise ShallowsError("The rule of cdsg needs a loss of bounded slopes.")
-        policy = CheckedReuse(variance, bound, cap, noise, product_bound=p.rows.max() + 2.0)
+        policy = CheckedBlocks(variance, bound, cap, noise, product_bound=p.rows.max() + 2.0)
     seeds = [n_repeats * seed + r for r in range(n_repeats)]
     return p, Trajectories(p, theta_nu / nu, policy, seeds, variance)
 

@@ -18,6 +18,8 @@ from shallows import streams
 from shallows.errors import UnknownNameError
 from shallows.estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from shallows.estimators.regularised.regularised_risk import RegularisedRiskClassifier
+from shallows.fitting.machine import Options
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
 from shallows.solvers.regularised import norma, sdca  # noqa: F401 (found by name below, and the results depend on them)
 from shallows.training import Observer, Run
 
@@ -88,23 +90,30 @@ def _points(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, dict[str, float]]:
     """A fitted model, and its processor seconds."""
     n, d = len(x) - PREDICTED, x.shape[1]
-    same = {"bandwidth": math.sqrt(2.0 * d), "batch_size": 50, "max_epochs": 1, "random_state": seed, "device": "cpu",
-            "dtype": "float32", "fit_intercept": False}  # fmt: skip
+    same = {"bandwidth": math.sqrt(2.0 * d), "random_state": seed, "fit_intercept": False}
+    old = {"batch_size": 50, "max_epochs": 1, "device": "cpu", "dtype": "float32"}
     if method == "dsg":
         model = DoublyStochasticClassifier(
             loss="hinge",
-            schedule="constant",
-            step_size=1.0,
-            preconditioning=None,
-            features="cosine",
-            block_size=50,
+            solver=DoublyStochastic(
+                schedule="constant",
+                step_size=1.0,
+                preconditioning=None,
+                block_size=50,
+                batch_size=50,
+                form="cosine",
+                max_epochs=1,
+            ),
+            options=Options(device="cpu", dtype="float32"),
             **same,
         )
     elif method == "kernel":
-        model = RegularisedRiskClassifier(solver="norma", regularisation=None, **same)
+        model = RegularisedRiskClassifier(solver="norma", regularisation=None, **same, **old)
     else:
         rank = {"fourier": n, "nystrom": n // 2}[method]
-        model = RegularisedRiskClassifier(solver="sdca", features=method, n_features=rank, regularisation=None, **same)
+        model = RegularisedRiskClassifier(
+            solver="sdca", features=method, n_features=rank, regularisation=None, **same, **old
+        )
     clock, started = _TrainingClock(), time.process_time()
     model.fit(x[:n], y[:n], observers=[clock])
     timings, preprocessing = model.timings_, 0.0

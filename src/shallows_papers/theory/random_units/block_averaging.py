@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shallows import arrays, kernels, streams
+from shallows import Options, arrays, kernels, streams
 from shallows.estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
+from shallows.solvers import DoublyStochastic
 
 from ..results import AnalysisResult
 from ..timing import processor_seconds
@@ -51,15 +52,12 @@ def by_machines(
     def trained(machine: int, seed: int, passes: int = 1) -> tuple[np.ndarray, float]:
         rows = streams.permutation(random_state, "data of machines", machine, len(x))[: round(share * len(x))]
         model = DoublyStochasticClassifier(
+            solver=DoublyStochastic(block_size=block_size, batch_size=batch_size, max_epochs=max_epochs * passes),
             bandwidth=sigma,
-            block_size=block_size,
-            batch_size=batch_size,
-            max_epochs=max_epochs * passes,
-            regularisation=regularisation,
+            regularization=regularisation,
             fit_intercept=False,
             random_state=1000 * random_state + seed,
-            device=device,
-            memory=memory,
+            options=Options(device=device, memory=memory),
         )
         seconds = processor_seconds(model.fit, x[rows], y[rows])
         return np.asarray(model.decision_function(new), dtype=np.float64), seconds
