@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import is_classifier
 
 from engine_example import sample
+from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from flat import flat
 from shallows import (
     DoublyStochasticClassifier,
@@ -15,8 +16,6 @@ from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     KernelSGDClassifier,
@@ -36,8 +35,8 @@ ALL = [
 ]
 LEAST_SQUARES = [
     *ALL,
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
+    feature_eigenpro_classifier,
+    feature_eigenpro_regressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
 ]

@@ -12,14 +12,14 @@ PARTS = {
     "early_stopping": ("fraction", "patience"),
     "features": ("kernel", "bandwidth", "n_features", "n_units"),
 }
-SPELLINGS = {"regularisation": "regularization", "centres": "centers"}
+SPELLINGS = {"regularisation": ("regularization", "alpha"), "centres": ("centers",)}
 
 
 def paths(Estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The parameters by the paths that ``set_params`` takes."""
-    known, found = inspect.signature(Estimator).parameters, {}
+    known, found = inspect.signature(type(Estimator())).parameters, {}
     for name, value in given.items():
-        name = SPELLINGS[name] if SPELLINGS.get(name) in known else name
+        name = next((ours for ours in SPELLINGS.get(name, ()) if ours in known), name)
         part = next((part for part, names in PARTS.items() if name in names and part in known), "solver")
         found[name if name in known or "__" in name else f"{part}__{name}"] = value
     return found
@@ -29,7 +29,7 @@ def known(Estimator: Any) -> dict[str, Any]:
     """The values of all paths of an estimator with its defaults, also inside parameters that are names."""
     model = Estimator()
     found = model.get_params()
-    for name in inspect.signature(Estimator).parameters:
+    for name in inspect.signature(type(model)).parameters:
         part = getattr(model, name)
         try:
             part = model._object(name, "")

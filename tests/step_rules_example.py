@@ -10,7 +10,8 @@ import pytest
 from sklearn.base import is_classifier
 
 from engine_example import sample
-from shallows import EigenProClassifier, EigenProRegressor, FeatureEigenProClassifier, FeatureEigenProRegressor
+from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
+from shallows import EigenProClassifier, EigenProRegressor
 
 FACTS = SimpleNamespace(
     eigenvalues=np.array([0.5, 0.2, 0.01]),
@@ -31,7 +32,7 @@ FACTS = SimpleNamespace(
     step_size=lambda m: 2 / (0.9 + (m - 1) * 0.02),
 )
 N = 1000
-ALL = [EigenProClassifier, EigenProRegressor, FeatureEigenProClassifier, FeatureEigenProRegressor]
+ALL = [EigenProClassifier, EigenProRegressor, feature_eigenpro_classifier, feature_eigenpro_regressor]
 each = pytest.mark.parametrize("Estimator", ALL)
 
 

@@ -22,11 +22,10 @@ from bad_input_example import (
     table,
 )
 from engine_example import sample
+from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from shallows import (
     EigenProCentresRegressor,
     EigenProRegressor,
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
     KernelRidgeRegressor,
     KernelSGDRegressor,
     RegularisedRiskRegressor,
@@ -170,12 +169,12 @@ def test_in_small_batches_too_the_same_point_with_other_targets_comes_near_to_th
     assert model.n_rollbacks_ == 0
 
 
-@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, KernelRidgeRegressor])
+@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, KernelRidgeRegressor])
 def test_the_same_point_with_other_targets_gives_their_mean(Estimator):
     X = np.repeat(sample(50), 24, axis=0)
     y = np.tile([0.0, 1.0, 5.0], 400)
     # In one batch there is no noise.
-    options = {"batch_size": len(X)} if Estimator is FeatureEigenProRegressor else {}
+    options = {"batch_size": len(X)} if Estimator is feature_eigenpro_regressor else {}
     model = made(Estimator, kernel="laplace", max_epochs=20, **options).fit(X, y)
     assert model.predict(X) == pytest.approx(np.full(len(X), 2.0), abs=1e-3)
 
@@ -207,7 +206,7 @@ def test_rank_subsample_and_batch_beyond_the_data_are_brought_down_over_centres(
     assert np.isfinite(model.predict(new)).all()
 
 
-@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, FeatureEigenProRegressor, RegularisedRiskRegressor])
+@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, feature_eigenpro_regressor, RegularisedRiskRegressor])
 def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
     X, y, new = table(Estimator)
     large, all_rows = (made(Estimator, batch_size=size).fit(X, y) for size in (10**6, len(X)))
@@ -215,7 +214,7 @@ def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
     assert np.array_equal(large.predict(new), all_rows.predict(new))
 
 
-@pytest.mark.parametrize("Estimator", [*ALL[::2], FeatureEigenProClassifier])
+@pytest.mark.parametrize("Estimator", [*ALL[::2], feature_eigenpro_classifier])
 @pytest.mark.parametrize("fraction", [0.1, 0.5, 0.99])
 def test_classes_of_one_row_each_leave_none_to_hold_out(Estimator, fraction):
     X, y = sample(4), np.arange(4)

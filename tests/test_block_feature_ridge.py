@@ -20,13 +20,11 @@ from shallows import (
 )
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.fitting.feature_blocks import FeatureColumns
+from shallows.solvers import EigenPro, FeatureBlockDescent
 from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescentStepper, FeatureBlockProblem
 from shallows.training import OwnRows, Stopping, train
 
-OPTIONS = {"n_features": 60, "bandwidth": 1.5}
-
-BLOCKS = {"solver": "block_coordinate_descent"}
-BLOCKS_OF_25 = {**BLOCKS, "solver_params": {"block_size": 25}}
+BLOCKS = {"solver": "feature_block_descent"}
 
 
 class Given:
@@ -47,7 +45,7 @@ def table(n=150):
 
 def test_a_regularisation_below_rounding_is_solved_all_the_same():
     x, y, _ = table()
-    model = FeatureRidgeRegressor(features_params={"n_features": 400}, random_state=0, **BLOCKS)
+    model = FeatureRidgeRegressor(FourierFeatures(n_features=400), random_state=0, **BLOCKS)
     model.fit(x, y, sample_weight=np.full(150, 1e20))
     assert model.score(x, y) > 0.999
 
@@ -119,16 +117,19 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path)
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
 
 
-@pytest.mark.parametrize("features", ["fourier", "nystrom"])
+@pytest.mark.parametrize(
+    "features", [FourierFeatures(n_features=60, bandwidth=1.5), NystroemFeatures(n_features=60, bandwidth=1.5)]
+)
 def test_the_model_is_that_of_one_system(features):
     x, y, w = table()
-    given = {"features_params": OPTIONS, "regularisation": 0.5, "random_state": 0}
-    model = FeatureRidgeRegressor(features, tol=1e-9, max_iterations=3000, **BLOCKS_OF_25, **given).fit(x, y, w)
+    given = {"alpha": 0.5, "random_state": 0}
+    solver = FeatureBlockDescent(block_size=25, tol=1e-9, max_passes=3000)
+    model = FeatureRidgeRegressor(features, solver=solver, **given).fit(x, y, w)
     exact = FeatureRidgeRegressor(features, **given).fit(x, y, w)
     assert model.effective_params_["n_blocks"] == 3
     np.testing.assert_allclose(model.predict(x), exact.predict(x), atol=1e-5)
     with pytest.warns(ConvergenceWarning, match="block_size"):
-        FeatureRidgeRegressor(features, max_iterations=1, **BLOCKS_OF_25, **given).fit(x, y, w)
+        FeatureRidgeRegressor(features, solver=FeatureBlockDescent(block_size=25, max_passes=1), **given).fit(x, y, w)
 
 
 def test_columns_that_are_made_anew_are_those_of_the_whole_matrix():
@@ -150,13 +151,16 @@ def test_columns_that_are_made_anew_are_those_of_the_whole_matrix():
     [
         ({"features": "binning"}, ShallowsError, "dense rows"),
         ({"features": RandomBinning()}, ShallowsError, "dense rows"),
-        ({"regularisation": 0.0}, ShallowsError, "regularisation must be"),
-        ({"solver_params": {"block_size": 0}}, ShallowsError, "block_size must be"),
-        ({"solver_params": {"blocks": 3}}, UnknownNameError, "block_size"),
-        ({"solver": "direct", "solver_params": {"block_size": 3}}, ShallowsError, "not of solver='direct'"),
-        ({"solver": "blocks"}, UnknownNameError, "block_coordinate_descent"),
-        ({"max_iterations": 0}, ShallowsError, "max_iterations"),
-        ({"tol": -1.0}, ShallowsError, "tol"),
+        ({"alpha": 0.0}, ShallowsError, "alpha=0 cannot be used with solver='feature_block_descent'"),
+        ({"alpha": -1.0}, ShallowsError, "alpha must be"),
+        ({"early_stopping": True}, ShallowsError, "early_stopping cannot be used .* Use solver='feature_eigenpro'"),
+        ({"warm_start": True}, ShallowsError, "warm_start=True cannot be used"),
+        ({"options": Options(max_seconds=3.0)}, ShallowsError, "max_seconds cannot be used"),
+        ({"solver": FeatureBlockDescent(block_size=0)}, ShallowsError, "block_size must be"),
+        ({"solver": FeatureBlockDescent(max_passes=0)}, ShallowsError, "max_passes must be"),
+        ({"solver": FeatureBlockDescent(tol=-1.0)}, ShallowsError, "tol must be"),
+        ({"solver": "blocks"}, UnknownNameError, "feature_block_descent"),
+        ({"solver": EigenPro()}, ShallowsError, "FeatureRidgeRegressor cannot use the solver EigenPro"),
     ],
 )
 def test_parameters_out_of_range_are_told(parameters, error, said):
@@ -172,7 +176,7 @@ def data_dependent(estimator):
 
 @parametrize_with_checks(
     [
-        FeatureRidgeClassifier(features_params={"n_features": 50}, solver_params={"block_size": 20}, **BLOCKS),
+        FeatureRidgeClassifier(FourierFeatures(n_features=50), solver=FeatureBlockDescent(block_size=20)),
     ],
     expected_failed_checks=data_dependent,
 )

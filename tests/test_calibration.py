@@ -11,10 +11,11 @@ from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from feature_forms import feature_eigenpro_classifier
 from shallows import (
     EigenProCentresClassifier,
     EigenProClassifier,
-    FeatureEigenProClassifier,
+    HiddenUnits,
     KernelRidgeClassifier,
     KernelSGDClassifier,
     RandomKitchenSinksClassifier,
@@ -23,12 +24,12 @@ from shallows.fitting.calibration import calibrate, calibrate_judged
 from shallows.fitting.rows import class_labels, with_every_class
 
 BY_KERNEL = [KernelRidgeClassifier, EigenProClassifier, EigenProCentresClassifier]
-CALIBRATED = [*BY_KERNEL, FeatureEigenProClassifier, KernelSGDClassifier, RandomKitchenSinksClassifier]
+CALIBRATED = [*BY_KERNEL, feature_eigenpro_classifier, KernelSGDClassifier, RandomKitchenSinksClassifier]
 
 RARE = [
     *((RandomKitchenSinksClassifier, n, 10) for n in (150, 300)),
     *((Estimator, 2000, 5) for Estimator in (*CALIBRATED[:3], KernelSGDClassifier)),
-    (FeatureEigenProClassifier, 1200, 5),
+    (feature_eigenpro_classifier, 1200, 5),
 ]
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs", "ignore:The usual calibration of probabilities")
@@ -41,17 +42,18 @@ def breast_cancer(*, scaled):
 
 
 def few_units(Estimator):
-    return {"n_units": 100} if Estimator is RandomKitchenSinksClassifier else {}
+    units = HiddenUnits("cosine", n_units=100)
+    return {"features": units} if Estimator is RandomKitchenSinksClassifier else {}
 
 
 def polynomial(Estimator, degree, **given):
-    of_features = {"features": "nystrom"} if Estimator is FeatureEigenProClassifier else {}
+    of_features = {"features": "nystrom"} if Estimator is feature_eigenpro_classifier else {}
     params = {"degree": degree, "gamma": 1 / 30, "coef0": 1}
     return Estimator(kernel="poly", kernel_params=params, random_state=0, **of_features, **given)
 
 
 @pytest.mark.parametrize(("scaled", "degree"), [(False, 3), (True, 3), (True, 5)])
-@pytest.mark.parametrize("Estimator", [*BY_KERNEL, FeatureEigenProClassifier])
+@pytest.mark.parametrize("Estimator", [*BY_KERNEL, feature_eigenpro_classifier])
 def test_outputs_with_a_long_tail_do_not_spoil_the_probabilities(Estimator, scaled, degree):
     X, new, y, true = breast_cancer(scaled=scaled)
     model = polynomial(Estimator, degree, regularisation=1e-3)
@@ -123,7 +125,9 @@ def test_the_only_row_of_a_class_does_not_make_it_impossible(Estimator):
     y = (X[:, 0] > 0).astype(int)
     X[0], y[0] = [6.0, 6.0], 2
     with pytest.warns(UserWarning, match="a class has 1 of 300 rows"):
-        model = Estimator(bandwidth=1.0, random_state=0, **few_units(Estimator)).fit(X, y)
+        units = HiddenUnits("cosine", n_units=100, bandwidth=1.0)
+        given = {"features": units} if Estimator is RandomKitchenSinksClassifier else {"bandwidth": 1.0}
+        model = Estimator(random_state=0, **given).fit(X, y)
     assert set(model.predict(X)) == {0, 1, 2}
 
 

@@ -6,19 +6,22 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows import (
     FeatureRidgeClassifier,
     FeatureRidgeRegressor,
+    HiddenUnits,
     KernelRidgeRegressor,
     RandomBinning,
     kernels,
 )
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.estimators.closed_forms import feature_ridge
+from shallows.estimators.feature_maps.specification import TRANSFORMERS
 from shallows.features.hidden_units import ACTIVATIONS
+from shallows.solvers import FeatureBlockDescent, FeatureEigenPro, NormalEquations
 from shallows.solvers.least_squares import normal_equations
 
 WEIGHTS = "the rows' median distance and means, which the features start from, are not weighted"
@@ -29,7 +32,7 @@ def data_dependent(estimator):
 
 
 @parametrize_with_checks(
-    [FeatureRidgeRegressor("binning", features_params={"n_grids": 20, "n_bins": 256})],
+    [FeatureRidgeRegressor(RandomBinning(n_grids=20, n_bins=256))],
     expected_failed_checks=data_dependent,
 )
 def test_scikit_learns_contract_holds(estimator, check):
@@ -38,9 +41,8 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 def on_units(activation, n_units, form="auto", bandwidth="auto", **options):
     """An extreme learning machine."""
-    of_units = {"activation": activation, "n_units": n_units, "bandwidth": bandwidth}
-    options |= {"features_params": of_units, "solver_params": {"form": form}, "random_state": 0}
-    return FeatureRidgeRegressor("hidden_units", **options)
+    units = HiddenUnits(activation, n_units=n_units, bandwidth=bandwidth)
+    return FeatureRidgeRegressor(units, solver=NormalEquations(form=form), random_state=0, **options)
 
 
 def problem(n=150):
@@ -52,14 +54,14 @@ def problem(n=150):
 @pytest.mark.parametrize("n_units", [60, 400])
 def test_both_closed_forms_are_one_function(activation, n_units):
     X, y = problem()
-    models = [on_units(activation, n_units, form, regularisation=0.1).fit(X, y) for form in ("features", "rows")]
+    models = [on_units(activation, n_units, form, alpha=0.1).fit(X, y) for form in ("features", "rows")]
     assert np.abs(models[0].predict(X) - models[1].predict(X)).max() < 1e-8
     assert [model.effective_params_["form"] for model in models] == ["features", "rows"]
 
 
 def test_the_coefficients_are_those_of_the_formula():
     X, y = problem()
-    model = on_units("tanh", 40, regularisation=0.2).fit(X, y)
+    model = on_units("tanh", 40, alpha=0.2).fit(X, y)
     H, T = model.transformer_.transform(X), y - y.mean()
     expected = np.linalg.inv(H.T @ H + 0.2 * np.eye(40)) @ H.T @ T
     assert np.abs(model.coef_[0] - expected).max() < 1e-8
@@ -68,9 +70,9 @@ def test_the_coefficients_are_those_of_the_formula():
 
 def test_without_a_ridge_as_many_units_as_rows_interpolate():
     X, y = problem(60)
-    model = on_units("sigmoid", 600, bandwidth=0.5, regularisation=1e-10).fit(X, y)
+    model = on_units("sigmoid", 600, bandwidth=0.5, alpha=1e-10).fit(X, y)
     assert np.abs(model.predict(X) - y).max() < 1e-3
-    assert np.abs(on_units("sigmoid", 600, regularisation=1e3).fit(X, y).predict(X) - y).max() > 0.1
+    assert np.abs(on_units("sigmoid", 600, alpha=1e3).fit(X, y).predict(X) - y).max() > 0.1
 
 
 def test_cosine_units_tend_to_kernel_ridge_regression():
@@ -78,7 +80,7 @@ def test_cosine_units_tend_to_kernel_ridge_regression():
     y = y - y.mean()
     L = 20_000
     # The units times √(2/L) are random Fourier features, so that their ridge is λ L/2.
-    model = on_units("cosine", L, bandwidth=1.5, regularisation=L * 0.1 / 2)
+    model = on_units("cosine", L, bandwidth=1.5, alpha=L * 0.1 / 2)
     exact = KernelRidgeRegressor(bandwidth=1.5, regularisation=0.1, random_state=0).fit(X, y)
     new = sample(50, 3, seed=1)
     assert np.abs(model.fit(X, y).predict(new) - exact.predict(new)).mean() < 0.05
@@ -87,8 +89,8 @@ def test_cosine_units_tend_to_kernel_ridge_regression():
 def test_random_binning_tends_to_kernel_ridge_regression_with_the_laplacian():
     X, y = problem()
     y = y - y.mean()
-    options = {"n_grids": 3000, "n_bins": 1024, "bandwidth": 3.0}
-    model = FeatureRidgeRegressor("binning", features_params=options, regularisation=0.1, random_state=0).fit(X, y)
+    features = RandomBinning(n_grids=3000, n_bins=1024, bandwidth=3.0)
+    model = FeatureRidgeRegressor(features, alpha=0.1, random_state=0).fit(X, y)
     K = kernels.LaplaceProduct(3.0)
     new = sample(50, 3, seed=1)
     expected = K(new, X) @ np.linalg.solve(K(X, X) + 0.1 * np.eye(150), y)
@@ -116,7 +118,7 @@ def test_sparse_features_are_solved_like_dense_ones(monkeypatch):
 def test_a_weight_is_a_repetition(form):
     X, y = problem(80)
     weights = np.random.default_rng(0).integers(1, 4, size=80)
-    weighted = on_units("cosine", 100, form, bandwidth=1.0, regularisation=0.3).fit(X, y, sample_weight=weights)
+    weighted = on_units("cosine", 100, form, bandwidth=1.0, alpha=0.3).fit(X, y, sample_weight=weights)
     twice = np.repeat(np.arange(80), weights)
     H = weighted.transformer_.transform(X)
     T = y[twice] - y[twice].mean()
@@ -124,18 +126,18 @@ def test_a_weight_is_a_repetition(form):
     assert np.abs(weighted.coef_ - expected.T).max() < 1e-8
 
 
-@pytest.mark.parametrize("features", feature_ridge.TRANSFORMERS)
+@pytest.mark.parametrize("features", TRANSFORMERS)
 def test_every_map_by_name_tells_classes_apart(features):
     X = sample(400, 2)
     y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
-    model = FeatureRidgeClassifier(features, regularisation=0.1, random_state=0).fit(X[:300], y[:300])
+    model = FeatureRidgeClassifier(features, alpha=0.1, random_state=0).fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.85  # a half by chance
 
 
-def test_a_transformer_is_cloned_and_takes_the_parameters_of_the_model():
+def test_a_transformer_is_cloned_and_takes_the_seed_of_the_model():
     X, y = problem()
-    given = RandomBinning(n_grids=7)
-    model = FeatureRidgeRegressor(given, features_params={"n_bins": 64}, random_state=3).fit(X, y)
+    given = RandomBinning(n_grids=7, n_bins=64)
+    model = FeatureRidgeRegressor(given, random_state=3).fit(X, y)
     assert not hasattr(given, "bandwidth_")
     assert (model.transformer_.n_grids, model.transformer_.n_bins, model.transformer_.random_state) == (7, 64, 3)
 
@@ -143,33 +145,54 @@ def test_a_transformer_is_cloned_and_takes_the_parameters_of_the_model():
 def test_classes_can_be_weighted():
     X = sample(400, 2)
     y = (X[:, 0] > 1.0).astype(int)
-    options = {"features_params": {"n_units": 5}, "random_state": 0}
-    plain, balanced = (
-        FeatureRidgeClassifier("hidden_units", class_weight=weight, **options).fit(X, y).predict(X).mean()
+    models = [
+        FeatureRidgeClassifier(HiddenUnits(n_units=5), class_weight=weight, random_state=0).fit(X, y)
         for weight in (None, "balanced")
-    )
+    ]
+    plain, balanced = (model.predict(X).mean() for model in models)
     assert balanced > plain
 
 
 def test_impossible_parameters_are_refused():
     X, y = problem(30)
     for parameters, message in [
-        ({"features_params": {"activation": "relu"}}, "activation 'relu'"),
-        ({"features_params": {"n_units": 0}}, "n_units must be a whole number"),
-        ({"solver_params": {"form": "primal"}}, "form must be one of 'auto', 'features', 'rows', got 'primal'"),
+        ({"features": HiddenUnits("relu")}, "activation 'relu'"),
+        ({"features": HiddenUnits(n_units=0)}, "n_units must be a whole number"),
         (
-            {"solver_params": {"form": "rows"}, "solver": "block_coordinate_descent"},
-            "form is a parameter of solver='direct', not of solver='block_coordinate_descent', which has block_size",
+            {"solver": NormalEquations(form="primal")},
+            "form must be one of 'auto', 'features', 'rows', got 'primal'",
         ),
     ]:
         with pytest.raises((ShallowsError, UnknownNameError), match=message):
-            FeatureRidgeRegressor("hidden_units", **parameters).fit(X, y)
+            FeatureRidgeRegressor(**parameters).fit(X, y)
     with pytest.raises(UnknownNameError, match="feature map 'fuorier'"):
         FeatureRidgeRegressor("fuorier").fit(X, y)
-    with pytest.raises(ShallowsError, match="regularisation must be a positive number"):
-        FeatureRidgeRegressor(regularisation=0).fit(X, y)
-    with pytest.raises(ShallowsError, match="a name or a transformer"):
+    with pytest.raises(ShallowsError, match="alpha=0 cannot be used with solver='normal_equations'"):
+        FeatureRidgeRegressor(alpha=0).fit(X, y)
+    with pytest.raises(ShallowsError, match="a name, such as 'fourier', or a transformer"):
         FeatureRidgeRegressor(features=3).fit(X, y)
+    with pytest.raises(ShallowsError, match="checkpoint cannot be used with solver='normal_equations'"):
+        FeatureRidgeRegressor().fit(X, y, checkpoint=object())
+    with pytest.raises(ShallowsError, match=r"calibration='auto' cannot be used .* Use solver='feature_eigenpro'"):
+        FeatureRidgeClassifier(calibration="auto").fit(X, y > 0)
+
+
+def test_parameters_of_parts_are_set_by_their_paths():
+    model = FeatureRidgeRegressor().set_params(
+        features__n_features=60, solver="feature_eigenpro", solver__max_epochs=3, options__dtype="float64"
+    )
+    assert (model.features.n_features, model.solver, model.options.dtype) == (
+        60,
+        FeatureEigenPro(max_epochs=3),
+        "float64",
+    )
+    search = GridSearchCV(model, {"solver__rank": [0, 5], "features": ["fourier", "nystrom"]}, cv=2, scoring="r2")
+    X, y = problem(60)
+    found = search.fit(X, y).best_params_
+    assert found.keys() == {"solver__rank", "features"}
+    assert model.solver.rank is None
+    objects = [NormalEquations(), FeatureBlockDescent(block_size=20)]
+    assert GridSearchCV(FeatureRidgeRegressor(), {"solver": objects}, cv=2).fit(X, y).best_params_["solver"] in objects
 
 
 @pytest.mark.parametrize(("share", "single"), [(2.0, True), (0.2, True), (0.05, False), (0.0, False)])

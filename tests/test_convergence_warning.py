@@ -11,17 +11,17 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from engine_example import sample
+from feature_forms import feature_eigenpro_regressor
 from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    FeatureEigenProRegressor,
     KernelSGDRegressor,
 )
 from shallows.fitting.least_squares import warn_if_unconverged
 
 each = pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelSGDRegressor]
+    "Estimator", [EigenProRegressor, EigenProCentresRegressor, feature_eigenpro_regressor, KernelSGDRegressor]
 )
 
 
@@ -123,11 +123,12 @@ def test_no_warning_where_no_tolerance_was_asked_for():
 
 @pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
 @pytest.mark.parametrize(
-    ("Estimator", "rank"), [(EigenProRegressor, 250), (EigenProCentresRegressor, 500), (FeatureEigenProRegressor, 250)]
+    ("Estimator", "rank"),
+    [(EigenProRegressor, 250), (EigenProCentresRegressor, 500), (feature_eigenpro_regressor, 250)],
 )
 def test_a_rank_beyond_what_the_regularisation_leaves_predicts_as_the_default_does(Estimator, rank, kernel):
     # Directions that are flattened far below λ/n hold all others back: R² was 0.01 there.
-    options = {"features": "nystrom", "n_features": 300} if Estimator is FeatureEigenProRegressor else {}
+    options = {"features": "nystrom", "n_features": 300} if Estimator is feature_eigenpro_regressor else {}
     X = sample(300, 3)
     y = np.sin(X[:, 0]) + X[:, 1] + 0.3 * sample(300, 1, 1)[:, 0]
     usual, _ = fitted(Estimator(kernel, random_state=0) if not options else Estimator(**options, random_state=0), X, y)

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
+import flat
 from engine_example import sample
 from estimators_example import published, uncalibrated
+from feature_forms import feature_eigenpro_regressor
 from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    FeatureEigenProRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
     spectrum,
@@ -143,7 +144,7 @@ def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
         EigenProRegressor(bandwidth=1.0, preconditioner=p, early_stopping=True).fit(X, y)
 
 
-REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelSGDRegressor]
+REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, feature_eigenpro_regressor, KernelSGDRegressor]
 
 
 @pytest.mark.parametrize("Estimator", REGRESSORS)
@@ -175,4 +176,4 @@ def test_training_ends_within_the_time_that_is_left(Estimator):
         model.set_params(random_state=0).fit(X, y)
     assert model.effective_params_["stopped_by"] == "max_seconds" and time.perf_counter() - began < 15
     with pytest.raises(ShallowsError, match="max_seconds must be a positive number or None"):
-        model.set_params(max_seconds=0).fit(X, y)
+        model.set_params(**flat.paths(type(model), {"max_seconds": 0})).fit(X, y)

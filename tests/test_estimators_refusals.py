@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import shallows
 from estimators_example import brief, each, each_classifier, each_eigenpro, table
-from shallows import FeatureEigenProRegressor, KernelSGDRegressor, Options, arrays, kernels
+from feature_forms import feature_eigenpro_regressor
+from shallows import KernelSGDRegressor, Options, arrays, kernels
 from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
 from solved_by import constructor
@@ -125,8 +126,8 @@ def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
         (shallows.RegularisedRiskClassifier, {}),
         (shallows.RegularisedRiskRegressor, {}),
         (shallows.RegularisedRiskRegressor, {"features": "nystrom"}),
-        (FeatureEigenProRegressor, {"features": "rbf"}),
-        (FeatureEigenProRegressor, {"features": "nystrom"}),
+        (feature_eigenpro_regressor, {"features": "rbf"}),
+        (feature_eigenpro_regressor, {"features": "nystrom"}),
         (shallows.EigenProCentresRegressor, {"centres": 10}),
     ],
 )
@@ -195,6 +196,9 @@ NUMBERS = [
     "n_features",
     "regularisation",
     "regularization",
+    "alpha",
+    "bound",
+    "noise_variance",
     "max_seconds",
     "period",
     "truncation",
@@ -251,7 +255,7 @@ def test_a_missing_label_is_not_among_the_classes_of_a_stream(classes):
         shallows.DoublyStochasticClassifier().partial_fit(X, y, classes=classes)
 
 
-@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, constructor("sag: RegularisedRiskRegressor")])
+@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("sag: RegularisedRiskRegressor")])
 def test_a_kernel_without_frequencies_is_told_of_landmarks_where_the_estimator_has_them(Estimator):
     X, y, _ = table(Estimator)
     with pytest.raises(ShallowsError, match=r"Kernels that have them: 'gaussian'.*features='nystrom'"):
@@ -271,16 +275,12 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
     ("make", "says"),
     [
         (lambda: shallows.KernelSVMClassifier(C=0), "^C must be a positive number, got 0"),
-        (lambda: shallows.RandomKitchenSinksClassifier(C=None), "^C must be a positive number, got None"),
+        (lambda: shallows.RandomKitchenSinksClassifier(bound=None), "^bound must be a positive number, got None"),
         (lambda: shallows.CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
         (lambda: DoublyStochasticKernelPCA(2, bandwidth="auto"), "a positive number or 'median', the median distance"),
         (lambda: shallows.FourierFeatures(bandwidth=None), "a positive number, 'auto' or 'median', got None"),
         (lambda: shallows.DoublyStochasticClassifier(loss="huber"), "not for classes.*: hinge, logistic"),
         (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*: epsilon_insensitive, huber"),
-        (
-            lambda: shallows.FeatureEigenProClassifier(features=shallows.FourierFeatures()),
-            "It is a transformer: put it",
-        ),
         (
             lambda: shallows.LowRankLinearizedSVMClassifier(kernel="precomputed"),
             "KernelSGD, KernelSVM",
@@ -302,7 +302,7 @@ def test_a_refusal_names_what_would_be_taken(make, says):
     [
         (shallows.EigenProClassifier, {"C": 1}, r"use regularisation \(which is 1/\(2 C\)\)"),
         (shallows.RegularisedRiskClassifier, {"C": 1}, r"use regularisation \(which is 1/\(C n\) for n rows\)"),
-        (shallows.FeatureRidgeRegressor, {"alpha": 1}, "the same number as alpha of scikit-learn's KernelRidge"),
+        (shallows.FeatureRidgeRegressor, {"regularisation": 1}, r"use alpha \(the same number\)"),
         (shallows.KernelRidgeClassifier, {"early_stopping": True}, "^KernelRidgeClassifier has no parameter"),
     ],
 )

@@ -153,11 +153,12 @@ def test_every_method_of_the_comparison_has_a_formula_for_its_operations():
 
 
 def test_the_bandwidth_of_features_is_chosen_beside_their_other_parameters(prepared, tmp_path):
-    _, kept = run(prepared, tmp_path, asked_of("extreme_learning_machine", choose={"regularisation": [0.1]}))
-    given = dict(kept["run"]["parameters"]["features_params"])
-    factor = given.pop("bandwidth") / trials.median_distance(datasets.load(prepared / "choose").x_train, 0)
-    assert given == METHODS["extreme_learning_machine"]["parameters"]["features_params"]
-    assert kept["selection"]["chosen"] == f"regularisation 0.1, bandwidth {factor:g} × median"
+    _, kept = run(prepared, tmp_path, asked_of("extreme_learning_machine", choose={"alpha": [0.1]}))
+    given = dict(kept["run"]["parameters"])
+    width = given.pop("features__bandwidth")
+    factor = width / trials.median_distance(datasets.load(prepared / "choose").x_train, 0)
+    assert METHODS["extreme_learning_machine"]["parameters"].items() <= given.items()
+    assert kept["selection"]["chosen"] == f"alpha 0.1, bandwidth {factor:g} × median"
 
 
 def test_the_number_of_epochs_is_chosen_too(prepared, tmp_path):

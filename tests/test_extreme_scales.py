@@ -23,13 +23,13 @@ from bad_input_example import (
 )
 from engine_example import EUCLIDEAN, sample
 from estimators_example import published
+from feature_forms import feature_eigenpro_regressor
 from promises_example import EVERY, targets, unfitted
 from shallows import (
     DoublyStochasticNoveltyDetector,
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    FeatureEigenProRegressor,
     KernelRidgeRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 
 
 @pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelRidgeRegressor]
+    "Estimator", [EigenProRegressor, EigenProCentresRegressor, feature_eigenpro_regressor, KernelRidgeRegressor]
 )
 @pytest.mark.parametrize("bandwidth", [1e6, 1e30, 1e140])
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
@@ -119,7 +119,7 @@ def test_centres_that_see_no_other_point_are_fitted_and_the_others_have_the_mean
 def test_a_matrix_that_is_the_identity_learns_every_point_and_nothing_beyond(Estimator, kernel):
     X, y, new = table(Estimator)
     options = {**published(Estimator), "kernel": kernel, "bandwidth": 1e-5, "tol": 0, "max_epochs": 40}
-    if Estimator in (EigenProRegressor, FeatureEigenProRegressor):
+    if Estimator in (EigenProRegressor, feature_eigenpro_regressor):
         options["rank"] = 0
     if Estimator is KernelRidgeRegressor:
         options["regularisation"] = 1e-3
@@ -151,8 +151,8 @@ def test_a_bandwidth_whose_square_is_no_number_is_refused(Estimator, bandwidth):
 @each_map
 @pytest.mark.parametrize(("bandwidth", "dtype"), [(1e-5, "float32"), (1e-140, "float32"), (1e-12, "float64")])
 def test_every_map_refuses_a_bandwidth_below_what_rounding_resolves(name, bandwidth, dtype):
-    X, y, new = table(FeatureEigenProRegressor)
-    model = made(FeatureEigenProRegressor, features=name, bandwidth=bandwidth, dtype=dtype)
+    X, y, new = table(feature_eigenpro_regressor)
+    model = made(feature_eigenpro_regressor, features=name, bandwidth=bandwidth, dtype=dtype)
     if name == "linear":
         assert np.isfinite(model.fit(X, y).predict(new)).all()
         return
@@ -169,9 +169,9 @@ def test_every_map_refuses_a_bandwidth_below_what_rounding_resolves(name, bandwi
     ("scale", "dtype"), [(1e25, "float32"), (1e-30, "float32"), (1e200, "float64"), (1e-200, "float64")]
 )
 def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale, dtype, bandwidth):
-    X, y, _ = table(FeatureEigenProRegressor)
+    X, y, _ = table(feature_eigenpro_regressor)
     with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
-        made(FeatureEigenProRegressor, features=name, bandwidth=bandwidth, dtype=dtype).fit(X * scale, y)
+        made(feature_eigenpro_regressor, features=name, bandwidth=bandwidth, dtype=dtype).fit(X * scale, y)
 
 
 @pytest.mark.parametrize("Estimator", OTHERS)
@@ -199,11 +199,11 @@ def test_points_beyond_the_precision_of_the_model_are_refused(Estimator):
 
 
 def test_a_map_of_the_users_is_given_no_points_beyond_the_precision():
-    X, y, _ = table(FeatureEigenProRegressor)
+    X, y, _ = table(feature_eigenpro_regressor)
     own = features.make("fourier", kernels.Gaussian(1.0), X, 20)
     X[3, 0] = 1e100
     with pytest.raises(ShallowsError, match=r"as large as 1e\+100, .* float32"):
-        made(FeatureEigenProRegressor, features=own, dtype="float32").fit(X, y)
+        made(feature_eigenpro_regressor, features=own, dtype="float32").fit(X, y)
 
 
 @pytest.mark.parametrize("partial", [False, True])

@@ -9,17 +9,17 @@ from shallows.errors import ShallowsError
 from shallows.fitting.feature_choice import choose_on_features
 
 FIXED = {  # as they were before they chose
-    "FeatureRidge": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
-    "FeatureRidge in blocks": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
-    "FeatureRidge on hidden units": {"features_params": {"bandwidth": "median"}, "regularisation": 1.0},
+    "FeatureRidge": {"features": shallows.FourierFeatures(bandwidth="median"), "alpha": 1.0},
+    "FeatureRidge in blocks": {"features": shallows.FourierFeatures(bandwidth="median"), "alpha": 1.0},
+    "FeatureRidge on hidden units": {"features": shallows.HiddenUnits(bandwidth="median"), "alpha": 1.0},
 }
 
 
 def regressor(kind, **parameters):
     if kind.endswith("in blocks"):
-        parameters["solver"] = "block_coordinate_descent"
+        parameters["solver"] = "feature_block_descent"
     if kind.endswith("hidden units"):
-        parameters["features"] = "hidden_units"
+        parameters = {"features": "hidden_units", **parameters}
     return getattr(shallows, f"{kind.split()[0]}Regressor")(random_state=0, **parameters)
 
 
@@ -48,7 +48,7 @@ def left_out_error(x, y, weights, width, ridge):
 def test_the_error_of_the_choice_is_that_of_fits_without_each_point(weighted):
     x, y = sine(60)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 60) if weighted else None
-    choice = choose_on_features(features_of(None), x, y[:, None], weights, 0, searches=True, ridge=None)
+    choice = choose_on_features(features_of("auto"), x, y[:, None], weights, 0, searches=True, ridge=None)
     weights = np.ones(60) if weights is None else weights
     found = left_out_error(x, y, weights, choice.bandwidth, choice.regularisation)
     assert choice.error == pytest.approx(found, rel=1e-6)
@@ -86,11 +86,10 @@ def test_what_is_given_stays(kind):
 
 def test_one_of_both_can_be_given():
     x, y = sine(200)
-    options = {"random_state": 0, "features_params": {"bandwidth": 0.3}}
-    of_ridge = shallows.FeatureRidgeRegressor(**options).fit(x, y)
+    of_ridge = shallows.FeatureRidgeRegressor(shallows.FourierFeatures(bandwidth=0.3), random_state=0).fit(x, y)
     assert of_ridge.transformer_.bandwidth_ == 0.3
     assert "bandwidths_as_good" not in of_ridge.effective_params_["selection"]
-    of_bandwidth = shallows.FeatureRidgeRegressor(regularisation=0.5, random_state=0).fit(x, y)
+    of_bandwidth = shallows.FeatureRidgeRegressor(alpha=0.5, random_state=0).fit(x, y)
     assert of_bandwidth.effective_params_["ridge"] == 0.5
     assert of_bandwidth.transformer_.bandwidth_ < shallows.FourierFeatures(random_state=0).fit(x).bandwidth_
 
@@ -110,14 +109,14 @@ def test_every_map_lets_its_ridge_be_chosen(features):
 
 def test_a_transformer_keeps_its_own_bandwidth():
     x, y = sine(100)
-    made = shallows.FourierFeatures(n_features=100, random_state=0)
+    made = shallows.FourierFeatures(n_features=100, bandwidth="median", random_state=0)
     model = shallows.FeatureRidgeRegressor(made, random_state=0).fit(x, y)
     assert model.transformer_.bandwidth_ == made.fit(x).bandwidth_
 
 
 def test_rows_that_are_there_twice_choose_as_once_with_twice_the_weight():
     x, y = sine(80)
-    options = {"random_state": 0, "features_params": {"n_features": 100}}
+    options = {"random_state": 0, "features": shallows.FourierFeatures(n_features=100)}
     once = shallows.FeatureRidgeRegressor(**options).fit(x, y, sample_weight=np.full(80, 2.0))
     twice = shallows.FeatureRidgeRegressor(**options).fit(np.repeat(x, 2, axis=0), np.repeat(y, 2))
     told = [model.effective_params_["selection"]["error"] for model in (once, twice)]
@@ -142,5 +141,5 @@ def test_points_that_are_all_equal_are_fitted_without_a_choice():
 
 @pytest.mark.parametrize("kind", FIXED)
 def test_other_words_are_refused(kind):
-    with pytest.raises(ShallowsError, match="regularisation must be a positive number or 'auto'"):
-        regressor(kind, regularisation="best").fit([[0.0], [1.0]], [0.0, 1.0])
+    with pytest.raises(ShallowsError, match="alpha must be 'auto' or a number of at least 0, got 'best'"):
+        regressor(kind, alpha="best").fit([[0.0], [1.0]], [0.0, 1.0])

@@ -13,11 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from estimators_example import outputs, table
+from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from resumed_example import StopAt
 from risk_example import Given
 from shallows import (
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
     features,
     training,
 )
@@ -25,7 +24,7 @@ from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.fitting import feature_eigenpro
 from solved_by import constructor
 
-BOTH = [FeatureEigenProClassifier, FeatureEigenProRegressor]
+BOTH = [feature_eigenpro_classifier, feature_eigenpro_regressor]
 each = pytest.mark.parametrize("Estimator", BOTH)
 quiet = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 OF_OTHER_KERNELS = ("binning", "polynomial", "tensor_sketch")  # they refuse the Gaussian kernel by its name
@@ -43,7 +42,8 @@ def test_scikit_learns_contract_holds(estimator, check):
 @pytest.mark.parametrize("name", MAPS)
 def test_every_map_by_name_learns(Estimator, name):
     X, y, _ = table(Estimator, 400)
-    model = Estimator(name, n_features=200, bandwidth=1.0, random_state=0).fit(X, y)
+    size = {"semi_random": {"n_units": 40}, "hidden_units": {"n_units": 200}}.get(name, {"n_features": 200})
+    model = Estimator(name, bandwidth=1.0, random_state=0, **size).fit(X, y)
     # Directions at the level of rounding are no features of Nyström's.
     assert model.coef_.shape[1] == 5 if name == "linear" else 150 < model.coef_.shape[1] <= 200
     assert model.score(X, y) > {"linear": 0.5, "semi_random": 0.8}.get(name, 0.9)  # of it there are 40 units
@@ -54,8 +54,8 @@ def test_every_map_by_name_learns(Estimator, name):
 def test_more_rows_are_given_more_random_features(name, n, wanted, monkeypatch):
     monkeypatch.setattr(feature_eigenpro, "LEAST_FEATURES", 60)
     monkeypatch.setattr(feature_eigenpro, "FEATURES_PER_ROOT", 4.0)
-    X, y, _ = table(FeatureEigenProRegressor, n)
-    found = FeatureEigenProRegressor(name, random_state=0, max_epochs=1, tol=0).fit(X, y).coef_.shape[1]
+    X, y, _ = table(feature_eigenpro_regressor, n)
+    found = feature_eigenpro_regressor(name, random_state=0, max_epochs=1, tol=0).fit(X, y).coef_.shape[1]
     assert found == wanted if name == "fourier" else 50 < found <= wanted
 
 
@@ -70,16 +70,16 @@ def test_more_rows_are_given_more_random_features(name, n, wanted, monkeypatch):
 )
 def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stopped_by, monkeypatch):
     monkeypatch.setattr(feature_eigenpro, "MANY", many)
-    X, y, _ = table(FeatureEigenProRegressor, 1500)
+    X, y, _ = table(feature_eigenpro_regressor, 1500)
     y = y + np.random.default_rng(0).normal(size=len(y))
-    model = FeatureEigenProRegressor(**{"n_features": 100, "regularisation": 1.0, "random_state": 0, **given})
+    model = feature_eigenpro_regressor(**{"n_features": 100, "regularisation": 1.0, "random_state": 0, **given})
     assert model.fit(X, y).effective_params_["stopped_by"] == stopped_by
     assert (model.n_epochs_ < 30) == (stopped_by == "plateau")
 
 
 def test_digits_are_told_apart():
     X, y = load_digits(return_X_y=True)
-    model = FeatureEigenProClassifier(n_features=2000, random_state=0, tol=2e-2).fit(X[:1200], y[:1200])
+    model = feature_eigenpro_classifier(n_features=2000, random_state=0, tol=2e-2).fit(X[:1200], y[:1200])
     # scikit-learn's SVC with its defaults reaches 0.959 on this split.
     assert model.score(X[1200:], y[1200:]) > 0.95
 
@@ -88,12 +88,12 @@ def test_many_features_come_near_the_kernel_machine():
     # SPEC 12: EigenPro-RF tends to kernel EigenPro as D grows, with 1/√D.
     from shallows import EigenProRegressor
 
-    X, y, new = table(FeatureEigenProRegressor, 200)
+    X, y, new = table(feature_eigenpro_regressor, 200)
     asked = {"random_state": 0, "max_epochs": 5, "tol": 0, "rank": 20, "n_subsample": 200, "batch_size": 50}
     asked |= {"step_size": 0.05, "damping": 1.0, "bandwidth": 2.0, "dtype": "float64"}
     exact = EigenProRegressor(**asked).fit(X, y).predict(new)
     errors = [
-        np.abs(FeatureEigenProRegressor(n_features=D, **asked).fit(X, y).predict(new) - exact).mean()
+        np.abs(feature_eigenpro_regressor(n_features=D, **asked).fit(X, y).predict(new) - exact).mean()
         for D in (500, 8000)
     ]
     assert errors[1] < 0.5 * errors[0]
@@ -197,25 +197,25 @@ def test_snapshots_measure_what_observers_ask_for(Estimator):
         ("power", "half"),
         ("power", 1.5),
         ("eigensystem", "svd"),
-        ("step_rule", "larger"),
-        ("step_size", -1),
+        ("step", "larger"),
+        ("step", -1),
         ("batch_size", 0),
     ],
 )
 def test_a_parameter_out_of_its_range_is_named_with_its_value(name, value):
-    X, y, _ = table(FeatureEigenProRegressor)
+    X, y, _ = table(feature_eigenpro_regressor)
     with pytest.raises(ShallowsError) as raised:
-        FeatureEigenProRegressor(**{name: value}).fit(X, y)
+        feature_eigenpro_regressor(**{name: value}).fit(X, y)
     assert repr(value) in str(raised.value)
     assert name.replace("features", "feature") in str(raised.value).replace("features", "feature")
 
 
 def test_a_map_that_is_none_is_told_what_it_lacks():
-    X, y, _ = table(FeatureEigenProRegressor)
+    X, y, _ = table(feature_eigenpro_regressor)
     with pytest.raises(ShallowsError, match=r"map\(x\).*n_features.*got list"):
-        FeatureEigenProRegressor([1, 2]).fit(X, y)
+        feature_eigenpro_regressor([1, 2]).fit(X, y)
     with pytest.raises(ShallowsError, match=r"shape \(\d+, 4\) where \(\d+, 3\) was expected"):
-        FeatureEigenProRegressor(Given(3)).fit(X, y)
+        feature_eigenpro_regressor(Given(3)).fit(X, y)
 
 
 @quiet
@@ -229,7 +229,7 @@ def test_where_all_features_are_constant_the_mean_is_learnt(Estimator):
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("Estimator", [FeatureEigenProRegressor, constructor("sag: RegularisedRiskRegressor")])
+@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("sag: RegularisedRiskRegressor")])
 def test_an_odd_number_of_features_is_rounded_up_and_told(Estimator):
     X = sample(60)
     y = X[:, 0]

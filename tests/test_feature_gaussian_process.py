@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.stats
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,10 +15,12 @@ from engine_example import sample
 from shallows import FeatureGaussianProcessRegressor, kernels
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.fitting import feature_blocks
+from shallows.kernel_approximation import FourierFeatures, HiddenUnits, NystroemFeatures, QuasiMonteCarloFeatures
 from shallows.models import functions
 from shallows.spectrum import marginal_likelihood
 
-GIVEN = {"bandwidth": 1.3, "signal_variance": 2.0, "noise_variance": 0.03, "random_state": 0}
+GIVEN = {"signal_variance": 2.0, "noise_variance": 0.03, "random_state": 0}
+MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}
 WEIGHTS = "two equal rows show by their difference how large the noise is, and one row of weight 2 does not"
 
 
@@ -26,7 +29,8 @@ def data_dependent(estimator):
 
 
 @parametrize_with_checks(
-    [FeatureGaussianProcessRegressor(n_features=50, random_state=0)], expected_failed_checks=data_dependent
+    [FeatureGaussianProcessRegressor(random_state=0, features=NystroemFeatures(n_features=50))],
+    expected_failed_checks=data_dependent,
 )
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
@@ -52,7 +56,8 @@ def by_hand(prior, between, own, y, signal, own_of_new):
 def test_the_posterior_is_the_exact_one_of_the_kernel_of_the_features(features, weighted):
     X, y = problem()
     weights = 0.5 + sample(150, 1)[:, 0] ** 2 if weighted else None
-    model = FeatureGaussianProcessRegressor(features=features, n_features=60, **GIVEN).fit(X, y, sample_weight=weights)
+    map_ = MAPS[features](n_features=60, bandwidth=1.3)
+    model = FeatureGaussianProcessRegressor(map_, **GIVEN).fit(X, y, sample_weight=weights)
     H, new = model.transformer_.transform(X), model.transformer_.transform(NEW)
     left, left_new = (1 - (one**2).sum(axis=1) for one in (H, new))
     if features != "nystrom":
@@ -71,18 +76,17 @@ def test_the_posterior_is_the_exact_one_of_the_kernel_of_the_features(features, 
 
 
 @pytest.mark.parametrize(
-    ("kernel", "parameters", "theirs"),
+    ("features", "theirs"),
     [
-        ("gaussian", None, RBF(1.3)),
-        ("matern", {"nu": 2.5}, Matern(1.3, nu=2.5)),
-        ("laplace", None, Matern(1.3, nu=0.5)),
-        (kernels.Gaussian(1.3), None, RBF(1.3)),
+        (NystroemFeatures(bandwidth=1.3), RBF(1.3)),
+        (NystroemFeatures(kernels.Matern(nu=2.5), bandwidth=1.3), Matern(1.3, nu=2.5)),
+        (NystroemFeatures("laplace", bandwidth=1.3), Matern(1.3, nu=0.5)),
+        (NystroemFeatures(kernels.Gaussian(1.3)), RBF(1.3)),
     ],
 )
-def test_with_a_landmark_at_every_point_it_is_the_exact_process(kernel, parameters, theirs):
+def test_with_a_landmark_at_every_point_it_is_the_exact_process(features, theirs):
     X, y = problem()
-    given = GIVEN if isinstance(kernel, str) else {**GIVEN, "bandwidth": None}
-    model = FeatureGaussianProcessRegressor(kernel, kernel_params=parameters, **given).fit(X, y)
+    model = FeatureGaussianProcessRegressor(features, **GIVEN).fit(X, y)
     exact = GaussianProcessRegressor(ConstantKernel(2.0) * theirs + WhiteKernel(0.03), alpha=0, optimizer=None)
     exact.fit(X, y - y.mean())
     (mean, deviation), (their_mean, their_deviation) = (one.predict(NEW, return_std=True) for one in (model, exact))
@@ -97,7 +101,7 @@ def test_the_chosen_bandwidth_and_variances_are_those_of_the_largest_likelihood(
     model = FeatureGaussianProcessRegressor(random_state=0).fit(X, y)
     theirs = GaussianProcessRegressor(ConstantKernel() * RBF() + WhiteKernel(0.1), alpha=0).fit(X, y - y.mean())
     assert model.log_marginal_likelihood_value_ > theirs.log_marginal_likelihood_value_ - 0.05
-    fixed = {"signal_variance": 2.0, "noise_variance": 0.05, "bandwidth": 1.3}
+    fixed = {"signal_variance": 2.0, "noise_variance": 0.05, "features": NystroemFeatures(bandwidth=1.3)}
     for free, other_one in (("signal_variance", "noise_variance"), ("noise_variance", "signal_variance")):
         model = FeatureGaussianProcessRegressor(random_state=0, **{**fixed, free: "auto"}).fit(X, y)
         value = getattr(model, f"{free}_")[0]
@@ -135,7 +139,9 @@ def test_pure_noise_is_not_explained_by_a_narrow_kernel():
 
 def test_intervals_have_their_coverage_with_few_landmarks_and_many_rows():
     X, y = problem(3000, noise=0.3)
-    model = FeatureGaussianProcessRegressor(n_features=100, random_state=0).fit(X[:2000], y[:2000])
+    model = FeatureGaussianProcessRegressor(random_state=0, features=NystroemFeatures(n_features=100)).fit(
+        X[:2000], y[:2000]
+    )
     mean, deviation = model.predict(X[2000:], return_std=True)
     assert 0.87 < np.mean(np.abs(y[2000:] - mean) < 1.645 * deviation) < 0.93
 
@@ -144,7 +150,8 @@ def test_far_from_the_data_the_variance_is_that_of_the_prior_on_landmarks_only()
     X, y = problem(1000)
     far = np.full((1, 3), 50.0)
     for features, share in (("nystrom", 1.0), ("fourier", 0.5)):
-        model = FeatureGaussianProcessRegressor(features=features, n_features=100, **GIVEN).fit(X, y)
+        map_ = MAPS[features](n_features=100, bandwidth=1.3)
+        model = FeatureGaussianProcessRegressor(map_, **GIVEN).fit(X, y)
         variance = model.predict(far, return_std=True)[1][0] ** 2 - GIVEN["noise_variance"]
         assert variance == pytest.approx(2.0, rel=1e-6) if share == 1.0 else variance < share * 2.0
 
@@ -162,7 +169,7 @@ def test_several_outputs_have_variances_of_their_own():
 
 def test_draws_have_the_mean_and_the_covariance_of_the_posterior():
     X, y = problem()
-    model = FeatureGaussianProcessRegressor(n_features=40, **GIVEN).fit(X, y)
+    model = FeatureGaussianProcessRegressor(NystroemFeatures(n_features=40, bandwidth=1.3), **GIVEN).fit(X, y)
     mean, covariance = model.predict(NEW[:10], return_cov=True)
     drawn = model.sample_y(NEW[:10], 20_000, random_state=1)
     # Standard errors are √(2 / 20,000) = 1 % of the variances.
@@ -173,18 +180,20 @@ def test_draws_have_the_mean_and_the_covariance_of_the_posterior():
 
 def test_float32_and_blocks_of_rows_change_rounding_only(monkeypatch):
     X, y = problem()
-    whole = FeatureGaussianProcessRegressor(n_features=60, **GIVEN).fit(X, y)
+    model = FeatureGaussianProcessRegressor(NystroemFeatures(n_features=60, bandwidth=1.3), **GIVEN)
+    whole = clone(model).fit(X, y)
     for module in (feature_blocks, functions):
         monkeypatch.setattr(module, "BLOCK_NUMBERS", 60 * 7)
-    cut = FeatureGaussianProcessRegressor(n_features=60, **GIVEN).fit(X, y)
-    single = FeatureGaussianProcessRegressor(n_features=60, dtype="float32", **GIVEN).fit(X, y)
+    cut, single = clone(model).fit(X, y), clone(model).set_params(options__dtype="float32").fit(X, y)
     for mine, its, narrow in zip(*(one.predict(NEW, return_std=True) for one in (whole, cut, single)), strict=True):
         assert np.abs(mine - its).max() < 1e-9 and np.abs(mine - narrow).max() < 1e-3
 
 
 def test_a_saved_model_has_the_same_variances_and_draws(tmp_path):
     X, y = problem()
-    model = FeatureGaussianProcessRegressor("matern", kernel_params={"nu": 2.5}, random_state=0).fit(X, y)
+    model = FeatureGaussianProcessRegressor(
+        random_state=0, features=NystroemFeatures(kernel=kernels.Matern(nu=2.5))
+    ).fit(X, y)
     shallows.save(model, tmp_path / "model.skops")
     read = shallows.load(tmp_path / "model.skops", device="cpu")
     assert all(map(np.array_equal, model.predict(NEW, return_std=True), read.predict(NEW, return_std=True)))
@@ -194,11 +203,21 @@ def test_a_saved_model_has_the_same_variances_and_draws(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "error", "says"),
     [
-        ({"kernel": "polynomial"}, ShallowsError, r"got 'polynomial'\. Such kernels are 'gaussian'"),
-        ({"kernel": "precomputed"}, ShallowsError, "got 'precomputed'"),
-        ({"kernel": lambda a, b: a @ b.T}, ShallowsError, "function of the difference of two points, got"),
-        ({"kernel": "gausian"}, UnknownNameError, "gaussian"),
-        ({"features": "binning"}, UnknownNameError, "features 'binning'. Known: fourier, nystrom, quasi_monte_carlo"),
+        (
+            {"features": NystroemFeatures("polynomial")},
+            ShallowsError,
+            r"got 'polynomial'\. Such kernels are 'gaussian'",
+        ),
+        ({"features": NystroemFeatures("precomputed")}, ShallowsError, "a kernel matrix shows none"),
+        (
+            {"features": NystroemFeatures(lambda a, b: a @ b.T)},
+            ShallowsError,
+            "function of the difference of two points, got",
+        ),
+        ({"features": NystroemFeatures("gausian")}, UnknownNameError, "gaussian"),
+        ({"features": "binning"}, ShallowsError, "features must be 'nystrom', 'fourier' or .* got 'binning'"),
+        ({"features": "nistrom"}, UnknownNameError, "nystrom"),
+        ({"features": HiddenUnits()}, ShallowsError, "features must be 'nystrom', 'fourier' or"),
         ({"noise_variance": 0.0}, ShallowsError, "noise_variance must be a positive number or 'auto', got 0"),
         ({"signal_variance": "large"}, ShallowsError, "signal_variance must be .*'large'"),
     ],

@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from estimators_example import table
+from feature_forms import feature_eigenpro_regressor
 from shallows import (
-    FeatureEigenProRegressor,
     FourierFeatures,
     KernelRidgeRegressor,
     KernelSGDClassifier,
@@ -84,9 +84,9 @@ def test_landmarks_of_k_means_are_no_training_points():
 
 @pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 def test_a_seed_makes_the_map_that_it_makes_in_an_estimator():
-    X, y, new = table(FeatureEigenProRegressor)
+    X, y, new = table(feature_eigenpro_regressor)
     options = {"bandwidth": 2.0, "n_features": 30, "random_state": 4}
-    model = FeatureEigenProRegressor("fourier", max_epochs=1, **options).fit(X, y)
+    model = feature_eigenpro_regressor("fourier", max_epochs=1, **options).fit(X, y)
     features = FourierFeatures(**options).fit(X).transform(new)
     expected = (features @ model.coef_.T)[:, 0] * model._targets.scale + model.intercept_
     assert np.abs(model.predict(new) - expected).max() < 1e-12

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+import flat
 from engine_example import naive_kernel, sample
+from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from shallows import (
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
     RegularisedRiskClassifier,
     RegularisedRiskRegressor,
     features,
@@ -171,9 +171,9 @@ def test_the_preconditioner_of_sparse_rows_is_that_of_dense_ones(eigensystem, we
 
 
 MODELS = {
-    "EigenPro, classes": lambda f: FeatureEigenProClassifier(features=f, max_epochs=5, random_state=0),
-    "EigenPro, values": lambda f: FeatureEigenProRegressor(features=f, max_epochs=5, random_state=0),
-    "SGD": lambda f: FeatureEigenProRegressor(features=f, max_epochs=5, rank=0, random_state=0),
+    "EigenPro, classes": lambda f: feature_eigenpro_classifier(features=f, max_epochs=5, random_state=0),
+    "EigenPro, values": lambda f: feature_eigenpro_regressor(features=f, max_epochs=5, random_state=0),
+    "SGD": lambda f: feature_eigenpro_regressor(features=f, max_epochs=5, rank=0, random_state=0),
     "SAG": lambda f: RegularisedRiskRegressor(solver="sag", features=f, max_epochs=5, random_state=0),
     "SVRG": lambda f: RegularisedRiskClassifier(solver="svrg", features=f, max_epochs=5, random_state=0),
     "SDCA": lambda f: RegularisedRiskClassifier(features=f, max_epochs=5, random_state=0),
@@ -188,7 +188,9 @@ def test_models_on_explicit_features_take_sparse_rows(make, memory):
     x = sample(150)
     y = (x[:, 0] * x[:, 1] > 0).astype(float)
     with mock.patch.object(feature_eigenpro, "check_memory"):  # It refuses less than the process holds already.
-        models = [make(f).set_params(dtype="float64", memory=memory).fit(x, y) for f in (BINNING, Dense(BINNING))]
+        models = [make(f) for f in (BINNING, Dense(BINNING))]
+        given = flat.paths(type(models[0]), {"dtype": "float64", "memory": memory})
+        models = [model.set_params(**given).fit(x, y) for model in models]
     assert np.abs(models[0].predict(x) - models[1].predict(x)).max() < 1e-8
     assert models[0].score(x, y) > 0.3
 

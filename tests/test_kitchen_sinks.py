@@ -11,12 +11,13 @@ import shallows
 from engine_example import sample
 from shallows import RandomKitchenSinksClassifier, RandomKitchenSinksRegressor
 from shallows.errors import ShallowsError
+from shallows.kernel_approximation import HiddenUnits
 
 WEIGHTS = "the rows' median distance, which the units start from, is not weighted"
 
 
 @parametrize_with_checks(
-    [RandomKitchenSinksClassifier(n_units=20)],
+    [RandomKitchenSinksClassifier(features=HiddenUnits("cosine", n_units=20))],
     expected_failed_checks=lambda estimator: {
         f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")
     },
@@ -32,7 +33,9 @@ def problem(n=120):
 
 def test_weights_keep_to_the_bound_and_are_the_optimum_of_a_direct_search():
     X, y = problem()
-    model = RandomKitchenSinksRegressor(n_units=20, C=4.0, tol=1e-10, random_state=0).fit(X, y)
+    model = RandomKitchenSinksRegressor(
+        bound=4.0, tol=1e-10, random_state=0, features=HiddenUnits("cosine", n_units=20)
+    ).fit(X, y)
     alpha = model.coef_[0] / y.std()
     assert np.abs(alpha).max() == pytest.approx(4.0 / 20, rel=1e-9)
     assert 0 < model.effective_params_["at_bound"] < 1
@@ -44,9 +47,9 @@ def test_weights_keep_to_the_bound_and_are_the_optimum_of_a_direct_search():
 
 def test_a_bound_that_no_weight_reaches_leaves_least_squares():
     X, y = problem()
-    model = RandomKitchenSinksRegressor("tanh", n_units=6, C=1e6, tol=1e-12, max_iterations=5000, random_state=0).fit(
-        X, y
-    )
+    model = RandomKitchenSinksRegressor(
+        bound=1e6, tol=1e-12, max_iterations=5000, random_state=0, features=HiddenUnits("tanh", n_units=6)
+    ).fit(X, y)
     Z = model.transformer_.transform(X)
     fitted = Z @ np.linalg.lstsq(Z, y - y.mean(), rcond=None)[0] + y.mean()
     np.testing.assert_allclose(model.predict(X), fitted, atol=1e-4)
@@ -55,7 +58,8 @@ def test_a_bound_that_no_weight_reaches_leaves_least_squares():
 
 def test_weights_of_examples_count_as_often_as_the_examples_stand_there():
     X, y = problem()
-    options = {"n_units": 10, "C": 3.0, "bandwidth": 1.5, "tol": 1e-10, "random_state": 0}
+    units = HiddenUnits("cosine", n_units=10, bandwidth=1.5)
+    options = {"features": units, "bound": 3.0, "tol": 1e-10, "random_state": 0}
     weights = np.where(np.arange(len(X)) < 40, 2.0, 1.0)
     weighted = RandomKitchenSinksRegressor(**options).fit(X, y, sample_weight=weights)
     twice = RandomKitchenSinksRegressor(**options).fit(np.concatenate([X, X[:40]]), np.concatenate([y, y[:40]]))
@@ -68,7 +72,9 @@ def test_weights_of_examples_count_as_often_as_the_examples_stand_there():
 def test_classes_are_told_apart_and_a_saved_model_predicts_alike(tmp_path):
     X, y = problem(300)
     labels = np.where(y > 5, "high", "low")
-    model = RandomKitchenSinksClassifier(n_units=200, random_state=0).fit(X[:200], labels[:200])
+    model = RandomKitchenSinksClassifier(random_state=0, features=HiddenUnits("cosine", n_units=200)).fit(
+        X[:200], labels[:200]
+    )
     assert model.score(X[200:], labels[200:]) > 0.85
     shallows.save(model, tmp_path / "model.zip")
     np.testing.assert_array_equal(shallows.load(tmp_path / "model.zip").predict(X), model.predict(X))
@@ -77,9 +83,10 @@ def test_classes_are_told_apart_and_a_saved_model_predicts_alike(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "problem_named"),
     [
-        ({"activation": "multiquadric"}, "bounded"),
-        ({"C": 0.0}, "C must"),
-        ({"n_units": (5, 5)}, "one layer"),
+        ({"features": HiddenUnits("multiquadric")}, "bounded"),
+        ({"bound": 0.0}, "bound must"),
+        ({"features": HiddenUnits(n_units=(5, 5))}, "one layer"),
+        ({"features": "fourier"}, "features must be 'hidden_units' or HiddenUnits"),
         ({"max_iterations": 0}, "max_iterations"),
     ],
 )

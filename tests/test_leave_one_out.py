@@ -8,13 +8,12 @@ from sklearn.datasets import make_friedman1
 from sklearn.metrics import log_loss
 
 from engine_example import sample
+from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from shallows import (
     EigenProCentresClassifier,
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     arrays,
@@ -24,8 +23,8 @@ from shallows.errors import ShallowsError
 from shallows.spectrum.kernel_ridge_choice import join_copies
 from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, START, RidgePath, choose_ridge
 
-REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, FeatureEigenProRegressor, KernelRidgeRegressor]
-CLASSIFIERS = [EigenProClassifier, EigenProCentresClassifier, FeatureEigenProClassifier, KernelRidgeClassifier]
+REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, feature_eigenpro_regressor, KernelRidgeRegressor]
+CLASSIFIERS = [EigenProClassifier, EigenProCentresClassifier, feature_eigenpro_classifier, KernelRidgeClassifier]
 
 
 def matrix_of(x, bandwidth):
@@ -169,7 +168,7 @@ def test_eigenpro_with_a_regularisation_ends_at_ridge_regression(Estimator, n):
 def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
     X, y = make_friedman1(400, 5, noise=2.0, random_state=0)
     given = {"bandwidth": 1.0, "regularisation": 1.0, "random_state": 0, "n_features": 100}
-    model = FeatureEigenProRegressor(max_epochs=400, tol=0, **given).fit(X, y)
+    model = feature_eigenpro_regressor(max_epochs=400, tol=0, **given).fit(X, y)
     inputs = X - X.mean(axis=0)
     blocks = model._model.blocks
     phi = np.hstack([blocks.block(inputs, k) for k in range(len(blocks.spans))])

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,23 +19,28 @@ warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(8000, 500))
 y = (X[:, 0] > 0).astype(int)
-model = getattr(shallows, sys.argv[1])(max_epochs=1, random_state=0)
+import flat
+from solved_by import constructor
+Estimator = constructor(sys.argv[1])
+model = flat.flat(Estimator, max_epochs=1, random_state=0)
 try:
-    model.set_params(memory="1MB").fit(X, y)
+    model.set_params(**flat.paths(type(model), {"memory": "1MB"})).fit(X, y)
 except shallows.errors.ShallowsError as error:
     print(error)
     words = str(error)
     least = words[words.index('memory="') + 8:].split('"')[0]
-    model.set_params(memory=least).fit(X, y)
+    model.set_params(**flat.paths(type(model), {"memory": least})).fit(X, y)
     files = [line.split() for line in open("/proc/self/status") if line.startswith("RssFile")]
     print("peak", arrays.peak_memory() - int(files[0][1]) * 1024)  # pages of libraries and other files are not counted
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["EigenProClassifier", "FeatureEigenProClassifier"])
+@pytest.mark.parametrize("name", ["EigenProClassifier", "feature_eigenpro: FeatureRidgeClassifier"])
 def test_a_budget_below_what_the_process_holds_is_refused_and_the_least_that_is_named_is_kept(name):
-    done = subprocess.run([sys.executable, "-c", PROGRAM, name], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, name], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
+    )
     assert "memory='1MB' is too little" in done.stdout and "EigenProCentres" in done.stdout
     least = int(re.search(r'memory="(\d+)MB"', done.stdout)[1])
     assert int(re.search(r"peak (\d+)", done.stdout)[1]) <= 1e6 * least

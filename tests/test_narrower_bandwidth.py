@@ -8,17 +8,18 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.datasets import make_gaussian_quantiles
 
+from feature_forms import feature_eigenpro_regressor
 from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    FeatureEigenProRegressor,
     FeatureRidgeClassifier,
     FeatureRidgeRegressor,
     kernels,
 )
 from shallows.fitting import choices, feature_choice, narrower_bandwidth
 from shallows.fitting.narrower_bandwidth import narrower, scores_of_centres
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3
@@ -93,7 +94,7 @@ def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
 
 def test_features_are_looked_at_themselves_and_their_bandwidth_falls_no_further():
     X, y = rough(N)
-    model = FeatureRidgeRegressor(features_params={"n_features": 1500}, random_state=0).fit(X, y)
+    model = FeatureRidgeRegressor(random_state=0, features=FourierFeatures(n_features=1500)).fit(X, y)
     tried = model.effective_params_["selection"]["narrowing"]["errors"]
     assert model.effective_params_["bandwidth"] == pytest.approx(min(tried, key=tried.get), rel=1e-2)
 
@@ -103,7 +104,7 @@ def test_landmarks_are_looked_at_as_the_centres_that_they_are():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3)).astype(np.float32)
     y = np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=6000)
-    model = FeatureRidgeRegressor("nystrom", features_params={"n_features": 600}, random_state=0)
+    model = FeatureRidgeRegressor(NystroemFeatures(n_features=600), random_state=0)
     assert model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:]) > 0.2
 
 
@@ -173,7 +174,7 @@ def test_a_machine_for_many_rows_takes_it_and_says_so():
     [
         (EigenProRegressor, choices, np.inf),
         (EigenProCentresRegressor, choices, 1788),
-        (FeatureEigenProRegressor, choices, 4000),
+        (feature_eigenpro_regressor, choices, 4000),
         (FeatureRidgeRegressor, feature_choice, 1000),
         (EigenProClassifier, choices, np.inf),
         (FeatureRidgeClassifier, feature_choice, 1000),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
@@ -15,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import shallows
 from engine_example import sample
-from shallows import kernels, spectrum, streams, training
+from shallows import FourierFeatures, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError
 from shallows.spectrum.principal_components import (
     Components,
@@ -23,6 +24,7 @@ from shallows.spectrum.principal_components import (
     components_for,
     principal_components,
 )
+from solved_by import constructor
 
 NAMES = ["EigenPro", "EigenProCentres", "FeatureEigenPro", "KernelRidge", "FeatureRidge"]
 each = pytest.mark.parametrize("name", NAMES)
@@ -48,7 +50,7 @@ def made(name, **options):
     options = {"random_state": 0, **options}
     if name in ("EigenProCentres", "EigenPro", "FeatureEigenPro"):
         options.setdefault("max_epochs", 5)
-    return getattr(shallows, f"{name}Regressor")(**options)
+    return constructor(f"{name}Regressor")(**options)
 
 
 @pytest.mark.parametrize(("n", "d"), [(300, 20), (40, 120)])
@@ -120,7 +122,7 @@ def test_inputs_stay_where_nothing_is_compared(name, case):
     X, y, _ = table(d=60 if case == "few inputs" else 100)
     options = {"None": {"n_components": None}}.get(case, {})
     if case == "bandwidth":
-        options = {"features_params": {"bandwidth": 3.0}} if name == "FeatureRidge" else {"bandwidth": 3.0}
+        options = {"features": FourierFeatures(bandwidth=3.0)} if name == "FeatureRidge" else {"bandwidth": 3.0}
     model = made(name, **options).fit(scipy.sparse.csr_array(X) if case == "sparse" else X, y)
     assert model.effective_params_["n_components"] is None and components_of(model) is None
 
@@ -201,16 +203,16 @@ def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
 @pytest.mark.parametrize(("n", "expected"), [(500, 1000), (5000, 1414)])
 def test_random_features_grow_with_the_rows(n, expected):
     X = sample(n, 2)
-    model = made("FeatureRidge", regularisation=1.0).fit(X, np.sin(X[:, 0]))
+    model = made("FeatureRidge", alpha=1.0).fit(X, np.sin(X[:, 0]))
     assert model.coef_.shape[1] == expected
-    few = made("FeatureRidge", regularisation=1.0, features_params={"n_features": 50}).fit(X, X[:, 0])
+    few = made("FeatureRidge", alpha=1.0, features=FourierFeatures(n_features=50)).fit(X, X[:, 0])
     assert few.coef_.shape[1] == 50
 
 
 def test_products_in_single_precision_change_nothing_that_shows():
     X, y = sample(3000, 5).astype(np.float32), sample(3000, 1, seed=1)[:, 0]
-    single = made("FeatureRidge", regularisation=0.1, features_params={"bandwidth": 2.0}).fit(X, y)
-    double = made("FeatureRidge", regularisation=0.1, features_params={"bandwidth": 2.0}, dtype="float64").fit(X, y)
+    model = made("FeatureRidge", alpha=0.1, features=FourierFeatures(bandwidth=2.0))
+    single, double = clone(model).fit(X, y), clone(model).set_params(options__dtype="float64").fit(X, y)
     assert np.abs(single.predict(X) - double.predict(X)).max() < 2e-3 * np.abs(double.predict(X)).max()
 
 
@@ -250,11 +252,11 @@ def warnings_of(model, X=WIDE):
         ("EigenProRegressor", {"bandwidth": 5.0}),
         ("EigenProCentresRegressor", {"kernel": "cauchy", "bandwidth": 5.0}),
         ("FeatureEigenProRegressor", {"bandwidth": 5.0}),
-        ("FeatureRidgeRegressor", {"features_params": {"bandwidth": 5.0}}),
+        ("FeatureRidgeRegressor", {"features": FourierFeatures(bandwidth=5.0)}),
     ],
 )
 def test_that_a_given_bandwidth_ends_the_choice_is_said_and_how_to_go_on(name, given):
-    Estimator = getattr(shallows, name)
+    Estimator = constructor(name)
     [said] = warnings_of(Estimator(random_state=0, **given))
     assert "all 80 inputs" in said and "n_components=50" in said and "n_components=None" in said
     assert not warnings_of(Estimator(random_state=0, n_components=None, **given))

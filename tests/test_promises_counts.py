@@ -64,6 +64,7 @@ NUMBERS = {
     "ridge",
     "scale",
     "second_bandwidth",
+    "bound",
     "signal_variance",
     "step_size",
     "target_bandwidth",
@@ -72,6 +73,7 @@ NUMBERS = {
     "validation_fraction",
 }
 OTHERS = {
+    "calibration",
     "class_weight",
     "features",
     "options",
@@ -112,8 +114,8 @@ GROWING = {
     ("DoublyStochasticRegressor", "solver__n_iter"): "The features that 1,000,000,000 steps add take",
     ("DoublyStochasticKernelPCA", "solver__block_size"): "A block of 1,000,000,000 frequencies takes",
     ("DoublyStochasticKernelSVD", "solver__block_size"): "A block of 1,000,000,000 frequencies takes",
-    ("FeatureEigenProRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
-    ("FeatureRidgeRegressor", "features_params"): "60 rows of 1,000,000,000 features take 480 GB",
+    ("feature_eigenpro: FeatureRidgeRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("FeatureRidgeRegressor", "n_features"): "60 rows of 1,000,000,000 features take 480 GB",
     ("HiddenUnits", "n_units"): "60 rows of 1,000,000,000 features take 480 GB",
     ("pegasos: RegularisedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("QuasiMonteCarloFeatures", "n_features"): "60 rows of 1,000,000,000 features take 480 GB",
@@ -182,7 +184,7 @@ def test_what_is_no_name_is_refused_where_a_name_is_expected(name):
 
 @pytest.mark.parametrize(("name", "parameter"), GROWING)
 def test_memory_that_cannot_be_had_is_told_before_it_is_taken(name, parameter):
-    options = {parameter: {"n_features": MUCH} if parameter == "features_params" else MUCH}
+    options = {parameter: MUCH}
     if name.startswith(("pegasos", "sdca")):
         options["features"] = "fourier"
     model = unfitted(name, **options)

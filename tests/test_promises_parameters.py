@@ -17,6 +17,7 @@ import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
+from shallows.kernel_approximation import HiddenUnits
 from shallows.kernels import Matern
 from shallows.statistics import two_sample_test
 from shallows_papers.baselines import ImageVotes
@@ -169,7 +170,7 @@ def test_given_parameters_stay_the_same_objects():
 
 def test_a_search_over_numpys_numbers_is_that_over_pythons():
     sizes = [np.arange(20, 60, 20), [20, 40]]
-    model = shallows.RandomKitchenSinksRegressor(n_units=20, random_state=0)
+    model = shallows.RandomKitchenSinksRegressor(random_state=0, features=HiddenUnits(activation="cosine", n_units=20))
     searches = [GridSearchCV(model, {"max_iterations": some, "n_units": some}, cv=2).fit(X, NUMBERS) for some in sizes]
     assert np.array_equal(*[search.cv_results_["mean_test_score"] for search in searches])
 

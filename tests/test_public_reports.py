@@ -196,7 +196,7 @@ def views_of_low_rank_make_nan(name):
 @report(REGRESSORS)
 def more_targets_than_rows_have_wrong_weights(name):
     Y = np.cos(np.outer(X[:12, 0], np.arange(1, 21)))
-    fixed = {"bandwidth": 1.0, "regularisation": 0.1, "features_params": {"bandwidth": 1.0}}
+    fixed = {"bandwidth": 1.0, "regularisation": 0.1, "alpha": 0.1}
     one, few = (fitted(name, X[:12], given, **fixed).predict(X) for given in (Y, Y[:, :3]))
     np.testing.assert_allclose(one[:, :3], few, rtol=0, atol=0.05 if "Stochastic" in name else 1e-4)
 
@@ -295,7 +295,7 @@ def ensembles_fail(name):
     ]
 )
 def balanced_weights_count_rows_and_not_their_weights(name):
-    options = {"class_weight": "balanced", "bandwidth": 1.5, "regularisation": 0.1}
+    options = {"class_weight": "balanced", "bandwidth": 1.5, "regularisation": 0.1, "alpha": 0.1}
     weighted = fitted(name, X, THREE > 0, WEIGHTS, **options)
     repeated = fitted(name, X.repeat(WEIGHTS, axis=0), (THREE > 0).repeat(WEIGHTS), **options)
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=0, atol=5e-3)

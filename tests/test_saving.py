@@ -24,6 +24,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import shallows
 from bad_input_example import few
 from engine_example import sample
+from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from flat import flat, flat_if_known, paths
 from pretended_gpu import pretended_gpu
 from shallows import (
@@ -32,8 +33,6 @@ from shallows import (
     EigenProCentresRegressor,
     EigenProClassifier,
     EigenProRegressor,
-    FeatureEigenProClassifier,
-    FeatureEigenProRegressor,
     FourierFeatures,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
@@ -55,6 +54,7 @@ from shallows.saving import archive
 from shallows.solvers import CheckedReuse, DoublyStochastic, UniformReuse
 from shallows_papers.nets import NeuralNetClassifier
 from shallows_papers.nets.inputs import Coding
+from solved_by import constructor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -65,7 +65,7 @@ SEVERAL = (X > 0).astype(int)
 
 
 def unfitted(name):
-    Estimator = getattr(shallows, name)
+    Estimator = constructor(name)
     options = {"random_state": 0, "max_epochs": 3, "n_features": 40, "n_units": 40, "block_size": 8, **few(Estimator)}
     return flat_if_known(Estimator, **options)
 
@@ -106,14 +106,14 @@ MODELS = {
     "a loss object": lambda: RegularisedRiskRegressor(loss=losses.Huber(0.3), random_state=0).fit(X, VALUES),
     "centres": lambda: EigenProCentresRegressor(centres=X[:30], random_state=0).fit(X, VALUES),
     "constant columns": lambda: EigenProRegressor(random_state=0).fit(np.hstack([X, X * 0 + 3]), VALUES),
-    "rbf features": lambda: FeatureEigenProClassifier("rbf_kmeans", n_features=20, random_state=0).fit(X, WORDS),
-    "nystrom": lambda: FeatureEigenProRegressor("nystrom", n_features=20, random_state=0).fit(X, VALUES),
+    "rbf features": lambda: feature_eigenpro_classifier("rbf_kmeans", n_features=20, random_state=0).fit(X, WORDS),
+    "nystrom": lambda: feature_eigenpro_regressor("nystrom", n_features=20, random_state=0).fit(X, VALUES),
     "linear": lambda: RegularisedRiskClassifier(features="linear", solver="svrg", random_state=0).fit(X, WORDS),
     "orthogonal": lambda: RegularisedRiskClassifier(
         solver="pegasos", features="orthogonal", n_features=31, random_state=0
     ).fit(X, WORDS),
-    "wide": lambda: FeatureEigenProRegressor(n_features=2300, max_epochs=2, random_state=0).fit(X, VALUES),
-    "a map": lambda: FeatureEigenProRegressor(features.LinearMap(3), random_state=0).fit(X, VALUES),
+    "wide": lambda: feature_eigenpro_regressor(n_features=2300, max_epochs=2, random_state=0).fit(X, VALUES),
+    "a map": lambda: feature_eigenpro_regressor(features.LinearMap(3), random_state=0).fit(X, VALUES),
     "a step rule": lambda: EigenProRegressor(step_rule={"certified": {"noise": 0.3}}, random_state=0).fit(X, VALUES),
     "a preconditioner": lambda: EigenProRegressor(
         preconditioner=spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
@@ -206,7 +206,9 @@ def test_a_device_of_another_machine_is_left_there(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", ["EigenProRegressor", "FeatureEigenProRegressor", "DoublyStochasticKernelSVD"])
+@pytest.mark.parametrize(
+    "name", ["EigenProRegressor", "feature_eigenpro: FeatureRidgeRegressor", "DoublyStochasticKernelSVD"]
+)
 def test_a_file_has_no_arrays_of_a_gpu(name, monkeypatch, tmp_path):
     with pretended_gpu(monkeypatch):
         model = unfitted(name)
@@ -398,7 +400,7 @@ def test_what_cannot_be_in_a_file_is_refused_when_it_is_saved(tmp_path):
     for model, message in (
         (EigenProRegressor(rbf_kernel).fit(X, VALUES), "contains sklearn.metrics.pairwise.rbf_kernel, which cannot be"),
         (EigenProRegressor(lambda x, z: x @ z.T).fit(X, VALUES), "<lambda>, which cannot be written to a file"),
-        (FeatureEigenProRegressor(OfTheUser()).fit(X, VALUES), "OfTheUser, which cannot be written to a file"),
+        (feature_eigenpro_regressor(OfTheUser()).fit(X, VALUES), "OfTheUser, which cannot be written to a file"),
         (make_pipeline(FunctionTransformer(np.flipud), Ridge()).fit(X, VALUES), "contains numpy.*flipud"),
         ([1.0], "writes fitted estimators, and got a list"),
     ):

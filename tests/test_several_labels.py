@@ -13,11 +13,11 @@ import shallows
 import solved_by
 from bad_input_example import few
 from engine_example import sample
+from feature_forms import feature_eigenpro_regressor
 from flat import flat_if_known
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
-    FeatureEigenProRegressor,
     KernelRidgeRegressor,
     RegularisedRiskClassifier,
     kernels,
@@ -71,9 +71,7 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
     known = model.get_params()
     if "calibration" in known:
         options |= {"calibration": None} | ({"regularisation": 0.1} if "regularisation" in known else {})
-    options |= (
-        {"features_params": {**(model.features_params or {}), "bandwidth": 1.5}} if "FeatureRidge" in name else {}
-    )
+    options |= {"features__bandwidth": 1.5, "alpha": 0.1} if "FeatureRidge" in name else {}
     options |= {"C": 10.0} if "Extreme" in name else {}
     model.set_params(**options).fit(X, Y)
     scores = model.decision_function(NEW)
@@ -168,15 +166,15 @@ def test_a_kernel_function_and_a_polynomial_are_taken(name, kind):
     y = X[:, 0] + X[:, 1] ** 2
     options = {"features": "nystrom"} if name in ("FeatureEigenPro", "saga: RegularisedRisk") else {}
     if kind == "function":
-        given = unfitted(f"{name}Regressor", kernel=rbf_kernel, kernel_params={"gamma": 0.125}, **options).fit(X, y)
+        kernel = kernels.FunctionKernel(rbf_kernel, {"gamma": 0.125})
+        given = unfitted(f"{name}Regressor", kernel=kernel, **options).fit(X, y)
         same = unfitted(f"{name}Regressor", bandwidth=2.0, **options).fit(X - X.mean(axis=0), y)
         # The named one is of centred points, and its diagonal is exact.
         assert np.abs(given.predict(NEW) - same.predict(NEW - X.mean(axis=0))).max() < 1e-3
     else:
         options |= {"max_epochs": 50, "n_features": 10}
-        given = unfitted(f"{name}Regressor", kernel="poly", kernel_params={"degree": 2, "scale": 0.3}, **options).fit(
-            X, y
-        )
+        kernel = kernels.Polynomial(degree=2, scale=0.3)
+        given = unfitted(f"{name}Regressor", kernel=kernel, **options).fit(X, y)
         assert given.score(X, y) > 0.8
         assert given.effective_params_["kernel"] == "polynomial"
 
@@ -184,8 +182,8 @@ def test_a_kernel_function_and_a_polynomial_are_taken(name, kind):
 def test_features_of_a_kernel_with_a_parameter_are_those_of_the_kernel_object():
     y = X[:, 0]
     options = {"max_epochs": 2, "n_features": 30, "random_state": 0}
-    named = FeatureEigenProRegressor(kernel="matern", bandwidth=2.0, kernel_params={"nu": 2.5}, **options).fit(X, y)
-    as_object = FeatureEigenProRegressor(kernel=kernels.Matern(2.0, 2.5), **options).fit(X, y)
+    named = feature_eigenpro_regressor(kernel="matern", bandwidth=2.0, kernel_params={"nu": 2.5}, **options).fit(X, y)
+    as_object = feature_eigenpro_regressor(kernel=kernels.Matern(2.0, 2.5), **options).fit(X, y)
     assert np.array_equal(named.predict(NEW), as_object.predict(NEW))
 
 
@@ -193,6 +191,6 @@ def test_who_cannot_have_a_kernel_function_says_why():
     with pytest.raises(ShallowsError, match=r"draws no random features.*'gaussian', 'laplace'"):
         DoublyStochasticRegressor(rbf_kernel).fit(X, X[:, 0])
     with pytest.raises(ShallowsError, match=r"no spectral draws.*features='nystrom'"):
-        FeatureEigenProRegressor(kernel="polynomial").fit(X, X[:, 0])
+        feature_eigenpro_regressor(kernel="polynomial").fit(X, X[:, 0])
     exact = KernelRidgeRegressor(rbf_kernel, kernel_params={"gamma": 0.1}).fit(X, X[:, 0])
     assert exact.score(X, X[:, 0]) > 0.9

@@ -10,11 +10,14 @@ import pytest
 import scipy.sparse as sp
 
 import shallows
+from feature_forms import feature_eigenpro_classifier
 from shallows import arrays, kernels
 from shallows.errors import ShallowsError
+from shallows.kernel_approximation import NystroemFeatures
 from shallows.models import centring
 from shallows.models.centring import Centring, TrainingRows
 from shallows.solvers import LASVM, SMO
+from solved_by import constructor
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -58,7 +61,10 @@ OF_KERNELS = {
     "RegularisedRiskClassifier": {},
     "LowRankLinearizedSVMClassifier": {"budget": 50},
     "FeatureRidgeClassifier": {"features": "nystrom"},
-    "FeatureEigenProClassifier": {"features": "nystrom", "n_features": 50},
+    "feature_eigenpro: FeatureRidgeClassifier": {
+        "features": NystroemFeatures(n_features=50),
+        "solver": "feature_eigenpro",
+    },
     "NystroemFeatures": {"n_features": 50},
     "RBFNetwork": {"n_features": 50, "landmarks": "kmeans"},
 }
@@ -114,7 +120,6 @@ REFUSED = [
     "DoublyStochasticKernelPCA",
     "ExtremeLearningMachineAutoencoder",
     "Fastfood",
-    "FeatureEigenProClassifier",
     "FeatureGaussianProcessRegressor",
     "FeatureRidgeClassifier",
     "FourierFeatures",
@@ -131,7 +136,7 @@ REFUSED = [
 @pytest.mark.parametrize("name", REFUSED)
 def test_random_features_of_wide_sparse_rows_are_refused_with_what_to_do(name):
     X, y = texts(50, 30_000)
-    model = getattr(shallows, name)(random_state=0)
+    model = constructor(name)(random_state=0)
     with pytest.raises(ShallowsError, match=r"30,000 columns.*TruncatedSVD.*KernelSVMClassifier.*nystrom"):
         model.fit(X, y.astype(float) if name.endswith("Regressor") else y)
 
@@ -226,7 +231,7 @@ def test_points_that_would_take_most_of_the_memory_when_dense_are_refused(monkey
     monkeypatch.setattr(centring, "FEW_DENSE_BYTES", 2**20)
     monkeypatch.setattr(arrays, "available_memory", lambda device=None: 2**23)
     with pytest.raises(ShallowsError, match=r"Dense points of 200 sparse rows take 0.016 GB.*TruncatedSVD"):
-        shallows.FeatureEigenProClassifier(random_state=0, memory="8GB").fit(X, y)
+        feature_eigenpro_classifier(random_state=0, memory="8GB").fit(X, y)
 
 
 def test_sparse_centres_give_what_dense_centres_give():

@@ -91,7 +91,7 @@ def test_a_rule_with_parameters_is_a_name_with_them():
         {"noise": float("inf")},
         {"noise": "0.3"},
     ):
-        with pytest.raises(ShallowsError, match="^(noise must be a positive|memory must be a) number"):
+        with pytest.raises(ShallowsError, match=r"^(noise must be a positive|memory must be a) number"):
             step_rules.make({"certified": impossible})
 
 

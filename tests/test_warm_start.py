@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
+import flat
 import shallows
 import solved_by
 from bad_input_example import few
@@ -39,7 +42,7 @@ def table(name, n=200):
 
 def unfitted(name, **options):
     Estimator = solved_by.constructor(name)
-    known = Estimator().get_params()
+    known = {**Estimator().get_params(), **inspect.signature(Estimator).parameters}
     options = {"random_state": 0, "max_epochs": 3, "tol": 0, "n_features": 40, **few(Estimator), **options}
     if name.startswith("EigenProCentres"):
         options["solver"] = "eigenpro"  # Conjugate gradients would have settled.
@@ -60,7 +63,7 @@ def test_two_fits_of_three_epochs_are_one_of_six(name, batch_size):
     going.fit(X, y)
     assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=6, **options).fit(X, y), new))
     assert not np.array_equal(outputs(going, new), after_three)
-    assert going.set_params(max_epochs=2).fit(X, y).n_epochs_ == 2
+    assert going.set_params(**flat.paths(type(going), {"max_epochs": 2})).fit(X, y).n_epochs_ == 2
     assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=8, **options).fit(X, y), new))
 
 

@@ -8,7 +8,10 @@ from typing import Any, assert_type
 import numpy as np
 
 import shallows
-from shallows import decomposition, errors, kernels
+from feature_forms import feature_eigenpro_regressor
+from shallows import Options, decomposition, errors, kernels
+from shallows.kernel_approximation import FourierFeatures
+from shallows.solvers import NormalEquations
 
 X, y = np.zeros((20, 3)), np.zeros(20)
 kernel: Any = kernels.Gaussian(2.0)
@@ -18,10 +21,12 @@ shallows.KernelRidgeRegressor("laplace", bandwidth="median", regularisation=1e-3
 shallows.EigenProRegressor(kernel, rank=50, batch_size=None, step_rule="constant", power=0.5, memory=2**30, verbose=1)
 shallows.EigenProCentresRegressor(lambda a, b: a @ b.T, centres=10, tol=0.0, warm_start=True)
 shallows.KernelSGDRegressor(step_size=1.0, early_stopping=True, random_state=np.random.RandomState(0))
-shallows.FeatureEigenProRegressor("fastfood", n_features=64, kernel_params={"degree": 2})
-shallows.FeatureRidgeRegressor(features_params={"n_features": 64}, max_iterations=5, dtype="float64")
+feature_eigenpro_regressor("fastfood", n_features=64, kernel_params={"degree": 2})
+shallows.FeatureRidgeRegressor(
+    solver=NormalEquations(max_iterations=5), features=FourierFeatures(n_features=64), options=Options(dtype="float64")
+)
 shallows.RegularisedRiskRegressor(loss="huber", solver="svrg", solver_params={}, max_seconds=1.5)
-shallows.FeatureRidgeRegressor("hidden_units", solver_params={"form": "rows"}, regularisation="auto")
+shallows.FeatureRidgeRegressor(solver=NormalEquations(form="rows"), features="hidden_units", alpha="auto")
 shallows.save(shallows.load("model.skops", device="cpu"), "copy.skops")
 
 

@@ -23,6 +23,7 @@ from sklearn.model_selection import cross_val_predict
 import shallows
 from shallows import Options
 from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.kernel_approximation import RandomBinning
 from shallows.kernels import Matern
 from shallows.solvers import CheckedReuse, CuttingPlanes, TheoryStep, UniformReuse
 from shallows.training import Checkpoint, Observer
@@ -32,6 +33,11 @@ N = 500
 N_NEW = 60
 ONLY_ON_CPU = ("LinearSVMClassifier",)
 NOW: dict[str, tuple[str, dict[str, object]]] = {
+    "FeatureEigenProClassifier": (
+        "FeatureRidgeClassifier",
+        {"solver": "feature_eigenpro", "fit_intercept": False, "calibration": "auto"},
+    ),
+    "FeatureEigenProRegressor": ("FeatureRidgeRegressor", {"solver": "feature_eigenpro"}),
     "KernelSVMClassifier": ("KernelSVMClassifier", {}),
     "LASVMClassifier": ("KernelSVMClassifier", {"solver": "lasvm"}),
 }
@@ -41,6 +47,10 @@ DEVICE: list[str] = []
 
 COMPONENTS = {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 20}
 
+LEFT_OUT = object()
+"""Instead of a parameter of the quick form, which a variant does not have."""
+#: Estimators that solve at once, unless a solver in epochs is given.
+AT_ONCE = ("FeatureRidgeClassifier", "FeatureRidgeRegressor")
 #: What makes each estimator quick on 500 rows.
 QUICK = {
     "AMMClassifier": {"n_hyperplanes": 5, "max_epochs": 2},
@@ -59,12 +69,12 @@ QUICK = {
     "EigenProRegressor": {"max_epochs": 4},
     "ExtremeLearningMachineAutoencoder": {"n_units": 30},
     "Fastfood": {"n_features": 64},
-    "FeatureEigenProClassifier": {"n_features": 100, "max_epochs": 4},
-    "FeatureEigenProRegressor": {"n_features": 100, "max_epochs": 4},
-    "FeatureGaussianProcessRegressor": {"n_features": 60},
+    "FeatureEigenProClassifier": {"features__n_features": 100, "solver__max_epochs": 4},
+    "FeatureEigenProRegressor": {"features__n_features": 100, "solver__max_epochs": 4},
+    "FeatureGaussianProcessRegressor": {"features__n_features": 60},
     "FeatureKernelPCA": {"features__n_features": 60, "solver__batch_size": 64},
-    "FeatureRidgeClassifier": {"features_params": {"n_features": 100}},
-    "FeatureRidgeRegressor": {"features_params": {"n_features": 100}},
+    "FeatureRidgeClassifier": {"features__n_features": 100},
+    "FeatureRidgeRegressor": {"features__n_features": 100},
     "FourierFeatures": {"n_features": 40},
     "HiddenUnits": {"n_units": 40},
     "KernelSGDClassifier": {"max_epochs": 4},
@@ -75,8 +85,8 @@ QUICK = {
     "QuasiMonteCarloFeatures": {"n_features": 40},
     "RBFNetwork": {"n_features": 40},
     "RandomBinning": {"n_grids": 10, "n_bins": 64},
-    "RandomKitchenSinksClassifier": {"n_units": 60, "max_iterations": 50},
-    "RandomKitchenSinksRegressor": {"n_units": 60, "max_iterations": 50},
+    "RandomKitchenSinksClassifier": {"features__n_units": 60, "max_iterations": 50},
+    "RandomKitchenSinksRegressor": {"features__n_units": 60, "max_iterations": 50},
     "RegularisedRiskClassifier": {"max_epochs": 3},
     "RegularisedRiskRegressor": {"max_epochs": 3},
     "SemiRandomFeatures": {"n_units": 20},
@@ -182,17 +192,17 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "ExtremeLearningMachineAutoencoder": {"l1": {"penalty": "l1"}, "tanh": {"activation": "tanh"}},
     "Fastfood": {"matern": {"kernel": Matern(nu=1.5)}},
     "FeatureEigenProClassifier": {
-        "rsvd": {"eigensystem": "rsvd", "step_rule": "release2017", "regularisation": 0.0},
-        "small batches": {"batch_size": 50, "rank": 20},
+        "rsvd": {"solver__eigensystem": "rsvd", "solver__step": "release2017", "alpha": 0.0},
+        "small batches": {"solver__batch_size": 50, "solver__rank": 20},
         "nystrom": {"features": "nystrom"},
-        "given": {"bandwidth": 2.0, "regularisation": 1e-3},
-        "square root": {"power": "sqrt", "rank": 20},
+        "given": {"features__bandwidth": 2.0, "alpha": 1e-3},
+        "square root": {"solver__power": 0.5, "solver__rank": 20},
         "uncalibrated": {"calibration": None},
         "fastfood": {"features": "fastfood"},
     },
     "FeatureGaussianProcessRegressor": {
         "fourier": {"features": "fourier"},
-        "given": {"bandwidth": 2.0, "signal_variance": 1.0, "noise_variance": 0.1},
+        "given": {"features__bandwidth": 2.0, "signal_variance": 1.0, "noise_variance": 0.1},
     },
     "FeatureKernelPCA": {
         "msg": {"solver": "matrix_stochastic_gradient"},
@@ -201,8 +211,8 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "vr": {"solver": "vr_pca"},
     },
     "FeatureRidgeClassifier": {
-        "blocks": {"solver": "block_coordinate_descent", "regularisation": 1e-3},
-        "given": {"regularisation": 1e-3},
+        "blocks": {"solver": "feature_block_descent", "alpha": 1e-3},
+        "given": {"alpha": 1e-3},
         "no intercept": {"fit_intercept": False},
         **{
             name: {"features": name}
@@ -216,7 +226,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
                 "tensor_sketch",
             )
         },
-        "binning": {"features": "binning", "features_params": {"n_grids": 10}},
+        "binning": {"features": RandomBinning(n_grids=10), "features__n_features": LEFT_OUT},
     },
     "FourierFeatures": {
         "cosine": {"form": "cosine"},
@@ -268,7 +278,10 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "LowRankLinearizedSVMClassifier": {"sample": {"landmarks": "sample"}, "squared hinge": {"loss": "squared_hinge"}},
     "NystroemFeatures": {name: {"landmarks": name} for name in ("kmeans", "leverage", "pivoted", "randomly_pivoted")},
     "RBFNetwork": {"kmeans": {"landmarks": "kmeans"}},
-    "RandomKitchenSinksClassifier": {"sigmoid": {"activation": "sigmoid"}, "uncalibrated": {"calibration": None}},
+    "RandomKitchenSinksClassifier": {
+        "sigmoid": {"features__activation": "sigmoid"},
+        "uncalibrated": {"calibration": None},
+    },
     "RegularisedRiskClassifier": {
         **{name: {"solver": name} for name in ("norma", "pegasos", "sdca")},
         **{
@@ -313,15 +326,19 @@ def targets(name: str) -> np.ndarray:
 
 
 def estimator(name: str, **options: object) -> object:
+    return with_parameters(name, {"memory": 2_000_000_000} | QUICK.get(name, {}) | options)
+
+
+def with_parameters(name: str, options: dict[str, object]) -> object:
     cls, of_case = NOW.get(name, (name, {}))
     known = inspect.signature(getattr(shallows, cls)).parameters
-    given = {"random_state": 3, "memory": 2_000_000_000} | of_case | QUICK.get(name, {}) | options
+    given = {"random_state": 3} | of_case | options
     if DEVICE and name not in ONLY_ON_CPU:
         given["device"] = DEVICE[0]
     if "options" in known:
         given["options"] = Options(**{key: given[key] for key in ("memory", "device", "dtype") if key in given})
     model = getattr(shallows, cls)(**{key: value for key, value in given.items() if key in known})
-    return model.set_params(**{key: value for key, value in given.items() if "__" in key})
+    return model.set_params(**{key: value for key, value in given.items() if "__" in key and value is not LEFT_OUT})
 
 
 def outputs(model: object, new: object) -> dict[str, np.ndarray]:
@@ -456,7 +473,7 @@ def copied(name: str) -> dict[str, np.ndarray]:
 
 def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
     """All cases, by name."""
-    replaced = {cls for cls, _ in NOW.values()}
+    replaced = {cls for cls, _ in NOW.values()} - QUICK.keys()
     for name in sorted({*shallows.estimators.__all__} - replaced | NOW.keys()):
         Estimator = getattr(shallows, NOW.get(name, (name, {}))[0])
         known, of_fit = inspect.signature(Estimator).parameters, inspect.signature(Estimator.fit).parameters
@@ -475,9 +492,9 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
             "several outputs": (several, name.endswith(("Classifier", "Regressor"))),
             "precomputed": (precomputed, "kernel" in known or name == "FeatureKernelPCA"),
             "stream": (streamed, hasattr(Estimator, "partial_fit") and name != "KernelSVMClassifier"),
-            "warm start": (warm, "warm_start" in known),
-            "early stopping": (stopped_early, "early_stopping" in known),
-            "resumed": (resumed, "checkpoint" in of_fit),
+            "warm start": (warm, "warm_start" in known and name not in AT_ONCE),
+            "early stopping": (stopped_early, "early_stopping" in known and name not in AT_ONCE),
+            "resumed": (resumed, "checkpoint" in of_fit and name not in AT_ONCE),
             "routed weights": (routed, "sample_weight" in of_fit and name.endswith(("Classifier", "Regressor"))),
             "clone": (copied, name.endswith(("Classifier", "Regressor"))),
         }

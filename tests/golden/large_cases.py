@@ -16,9 +16,7 @@ from unittest import mock
 
 import numpy as np
 
-import shallows
-
-from .cases import N_NEW, fitted, outputs
+from .cases import N_NEW, fitted, outputs, with_parameters
 
 GROWING = {
     "DoublyStochasticClassifier": {"solver__n_iter": 60},
@@ -27,7 +25,7 @@ GROWING = {
     "EigenProCentresRegressor": {},
     "EigenProClassifier": {"max_epochs": 5},
     "EigenProRegressor": {"max_epochs": 5},
-    "FeatureEigenProClassifier": {"max_epochs": 5},
+    "FeatureEigenProClassifier": {"solver__max_epochs": 5},
     "FeatureRidgeClassifier": {},
     "FeatureRidgeRegressor": {},
     "KernelRidgeClassifier": {},
@@ -48,15 +46,9 @@ def data(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return X[:n], np.digitize(y, [11.0, 17.0])[:n], y[:n], X[n:]
 
 
-def made(name: str, **options: object) -> object:
-    model = getattr(shallows, name)()
-    memory = "options__memory" if "options" in model.get_params() else "memory"
-    return model.set_params(**{"random_state": 3, memory: 3_000_000_000, **options})
-
-
 def grown(name: str, n: int, **options: object) -> dict[str, np.ndarray]:
     X, labels, values, new = data(n)
-    model = made(name, **GROWING.get(name, {}) | options)
+    model = with_parameters(name, {"memory": 3_000_000_000} | GROWING.get(name, {}) | options)
     return fitted(model, X, labels if name.endswith("Classifier") else values, new)
 
 
@@ -69,7 +61,7 @@ def streamed(name: str) -> dict[str, np.ndarray]:
     X, labels, values, new = data(6000)
     y = labels if name.endswith("Classifier") else values
     more = {"classes": np.unique(y)} if name.endswith("Classifier") else {}
-    model = made(name)
+    model = with_parameters(name, {"memory": 3_000_000_000})
     for rows in np.array_split(np.arange(len(X)), 7):
         model.partial_fit(X[rows], y[rows], **more)
     return outputs(model, new)

@@ -49,8 +49,6 @@ ESTIMATORS = LazyTable(
         "EigenProRegressor": ".least_squares.eigenpro",
         "ExtremeLearningMachineAutoencoder": ".closed_forms.extreme_learning_machine_autoencoder",
         "Fastfood": ".feature_maps.fastfood",
-        "FeatureEigenProClassifier": ".least_squares.feature_eigenpro",
-        "FeatureEigenProRegressor": ".least_squares.feature_eigenpro",
         "FeatureGaussianProcessRegressor": ".closed_forms.feature_gaussian_process",
         "FeatureKernelPCA": ".components.feature_kernel_pca",
         "FeatureRidgeClassifier": ".closed_forms.feature_ridge",

@@ -35,8 +35,6 @@ from .least_squares.eigenpro import EigenProClassifier as EigenProClassifier
 from .least_squares.eigenpro import EigenProRegressor as EigenProRegressor
 from .least_squares.eigenpro_centres import EigenProCentresClassifier as EigenProCentresClassifier
 from .least_squares.eigenpro_centres import EigenProCentresRegressor as EigenProCentresRegressor
-from .least_squares.feature_eigenpro import FeatureEigenProClassifier as FeatureEigenProClassifier
-from .least_squares.feature_eigenpro import FeatureEigenProRegressor as FeatureEigenProRegressor
 from .least_squares.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
 from .least_squares.kernel_ridge import KernelRidgeRegressor as KernelRidgeRegressor
 from .least_squares.kernel_sgd import KernelSGDClassifier as KernelSGDClassifier

@@ -100,6 +100,9 @@ def check_kinds(estimator: Any) -> None:
             kind = "a whole number of at least 0, None or a numpy.random.RandomState"
         elif name == "verbose":
             right, kind = isinstance(value, bool) or is_whole(value, 0), "a whole number of at least 0, True or False"
+        elif name == "early_stopping":
+            EarlyStopping.of(value)
+            continue
         elif isinstance(default, bool) or name == "orthogonal":
             right, kind = isinstance(value, bool | np.bool_), "True or False"
         elif name.endswith("_params"):

@@ -48,6 +48,7 @@ class OldEstimator:
     # New names of those that a settings class has under another name
     differing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)  # Old parameters of the estimator, with their new names
+    of_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # Other new names in a settings class
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # New texts of values, by old parameters
     added: Mapping[str, str] = field(default_factory=dict)  # Arguments that keep old defaults, unless they are given
     maps: Mapping[str, str] = field(default_factory=dict)  # Transformers by the old ``features``
@@ -196,6 +197,63 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
 """Old estimators by their names."""
 
 
+_MAPS = {
+    "fourier": "FourierFeatures",
+    "fourier_cosine": "FourierFeatures(form='cosine')",
+    "orthogonal": "FourierFeatures(orthogonal=True)",
+    "fastfood": "Fastfood",
+    "quasi_monte_carlo": "QuasiMonteCarloFeatures",
+    "binning": "RandomBinning",
+    "nystrom": "NystroemFeatures",
+    "nystrom_kmeans": "NystroemFeatures(landmarks='kmeans')",
+    "nystrom_leverage": "NystroemFeatures(landmarks='leverage')",
+    "nystrom_pivoted": "NystroemFeatures(landmarks='pivoted')",
+    "nystrom_randomly_pivoted": "NystroemFeatures(landmarks='randomly_pivoted')",
+    "rbf": "RBFNetwork",
+    "rbf_kmeans": "RBFNetwork(landmarks='kmeans')",
+    "polynomial": "PolynomialFeatures",
+    "tensor_sketch": "TensorSketch",
+    "hidden_units": "HiddenUnits",
+    "semi_random": "SemiRandomFeatures",
+}
+_OF_MAP = ("kernel", "bandwidth", "kernel_params", "n_features")
+_FEATURE_EIGENPRO = ("rank", "n_subsample", "eigensystem", "damping", "power", "batch_size", "max_epochs", "tol")
+
+for _kind, _dropped in (("Classifier", {}), ("Regressor", {"calibration": ""})):
+    OLD_ESTIMATORS |= {
+        f"FeatureRidge{_kind}": OldEstimator(
+            f"FeatureRidge{_kind}",
+            {"": "NormalEquations", "direct": "NormalEquations", "block_coordinate_descent": "FeatureBlockDescent"},
+            of_solver={"tol": "tol", "max_iterations": "max_iterations"},
+            of_settings={"FeatureBlockDescent": {"max_iterations": "max_passes"}},
+            renamed={"regularisation": "alpha"},
+            maps=_MAPS,
+        ),
+        f"FeatureEigenPro{_kind}": OldEstimator(
+            f"FeatureRidge{_kind}",
+            {"feature_eigenpro": "FeatureEigenPro"},
+            solver="feature_eigenpro",
+            of_solver={**{name: name for name in _FEATURE_EIGENPRO}, "step_size": "step", "step_rule": "step"},
+            renamed={"regularisation": "alpha", **_dropped},
+            values={"power": {"'full'": "1.0", '"full"': "1.0", "'sqrt'": "0.5", '"sqrt"': "0.5"}},
+            added={} if _dropped else {"fit_intercept": "False", "calibration": "'auto'"},
+            maps=_MAPS,
+            of_map=_OF_MAP,
+        ),
+        f"RandomKitchenSinks{_kind}": OldEstimator(
+            f"RandomKitchenSinks{_kind}",
+            renamed={"C": "bound"},
+            maps={"hidden_units": "HiddenUnits(activation='cosine')"},
+            of_map=("activation", "n_units", "bandwidth"),
+        ),
+    }
+OLD_ESTIMATORS["FeatureGaussianProcessRegressor"] = OldEstimator(
+    "FeatureGaussianProcessRegressor",
+    maps={name: cls for name, cls in (("nystrom", _MAPS["nystrom"]), *_MAPS.items()) if "Fe" in cls},
+    of_map=_OF_MAP,
+)
+
+
 def name_of_solver(cls: str) -> str:
     """The name of a solver's settings class, such as "kernel_sgd" for "KernelSGD"."""
     for whole, parts in {"EigenPro": "Eigenpro", "SVMSGD": "SvmSGD", "VRPCA": "VrPCA"}.items():
@@ -259,10 +317,11 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
         named = name_of(rest.get("features", repr(next(iter(old.maps)))))
         own = literal(rest.pop("features_params", "None"))
         own |= {name: rest.pop(name) for name in old.of_map if name in rest}
+        own = {name: VALUES.get(name, {}).get(text, text) for name, text in own.items()}
         kernel_of(own)
         if own and named not in old.maps:
             raise ValueError(f"features={rest.get('features')} cannot be translated.")
-        if named in old.maps and (own or "(" in old.maps[named]):
+        if named in old.maps and own:
             rest["features"] = make_with(old.maps[named], own)
     kernel_of(rest)
     kernel_of(rest, "second_")
@@ -293,6 +352,7 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
         if named not in old.solvers and (own or text != repr(old.solver)) and named != "auto":
             raise ValueError(f"{old.chosen_by}={text} cannot be translated.")
         cls = old.solvers.get(named, "")
+        own = {old.of_settings.get(cls, {}).get(name, name): text for name, text in own.items()}
         if own and not cls:
             raise ValueError(f"{', '.join(own)} need a named solver.")
         if own or cls.endswith(")"):

@@ -36,6 +36,7 @@ OTHER_NAMES = {
     "learning_rate": ("step_size", "a number, or None to have it chosen"),
     "lr": ("step_size", "a number, or None to have it chosen"),
     "eta0": ("step_size", "a number, or None to have it chosen"),
+    "step_size": ("step", "a number, a rule of shallows.solvers or its name"),
     "step_rule": ("step", "a name, a rule of shallows.solvers, or a number"),
     "n_components": ("n_features", "how many columns the map has"),
     "random_seed": ("random_state", "an int for the same model every time"),
@@ -78,10 +79,16 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
         return f"it belongs to the options: options=shallows.Options({name}={value!r})"
     if name in STOPPING and "early_stopping" in known:
         return f"it belongs to early_stopping=shallows.EarlyStopping({STOPPING[name]}={value!r})"
-    if name in ("kernel", "bandwidth") and "features" in known:
-        return f"it belongs to the feature map: features=FourierFeatures({name}={value!r})"
     usual = (NEXT_TO_A_MEAN if "regularization" in known else {}).get(name, OTHER_NAMES.get(name, ("", "")))
     ours, meaning = getattr(estimator, "_other_names", {}).get(name, usual)
+    in_units = ""
+    if name == "gamma" and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        in_units = f", which is bandwidth={1.0 / math.sqrt(2.0 * value):.6g} here"
+    if "kernel" not in known:
+        if of_map := _features_with(estimator, name, parameters):
+            return f"it belongs to the feature map: features={of_map}({name}={value!r})"
+        if ours not in known and (of_map := _features_with(estimator, ours, parameters)):
+            return f"use {ours} of the feature map, features={of_map}({ours}=...) ({meaning}){in_units}"
     where = _solvers_with(estimator, name, parameters) or _solvers_with(estimator, ours, parameters)
     if where and ours not in known:
         same = name in where[1]
@@ -89,10 +96,18 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
         return f"it belongs to the solver: {example}" + ("" if same else f" ({meaning})")
     if not meaning or (ours and ours not in known):
         return ""
-    advice = f"use {ours} ({meaning})" if ours else meaning
-    if name == "gamma" and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-        advice += f", which is bandwidth={1.0 / math.sqrt(2.0 * value):.6g} here"
-    return advice
+    return (f"use {ours} ({meaning})" if ours else meaning) + in_units
+
+
+def _features_with(estimator: type[Any], name: str, parameters: Mapping[str, Any]) -> str:
+    """The class of features that have a parameter: the named features, or the first ones; "" if none have it."""
+    table = estimator._named.get("features", {})
+    named = parameters.get("features")
+    for key in [named, *table] if isinstance(named, str) and named in table else [*table]:
+        transformer = table[key]()
+        if name in transformer.get_params(deep=False):
+            return type(transformer).__name__
+    return ""
 
 
 def _solvers_with(estimator: type[Any], name: str, parameters: Mapping[str, Any]) -> tuple[str, list[str]] | None:

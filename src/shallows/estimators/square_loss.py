@@ -184,7 +184,7 @@ class TransformedEstimator(Estimator):
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs in the units of the targets, float64, shape (m, c), for checked X."""
-        return self._targets.unscale(self._model.scores(X, self.device))
+        return self._targets.unscale(self._model.scores(X, self._options().device))
 
 
 class SquareLossLabels(ClassifierMixin):

@@ -154,7 +154,7 @@ def learn_calibration(
         return calibrate_judged(scores, aims, held_out.weights, shares, np.concatenate([codes, aims]), **trained)
     path, joined, ridge = choices.path, choices.joined, choices.regularisation
     if path is not None:
-        scores, chosen = (path.targets - path.residuals(ridge))[joined.group], order
+        scores, chosen = targets.unscale((path.targets - path.residuals(ridge))[joined.group]), order
     elif left_out is not None:
         scores, chosen = left_out[0], order[left_out[1]]
     elif spans:
@@ -165,7 +165,7 @@ def learn_calibration(
         return None
     learned_on = scores, codes[chosen], None if weights is None else weights[chosen], shares
     if path is not None:
-        mine, closed = outputs(X, own)[order], path.fitted(ridge)[joined.group]
+        mine, closed = outputs(X, own)[order], targets.unscale(path.fitted(ridge)[joined.group])
         if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
             each = [calibrate(*label, form=SCALED) for label in (_labels(*learned_on) if multilabel else [learned_on])]
             calibration = _join_labels(each) if multilabel else each[0]

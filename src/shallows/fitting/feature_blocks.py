@@ -27,6 +27,7 @@ class FittedOnFeatures:
     n_iter: int  # Of the solver
     report: dict[str, Any]  # The entries of ``effective_params_``
     seconds: dict[str, float]  # Of each phase
+    alpha: float | None = None  # λ for the user's weights, if there is one
 
 
 def number_of_features(n: int, per_root: float, least: int, most: int) -> int:

@@ -19,8 +19,8 @@ from .narrower_bandwidth import narrower, scores_of_centres
 
 
 def with_bandwidth(transformer: Any, bandwidth: float | None) -> Any:
-    """An unfitted copy of a transformer with another bandwidth; None means the median distance."""
-    return copy.copy(transformer).set_params(bandwidth="median" if bandwidth is None else bandwidth)
+    """An unfitted copy of a transformer with another bandwidth; None means the median rule, or the kernel's own."""
+    return copy.copy(transformer).set_params(bandwidth="auto" if bandwidth is None else bandwidth)
 
 
 def choose_on_features(

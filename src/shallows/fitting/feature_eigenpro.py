@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,6 +55,7 @@ def fit_feature_eigenpro(
     *,
     of_classes: bool,
     feature_map: Any,
+    map_parameters: Mapping[str, Any],
     n_features: int | None,
     kernel: Any,
     bandwidth: float | str | None,
@@ -63,6 +64,7 @@ def fit_feature_eigenpro(
     regularisation: float | str,
     calibrates: bool,
     solver: FeatureEigenPro,
+    fit_intercept: bool,
     class_weight: Any,
     validation_fraction: float | None,
     patience: int,
@@ -73,11 +75,12 @@ def fit_feature_eigenpro(
     checkpoint: training.Checkpoint | None,
     name: str,
 ) -> FittedFunction:
-    """Train on checked rows."""
+    """Train on checked rows; ``feature_map``: a key of `shallows.features.FEATURE_MAPS`, or a map of the user."""
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
+    of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
+    targets = learn_square_targets(rows.y, rows.weights, **of_targets)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype, budget = codes.shape, options.precision(len(codes)), options.budget(device)
     named = feature_map if isinstance(feature_map, str) else ""
@@ -103,7 +106,7 @@ def fit_feature_eigenpro(
         room = budget - points.nbytes
         made, choices = choose_kernel(request, sample, room, n_units=width)
         room = budget - points.nbytes
-        blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room)
+        blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room, map_parameters)
         choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
         phases.end("selection")
 

@@ -79,19 +79,16 @@ def fit_feature_gaussian_process(
     rows: TrainingSet,
     *,
     transformer: Any,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Mapping[str, Any] | None,
     variances: Variances,
     seed: int,
     options: Options,
 ) -> FittedGaussianProcess:
-    """Fit to checked rows; ``transformer`` is unfitted, and has the kernel and the seed."""
+    """Fit to checked rows; ``transformer`` is unfitted, and has the kernel, the bandwidth and the seed."""
     phases, n = Phases(), len(rows.rows)
     y = rows.y.astype(np.float64).reshape(n, -1)
     targets = SquareValueTargets(rows.y.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1]))
     codes = targets.encode(rows.y)
-    choice, width = choose_by_likelihood(rows, codes, kernel, bandwidth, kernel_params, variances, seed)
+    choice, width = choose_by_likelihood(rows, codes, *transformer._of_kernel, variances, seed)
     transformer = with_bandwidth(transformer, width).fit(rows.X)
     phases.end("features")
 

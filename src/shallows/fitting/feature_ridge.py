@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from ..errors import ShallowsError
 from ..models.functions import TransformedFunction
 from ..solvers.least_squares import normal_equations
 from ..solvers.least_squares.feature_block_descent import BLOCK_SIZE, FeatureBlockDescent, FeatureBlockProblem
-from ..solvers.least_squares.normal_equations import Direct
-from ..spectrum.kernel_ridge_choice import AUTO
+from ..solvers.least_squares.normal_equations import NormalEquations
+from ..spectrum.kernel_ridge_choice import AUTO, is_automatic
 from ..utils.checks import warn_user
 from . import leave_one_out_choice
 from .choices import choose_components
@@ -36,20 +36,19 @@ FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
 """The number of features is the first times √n, at most the second: beyond 62,500 rows a fit takes time like n."""
 
 
+GROWING = ("fourier", "fourier_cosine", "orthogonal", "quasi_monte_carlo")
+"""Names of the maps that have more features for more rows."""
+
+
 def fit_feature_ridge(
     rows: TrainingSet,
     *,
     of_classes: bool,
     transformer: Any,
-    kernel: Any,
-    bandwidth: Any,
-    kernel_params: Mapping[str, Any] | None,
     searches: bool,
-    grows: bool,
-    of_landmarks: bool,
     n_components: int | str | None,
-    regularisation: float | None,
-    solver: Direct | FeatureBlockDescent,
+    regularisation: float | str,
+    solver: NormalEquations | FeatureBlockDescent,
     fit_intercept: bool,
     class_weight: Any,
     seed: int,
@@ -62,25 +61,20 @@ def fit_feature_ridge(
     Parameters
     ----------
     transformer : FeatureMapTransformer
-        Unfitted, with the seed.
-    kernel, bandwidth, kernel_params
-        The user's; None if the transformer has no kernel, or is the user's own.
-    searches, grows : bool
-        Whether the bandwidth is chosen, and whether the number of features depends on the number of rows.
-    of_landmarks : bool
-        Whether the features are kernel values with points.
-    regularisation : float, optional
-        λ; None: it is chosen.
+        Unfitted, with the seed and the options. More rows have more features, if their number is "auto".
+    searches : bool
+        Whether the bandwidth is chosen.
+    regularisation : float or "auto"
+        λ.
     """
     phases, budget = Phases(), options.budget(arrays.Device("cpu"))
     of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
     targets = learn_square_targets(rows.y, rows.weights, **of_targets, in_unit=False)
     codes = targets.encode(rows.y)
-    width = AUTO if searches else bandwidth
-    components = choose_components(n_components, kernel, width, kernel_params, rows, codes, seed, budget)
+    components = choose_components(n_components, *kernel_of(transformer, searches), rows, codes, seed, budget)
     X = rows.X if components is None else components(rows.X)
     grown = copy.copy(transformer)
-    if grows:
+    if transformer._map_name in GROWING and transformer._size is None:
         least = transformer._n_columns
         grown.set_params(n_features=number_of_features(len(rows.rows), FEATURES_PER_ROOT, least, MOST_FEATURES))
     choice = choose_on_features(
@@ -90,20 +84,22 @@ def fit_feature_ridge(
         rows.weights,
         seed,
         searches=searches,
-        ridge=regularisation,
+        ridge=None if is_automatic(regularisation) else regularisation,
         n_features=grown._n_columns if searches and "n_features" in grown.get_params() else 0,
-        of_landmarks=of_landmarks,
+        of_landmarks=transformer._of_landmarks,
         of_classes=of_classes and not targets.several,
         budget=budget,
     )
     transformer = (with_bandwidth(grown, choice and choice.bandwidth) if searches else grown).fit(X)
     phases.end("features")
 
-    ridge, root = regularisation or (1.0 if choice is None else choice.regularisation), None
+    alpha = regularisation if choice is None else choice.regularisation
+    alpha = 1.0 if is_automatic(alpha) else float(alpha)
+    ridge, root = alpha, None
     if rows.weights is not None:
         largest = float(rows.weights.max())
         ridge, root = ridge / largest, np.sqrt(rows.weights / largest)
-    if isinstance(solver, Direct):
+    if isinstance(solver, NormalEquations):
         coefficients, n_iter, of_solver = solve_directly(solver, transformer, X, codes, root, ridge, options)
     else:
         observers = [*([training.Progress(name)] if options.verbose else []), *observers]
@@ -119,11 +115,19 @@ def fit_feature_ridge(
         **leave_one_out_choice.report(choice),
     }
     model = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T), components)
-    return FittedOnFeatures(model, targets, n_iter, report, phases.seconds)
+    return FittedOnFeatures(model, targets, n_iter, report, phases.seconds, alpha)
+
+
+def kernel_of(transformer: Any, searches: bool) -> tuple[Any, float | str | None, Any]:
+    """The kernel, the bandwidth and the parameters of a transformer; the kernel is None if it has no such parameter."""
+    if "kernel" not in transformer.get_params(deep=False):
+        return None, AUTO if searches else None, None
+    kernel, bandwidth, parameters = transformer._of_kernel
+    return kernel, AUTO if searches else None if is_automatic(bandwidth) else bandwidth, parameters
 
 
 def solve_directly(
-    solver: Direct,
+    solver: NormalEquations,
     transformer: Any,
     X: Any,
     codes: np.ndarray,
@@ -169,22 +173,21 @@ def solve_in_blocks(
     ShallowsError
         Features with sparse rows, or features that are computed at once and do not fit into the memory.
     """
-    if transformer._blocks.is_sparse:
+    if transformer._blocks.is_sparse and not solver.takes_sparse_features:
         raise ShallowsError(
-            "Block coordinate descent needs features with dense rows: use solver='direct' for these features."
+            "FeatureBlockDescent needs features with dense rows: use solver='normal_equations' for these features."
         )
     budget = options.budget(arrays.Device("cpu"))
     columns = FeatureColumns(transformer, X, root, solver.block_size or BLOCK_SIZE, budget)
     widest = max(span.stop - span.start for span in columns.spans)
     most_factors = budget // 4 // (8 * widest * widest)
     problem = FeatureBlockProblem(columns, codes if root is None else root[:, None] * codes, ridge, most_factors)
-    n_blocks, most = len(columns.spans), int(solver.max_iterations)
+    n_blocks, most = len(columns.spans), int(solver.max_passes)
     batches, stopping = training.OwnRows(1, n_batches=n_blocks), training.Stopping(most)
     run = training.train(solver.build(seed), problem, batches, stopping, observers=observers)
     if not run.state.exhausted:
         warn_user(
-            f"After max_iterations={most} the gradient is {run.state.gap:.1e} of that of zero, above "
-            f"tol={float(solver.tol):g}; more iterations, larger blocks (block_size) or a larger regularisation would "
-            "help.",
+            f"After max_passes={most} the gradient is {run.state.gap:.1e} of that of zero, above "
+            f"tol={float(solver.tol):g}; more passes, larger blocks (block_size) or a larger alpha would help."
         )
     return run.state.coefficients, max(run.epoch, 1), {"n_blocks": n_blocks, "relative_gradient": run.state.gap}

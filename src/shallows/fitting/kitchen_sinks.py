@@ -42,7 +42,7 @@ def fit_kitchen_sinks(
     *,
     of_classes: bool,
     transformer: Any,
-    C: float,
+    bound: float,
     tol: float,
     max_iterations: int,
     calibrates: bool,
@@ -69,7 +69,7 @@ def fit_kitchen_sinks(
         H = H.astype(np.float64, copy=False)
         gram += H.T @ H
         moments += H.T @ T
-    search = Search(float(C / K), tol, max_iterations)
+    search = Search(float(bound / K), tol, max_iterations)
     alpha, n_iter = search.weights(gram, moments, total)
     at_bound = float(np.mean(np.abs(alpha) >= search.bound * (1 - 1e-9)))
     report = {**transformer.effective_params_, "bound": search.bound, "at_bound": at_bound}

@@ -51,6 +51,7 @@ SOLVERS = LazyTable(
         "KernelNewton": ".support_vectors.primal_newton",
         "LinearPegasos": ".linear_svm.subgradients",
         "Pegasos": ".regularised.pegasos",
+        "NormalEquations": ".least_squares.normal_equations",
         "NystromConjugateGradients": ".least_squares.nystrom_conjugate_gradients",
         "PrimalNewton": ".linear_svm.newton",
         "ProjectedEigenPro": ".least_squares.projected",

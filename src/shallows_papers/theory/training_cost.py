@@ -21,9 +21,9 @@ from shallows import streams
 from shallows.errors import UnknownNameError
 from shallows.estimators.closed_forms.feature_ridge import FeatureRidgeRegressor
 from shallows.estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
+from shallows.estimators.feature_maps.fourier import FourierFeatures
 from shallows.estimators.least_squares.eigenpro import EigenProRegressor
 from shallows.estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
-from shallows.estimators.least_squares.feature_eigenpro import FeatureEigenProRegressor
 from shallows.estimators.least_squares.kernel_ridge import KernelRidgeRegressor
 from shallows.fitting.machine import Options
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
@@ -34,6 +34,12 @@ from .timing import in_turn, most_bytes, processor_seconds
 
 BATCH = 250  # points of a batch, and features of a block of doubly stochastic gradients
 N_CENTRES, N_FEATURES = 300, 300  # centres, and random features, which stay as they are while the rest grows
+
+
+def _feature_ridge(*, device: str, dtype: str = "auto", **given: Any) -> Any:
+    return FeatureRidgeRegressor(options=Options(device=device, dtype=dtype), **given)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     "eigenpro": partial(EigenProRegressor, rank=20, n_subsample=200, batch_size=BATCH, max_epochs=1, tol=0.0),
     "centres": partial(EigenProCentresRegressor, centres=N_CENTRES, rank=20, n_subsample=200, max_epochs=1, tol=0.0),
@@ -50,19 +56,16 @@ METHODS: dict[str, Callable[..., Any]] = {
         options=Options(device=device, dtype=dtype),
         **same,
     ),
-    "features": lambda bandwidth, **same: FeatureRidgeRegressor(
-        features="fourier",
-        features_params={"n_features": N_FEATURES, "bandwidth": bandwidth},
-        regularisation=1e-3,
-        **same,
+    "features": lambda bandwidth, **same: _feature_ridge(
+        features=FourierFeatures(n_features=N_FEATURES, bandwidth=bandwidth), alpha=1e-3, **same
     ),
     "exact": partial(KernelRidgeRegressor, regularisation=1e-3, solver=Cholesky.name),
 }
 DEFAULTS: dict[str, Callable[..., Any]] = {
     "centres": EigenProCentresRegressor,
     "doubly_stochastic": lambda device, **same: DoublyStochasticRegressor(options=Options(device=device), **same),
-    "features": FeatureRidgeRegressor,
-    "feature_eigenpro": FeatureEigenProRegressor,
+    "features": _feature_ridge,
+    "feature_eigenpro": partial(_feature_ridge, solver="feature_eigenpro"),
 }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,18 +12,20 @@ from ...arrays.user_arrays import follows_input
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
+from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
-from ...utils.checks import check_choice, check_whole, is_whole
+from ...utils.checks import is_whole
 from ..constructors import stores_parameters
-from ..feature_maps.base import kernel_object
+from ..feature_maps import specification
 from ..feature_maps.fourier import FourierFeatures
 from ..feature_maps.landmarks import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures
+from ..feature_maps.specification import TRANSFORMERS
 from ..predictions import ValuePredictions
 from ..square_loss import TransformedEstimator
 
-MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}
-"""The transformer of each map."""
+MAPS = (NystroemFeatures, FourierFeatures, QuasiMonteCarloFeatures)
+"""Transformers whose features have squared norms of at most about k(x, x) = 1."""
 
 
 class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
@@ -59,6 +60,12 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         rows bandwidth and variances were chosen, and gives their likelihood.
     timings_ : dict
         Seconds of each phase of the fit.
+    options_ : Options
+
+    See Also
+    --------
+    FeatureRidgeRegressor : the same means by a ridge that leave-one-out errors choose, without variances.
+    sklearn.gaussian_process.GaussianProcessRegressor : the exact process, with a kernel of several bandwidths.
 
     References
     ----------
@@ -77,82 +84,58 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
     True
     """
 
+    _named: ClassVar[Any] = {"features": TRANSFORMERS}
+
     @stores_parameters
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        features: Any = "nystrom",
         *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: Mapping[str, Any] | None = None,
         signal_variance: float | str = "auto",
         noise_variance: float | str = "auto",
-        features: str = "nystrom",
-        n_features: int = 1000,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Options | None = None,
     ):
         """Set the parameters.
 
         Parameters
         ----------
-        kernel : str or Kernel, default="gaussian"
-            "gaussian", "laplace", "cauchy", "matern", "laplace_product", "cauchy_product", or such an object.
-        bandwidth : float, "auto", "median" or None, default="auto"
-            σ, in the units of X. "auto": by the marginal likelihood of the exact process on up to 1,000 rows. "median",
-            None: the median distance between these rows.
-        kernel_params : dict, optional
-            Parameters of a named kernel, such as ``{"nu": 1.5}``.
+        features : str or transformer, default="nystrom"
+            "nystrom", "fourier" or "quasi_monte_carlo", or such a transformer, with a kernel of x − x'. The bandwidth
+            "auto" maximizes the likelihood of the exact process on up to 1,000 rows; its seed and options are not used.
         signal_variance : float or "auto", default="auto"
             s, the variance of f, in squared units of the targets: the covariance of f is s k(x, x').
         noise_variance : float or "auto", default="auto"
             Variance of the noise, for a row of weight 1.
-        features : {"nystrom", "fourier", "quasi_monte_carlo"}, default="nystrom"
-            The map. "nystrom" has sampled training points as landmarks.
-        n_features : int, default=1000
-            D, the number of features; at most one landmark for each training point.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed; equations are solved in float64 on a CPU. "auto" uses a GPU if available.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
-        verbose : int, default=0
-            Without effect.
+        options : Options, optional
+            Device, memory and precision of the features; equations are solved in float64 on a CPU.
         """
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
         for name in ("signal_variance", "noise_variance"):
             leave_one_out_choice.check_or_auto(self, name)
-        check_choice(self, features=tuple(MAPS))
-        check_whole(self, "n_features")
-        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        if not kernels.kind(self.kernel).defines("frequencies"):
+        specification.check(self.features, type(self).__name__)
+        transformer = specification.transformer_of(self.features)
+        if not isinstance(transformer, MAPS):
+            raise ShallowsError(
+                "features must be 'nystrom', 'fourier' or 'quasi_monte_carlo', or NystroemFeatures, FourierFeatures or "
+                f"QuasiMonteCarloFeatures, got {self.features!r}."
+            )
+        if not kernels.kind(transformer.kernel).defines("frequencies"):
             raise ShallowsError(
                 "The variance of f needs a kernel with k(x, x) = 1 that is a function of the difference of two points, "
-                f"got {self.kernel!r}. Such kernels are {kernels.names_that_define('frequencies')}."
+                f"got {transformer.kernel!r}. Such kernels are {kernels.names_that_define('frequencies')}."
             )
 
     def _train(self, rows: TrainingSet, seed: int) -> FittedGaussianProcess:
         variances = (None if isinstance(v, str) else float(v) for v in (self.signal_variance, self.noise_variance))
-        kernel, _ = kernel_object(self.kernel, None, self.kernel_params)
-        transformer = MAPS[self.features](
-            kernel, n_features=self.n_features, random_state=seed, options=self._options()
-        )
-        transformer._warns_of_units = False  # This estimator warns.
         try:
             return fit_feature_gaussian_process(
                 rows,
-                transformer=transformer,
-                kernel=self.kernel,
-                bandwidth=self.bandwidth,
-                kernel_params=self.kernel_params,
+                transformer=specification.transformer_of(self.features, seed, self.options),
                 variances=Variances(*variances),
                 seed=seed,
                 options=self._options(),
@@ -200,12 +183,12 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
     @follows_input
     def _deviations(self, X: Any) -> np.ndarray:
         X = self._validated(X)
-        return self._targets.decode(self._model.deviations(X, self.device))
+        return self._targets.decode(self._model.deviations(X, self._options().device))
 
     @follows_input
     def _covariances(self, X: Any) -> np.ndarray:
         X = self._validated(X)
-        covariance = self._model.covariances(X, self.device, self._working_budget(arrays.Device("cpu")))
+        covariance = self._model.covariances(X, self._options().device, self._working_budget(arrays.Device("cpu")))
         return covariance[:, :, 0] if self._targets.one_column else covariance
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
@@ -226,9 +209,12 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         if not is_whole(n_samples):
             raise ShallowsError(f"n_samples must be a whole number of at least 1, got {n_samples!r}.")
         seed = random_state if is_whole(random_state, 0, None) else check_random_state(random_state).randint(2**31 - 1)
-        draws = self._model.draws(X, self.intercept_, n_samples, seed, self.device)
+        draws = self._model.draws(X, self.intercept_, n_samples, seed, self._options().device)
         return draws[:, 0] if self._targets.one_column else draws
+
+    def _has_common_bandwidth(self) -> bool:
+        return specification.transformer_of(self.features)._has_common_bandwidth()
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Means in the units of the targets, float64, shape (m, c), for checked X."""
-        return self._model.mean.scores(X, self.device) + self.intercept_
+        return self._model.mean.scores(X, self._options().device) + self.intercept_

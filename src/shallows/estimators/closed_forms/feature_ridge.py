@@ -1,97 +1,93 @@
-"""Ridge regression on the explicit features of any transformer, in closed form."""
+"""Ridge regression on explicit features: in closed form, block by block, or by EigenPro."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
-from ... import kernels, training
+from ... import arrays, training
 from ...errors import ShallowsError
-from ...fitting import leave_one_out_choice
+from ...features import FEATURE_MAPS
 from ...fitting.choices import check_automatic
+from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.feature_ridge import fit_feature_ridge
-from ...kernels import Kernel
+from ...fitting.least_squares import FittedFunction
+from ...fitting.machine import Options
+from ...fitting.rows import EarlyStopping
+from ...models.centring import check_scores
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
-from ...utils.checks import check_positive, check_whole
-from ..base import keeps_model_on_failure
+from ...spectrum.kernel_ridge_choice import is_automatic
+from ...utils.checks import is_number, is_positive
+from ..base import keeps_model_on_failure, print_progress
 from ..constructors import stores_parameters, with_parameters
-from ..feature_maps.base import FeatureMapTransformer, kernel_object
-from ..feature_maps.specification import TRANSFORMERS, transformer_of
+from ..feature_maps import specification
+from ..feature_maps.specification import TRANSFORMERS
 from ..predictions import ValuePredictions
 from ..square_loss import SquareLossLabels, TransformedEstimator
 
-GROWING = ("fourier", "quasi_monte_carlo")
-"""Maps that have more features for more rows, if their number is not given."""
-
-RANDOM = (*GROWING, "fastfood")
-"""Maps whose features are random and do not depend on the points."""
+OF_EARLIER_FIT = (
+    *("transformer_", "bandwidth_", "intercept_", "step_size_", "losses_", "n_epochs_", "n_rollbacks_", "n_resumes_"),
+    *("validation_scores_", "best_validation_score_"),
+)
+"""Attributes that only some solvers set."""
 
 
 class FeatureRidge(TransformedEstimator):
     """Base of the classifier and the regressor: parameters and fit of ridge regression on features."""
 
     _sums_losses = True  # λ is next to the sum of the squared errors.
+    _named: ClassVar[Any] = {"features": TRANSFORMERS, "solver": FEATURE_RIDGE_SOLVERS}
 
     @stores_parameters
     def __init__(
         self,
         features: Any = "fourier",
         *,
-        features_params: Mapping[str, Any] | None = None,
+        alpha: float | str = "auto",
         n_components: int | str | None = "auto",
-        regularisation: float | str = "auto",
-        solver: str = "direct",
-        solver_params: Mapping[str, Any] | None = None,
-        tol: float | None = None,
-        max_iterations: int | None = None,
+        solver: Any = "auto",
+        early_stopping: bool | EarlyStopping = False,
+        warm_start: bool = False,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Options | None = None,
     ):
         """Set the parameters.
 
         Parameters
         ----------
         features : str or transformer, default="fourier"
-            "fourier", "fastfood", "quasi_monte_carlo", "binning" (sparse), "nystrom", "rbf", "polynomial",
-            "tensor_sketch", "hidden_units" or "semi_random"; or a transformer of the package, which is cloned.
-        features_params : dict, optional
-            Parameters of the named transformer, such as ``{"n_features": 500, "bandwidth": 2.0}``. Without "bandwidth",
-            or with "auto", it is chosen. Without "n_features", the Fourier maps have 20 √n, between 1,000 and 5,000.
+            A name, such as "fourier", "nystrom" or "hidden_units", or a transformer of `shallows.kernel_approximation`.
+            "auto" as its bandwidth or number of features is chosen from the data; its seed and options are not used.
+        alpha : float or "auto", default="auto"
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖². "auto": by leave-one-out errors on some rows, together with
+            the bandwidth. 0, with "feature_eigenpro" only: the end of the training regularizes.
         n_components : int, "auto" or None, default="auto"
-            Leading principal components that replace the inputs in the model. "auto" uses 200, 100 or 50 if
-            leave-one-out errors show that they are better or equally good. None uses the inputs.
-        regularisation : float or "auto", default="auto"
-            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖β‖². "auto" chooses λ and the bandwidth by leave-one-out errors on
-            up to 1,000 rows, and from 2,000 rows also tries narrower bandwidths on half of them (at most 30,000).
-        solver : {"direct", "block_coordinate_descent"}, default="direct"
-            "direct" solves the smaller of two systems, with one unknown per feature or per row.
-            "block_coordinate_descent" solves for one block of features after the other.
-        solver_params : dict, optional
-            Of "direct": ``form``, "features", "rows" or "auto", the system that is solved. Of
-            "block_coordinate_descent": ``block_size``, the features of a block (None: 2,048).
-        tol : float, optional
-            Relative residual of conjugate gradients (None: 1e-6), or relative gradient of a pass over blocks (None:
-            1e-4).
-        max_iterations : int, optional
-            Most iterations of conjugate gradients (None: 1,000), or passes over all blocks (None: 100).
+            Leading principal components that replace the inputs. "auto" uses 200, 100 or 50 if leave-one-out errors
+            show that they are better or equally good. None uses the inputs.
+        solver : str or object of `shallows.solvers`, default="auto"
+            "normal_equations", "feature_block_descent" or "feature_eigenpro", or an object with parameters, such as
+            ``FeatureEigenPro(rank=200)``. "auto" is "normal_equations".
+        early_stopping : bool or EarlyStopping, default=False
+            Hold out validation rows; stop when their score stops improving, and keep the model of the best epoch.
+        warm_start : bool, default=False
+            Continue the previous fit if only the solver's ``max_epochs`` or ``tol`` have changed.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where features are computed; equations are solved in float64 on a CPU. "auto" uses a GPU if available.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the features. "auto" uses the dtype of X.
-        verbose : int, default=0
-            1 shows a progress bar of the passes over blocks.
+        options : Options, optional
+            Device, memory, precision, time limit and verbosity.
         """
 
     @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, observers: Sequence[training.Observer] = ()) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+    ) -> Self:
         """Fit the features and then the coefficients.
 
         Parameters
@@ -101,7 +97,9 @@ class FeatureRidge(TransformedEstimator):
         sample_weight : array-like, shape (n_samples,), optional
             Factors of the squared errors.
         observers : sequence of shallows.training.Observer
-            Called after every pass of "block_coordinate_descent", such as `Progress` or `Curve`.
+            Called after every pass or epoch of a solver that has some, such as `Progress` or `Curve`.
+        checkpoint : shallows.training.Checkpoint, optional
+            Continue from this file if it exists, and keep it up to date. For "feature_eigenpro".
 
         Returns
         -------
@@ -112,98 +110,151 @@ class FeatureRidge(TransformedEstimator):
         ValueError
             NaN or infinity, no table of numbers, or one class only.
         ShallowsError
-            A parameter out of its range. With "block_coordinate_descent": features with sparse rows, or features that
-            can only be computed all at once and do not fit into the memory.
+            A parameter out of its range, or one that the solver cannot use.
+        DivergenceError
+            If a given step of "feature_eigenpro" is too large.
         """
         self._check_parameters()
-        rows, seed, given = self._validated_training_set(X, y, sample_weight), self._seed(), self.features_params or {}
-        named = isinstance(self.features, str)
-        has_kernel = named and "kernel" in TRANSFORMERS[self.features]().get_params()
-        ridge = None if leave_one_out_choice.is_automatic(self.regularisation) else float(self.regularisation)
-        found = fit_feature_ridge(
+        solver, stopping = self._settings(), EarlyStopping.of(self.early_stopping)
+        if checkpoint is not None and not solver.has_epochs:
+            raise ShallowsError(f"checkpoint cannot be used with {self._solver_name()}. {self._in_epochs()}")
+        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        shared: dict[str, Any] = {
+            "of_classes": not self._y_is_numeric,
+            "n_components": self.n_components,
+            "regularisation": self.alpha,
+            "solver": solver,
+            "fit_intercept": getattr(self, "fit_intercept", True),
+            "class_weight": getattr(self, "class_weight", None),
+            "seed": seed,
+            "options": self._options(),
+            "observers": observers,
+            "name": type(self).__name__,
+        }
+        if not solver.has_epochs:
+            transformer = specification.transformer_of(self.features, seed, self.options)
+            searches = specification.searches_bandwidth(transformer)
+            self._store(fit_feature_ridge(rows, transformer=transformer, searches=searches, **shared))
+            return self
+        request = specification.map_request(self.features, type(self).__name__)
+        found = fit_feature_eigenpro(
             rows,
-            of_classes=not self._y_is_numeric,
-            transformer=self._make_transformer(seed),
-            kernel=given.get("kernel", "gaussian") if has_kernel else None,
-            bandwidth=given.get("bandwidth"),
-            kernel_params=given.get("kernel_params"),
-            searches=self._searches(),
-            grows=named and self.features in GROWING and "n_features" not in given,
-            of_landmarks=named and self.features not in RANDOM,
-            n_components=self.n_components,
-            regularisation=ridge,
-            solver=self._settings(),
-            fit_intercept=getattr(self, "fit_intercept", True),
-            class_weight=getattr(self, "class_weight", None),
-            seed=seed,
-            options=self._options(),
-            observers=observers,
-            name=type(self).__name__,
+            feature_map=request.features,
+            map_parameters=request.parameters,
+            n_features=request.n_features,
+            kernel=request.kernel,
+            bandwidth=request.bandwidth,
+            kernel_params=request.kernel_params,
+            calibrates=getattr(self, "calibration", None) is not None,
+            validation_fraction=None if stopping is None else stopping.fraction,
+            patience=3 if stopping is None else stopping.patience,
+            warm=(self._parameters_of_fit(solver) if self.warm_start else None, vars(self).get("_ended")),
+            checkpoint=checkpoint,
+            **shared,
         )
         self._store(found)
         return self
 
+    def _store(self, found: Any) -> None:
+        """Set the fitted attributes."""
+        for name in OF_EARLIER_FIT:
+            vars(self).pop(name, None)
+        self._ended = None
+        if isinstance(found, FittedFunction):
+            self._model, self._targets, self.coef_ = found.model, found.targets, found.model.coefficients.T
+            if found.targets.of_classes:
+                self.classes_ = found.targets.classes
+            if found.targets.intercept is not None:
+                self.intercept_ = found.targets.intercept
+            if found.bandwidth is not None:
+                self.bandwidth_ = found.bandwidth
+            self._set_course(found.run)
+            self.step_size_, self.alpha_ = found.run.state.step_size, found.report["regularisation"]
+            self._ended, self.effective_params_, self.timings_ = found.ended, found.report, found.seconds
+        else:
+            super()._store(found)
+            self.alpha_ = found.alpha
+            if self.transformer_.bandwidth_ is not None:
+                self.bandwidth_ = self.transformer_.bandwidth_
+
     def _settings(self) -> Any:
-        """The settings of the solver."""
-        shared = {name: getattr(self, name) for name in ("tol", "max_iterations") if getattr(self, name) is not None}
-        return settings.make(FEATURE_RIDGE_SOLVERS, self.solver, self.solver_params, **shared)
+        """The checked settings of the solver."""
+        given = "normal_equations" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
+        return settings.resolve(given, FEATURE_RIDGE_SOLVERS, type(self).__name__)
+
+    def _solver_name(self) -> str:
+        """The solver as it may be given, for messages."""
+        return f"solver={settings.name_of(self._settings(), FEATURE_RIDGE_SOLVERS)!r}"
+
+    def _in_epochs(self) -> str:
+        """Which solvers train in epochs, for messages."""
+        able = [repr(name) for name in FEATURE_RIDGE_SOLVERS if FEATURE_RIDGE_SOLVERS[name].has_epochs]
+        return f"Use solver={' or '.join(able)}."
+
+    def _parameters_of_fit(self, solver: Any) -> dict[str, Any]:
+        """The parameters, with names replaced by their objects."""
+        objects = {"solver": solver, "options": self.options or Options()}
+        objects["early_stopping"] = EarlyStopping.of(self.early_stopping)
+        return {**self.get_params(deep=False), **objects}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        leave_one_out_choice.check_or_auto(self, "regularisation")
+        solver = self._settings()
+        specification.check(self.features, type(self).__name__, own_maps=solver.has_epochs)
         check_automatic("n_components", self.n_components, whole=True)
-        if self.tol is not None:
-            check_positive(self, "tol", or_zero=True)
-        check_whole(self, "max_iterations", optional=True)
-        self._settings()
-        if isinstance(self.features, str):
-            TRANSFORMERS[self.features]
-        if not isinstance(self.features, (str, FeatureMapTransformer)):
-            raise ShallowsError(
-                f"features must be a name or a transformer of feature maps, got {type(self.features).__name__}."
-            )
-
-    def _make_transformer(self, seed: int) -> FeatureMapTransformer:
-        """The unfitted transformer of points to features."""
-        given = dict(self.features_params or {})
-        transformer = transformer_of(self.features)
-        if "kernel_params" in given or "bandwidth" in given:
-            kernel, width = given.get("kernel", transformer.kernel), given.get("bandwidth", "auto")
-            own = given.pop("kernel_params", None)
-            kernels.check_own_parameters(kernel, width, own)
-            kernel, given["bandwidth"] = kernel_object(kernel, width, own)
-            given |= {"kernel": kernel} if "kernel" in transformer.get_params() else {}
-        return transformer.set_params(**given)._with_machine(seed, self._options())
+        check_automatic("calibration", getattr(self, "calibration", None))
+        if not (is_automatic(self.alpha) or is_positive(self.alpha) or (is_number(self.alpha) and self.alpha == 0)):
+            raise ShallowsError(f"alpha must be 'auto' or a number of at least 0, got {self.alpha!r}.")
+        used = {
+            "alpha=0": is_number(self.alpha) and self.alpha == 0,
+            "early_stopping": EarlyStopping.of(self.early_stopping) is not None,
+            "warm_start=True": self.warm_start,
+            "calibration='auto'": getattr(self, "calibration", None) is not None,
+            "max_seconds": self._options().max_seconds is not None,
+        }
+        for name, is_used in used.items():
+            if is_used and not solver.has_epochs:
+                raise ShallowsError(f"{name} cannot be used with {self._solver_name()}. {self._in_epochs()}")
 
     def _has_common_bandwidth(self) -> bool:
-        transformer = self._make_transformer(0)
-        return (transformer.set_params(bandwidth="median") if self._searches() else transformer)._has_common_bandwidth()
+        if isinstance(self.features, str) and self.features not in TRANSFORMERS:
+            return self.features != specification.LINEAR and self.features in FEATURE_MAPS
+        is_map = not isinstance(self.features, str) and not hasattr(self.features, "fit_transform")
+        return not is_map and specification.transformer_of(self.features)._has_common_bandwidth()
 
-    def _searches(self) -> bool:
-        """Whether the fit chooses the bandwidth."""
-        if not isinstance(self.features, str):
-            return False
-        given, known = self.features_params or {}, TRANSFORMERS[self.features]().get_params()
-        kind = kernels.kind(given.get("kernel", known.get("kernel", "gaussian")))
-        named = not isinstance(kind, Kernel) and kind.takes_bandwidth
-        return "bandwidth" in known and named and leave_one_out_choice.is_automatic(given.get("bandwidth", "auto"))
+    def _raw_predict(self, X: Any) -> Any:
+        """Outputs in the units of the targets, shape (m, c), for checked X."""
+        if hasattr(self, "transformer_"):
+            return super()._raw_predict(X)
+        options = self._options()
+        device = arrays.resolve_device(options.device)
+        with print_progress(self):
+            scores = self._model.scores(X, device, options.prediction_budget(device, share=2))
+        check_scores(scores, X)
+        return self._targets.unscale(scores)
 
 
 class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
-    """Classification by ridge regression on explicit features and ±1 targets, solved exactly.
+    """Classification by ridge regression on explicit features and ±1 targets: linear in the number of rows.
 
-    With random Fourier features or random binning it approximates kernel ridge regression in time linear in the rows.
-    With "hidden_units", which are random and not trained, it is the extreme learning machine with C = 1/λ.
+    With random Fourier features it approximates kernel ridge regression. With "hidden_units", which are random and not
+    trained, it is the extreme learning machine with C = 1/λ. The solvers:
 
-    "direct" uses conjugate gradients if the features are sparse and the rows many. "block_coordinate_descent" computes
-    features again in each pass if they do not fit into the memory; their rows must be dense. With fewer features than
-    rows it needs few passes.
+    - "normal_equations" (the default) is exact: a system with one unknown for each feature, or for each row if there
+      are fewer rows. For sparse features and more than 6,000 rows it uses conjugate gradients.
+    - "feature_block_descent" solves for one block of features after the other, for features that do not fit into
+      memory. It needs features with dense rows.
+    - "feature_eigenpro" takes stochastic gradients with a preconditioner, for many rows and features, or many outputs.
+      Only this solver has epochs: ``early_stopping``, ``warm_start``, ``calibration``, checkpoints and a time limit. It
+      also accepts ``features="linear"``, and the user's own objects with ``n_features`` and ``map(x)``.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
         The function is fitted around the weighted mean of the targets −1 and +1, which is not regularized. False fits
-        it around 0, as the method was published.
+        it around 0, as the methods were published.
+    calibration : {"auto", None}, default=None
+        "auto" learns probabilities from outputs at left-out rows, with "feature_eigenpro". None: outputs as they are.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
@@ -213,49 +264,75 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
     coef_ : ndarray, shape (n_outputs, n_features_out)
+    alpha_, bandwidth_ : float
     transformer_ : FeatureMapTransformer
-        The fitted features.
+        The fitted features; not with "feature_eigenpro".
     n_iter_ : int
-        1, or the iterations of conjugate gradients, or the passes over blocks.
+        1, or the iterations of conjugate gradients, the passes over blocks, or the epochs.
+    losses_ : list of float
+        With "feature_eigenpro": training loss of each epoch as a share of the zero function's loss.
+    validation_scores_ : list of float
+        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
         Values that the library chose, and how the system was solved. ``selection`` has the errors by which bandwidth
         and ridge were chosen, and which values are equally good.
     timings_ : dict
         Seconds of each phase of the fit.
+    options_ : Options
+
+    See Also
+    --------
+    KernelRidgeClassifier : the same loss in the space of the kernel.
+    shallows.kernel_approximation : the features, which also work in a pipeline with a linear model.
+    shallows.solvers : the parameters of the solvers.
 
     References
     ----------
     A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. In blocks: S. Tu,
     R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate descent",
-    arXiv:1602.05310. On hidden units: G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme learning machine for
-    regression and multiclass classification", IEEE Transactions on Systems, Man, and Cybernetics B 42.
+    arXiv:1602.05310. EigenPro: S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on
+    large-scale shallow learning", NIPS 30. On hidden units: G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme
+    learning machine for regression and multiclass classification", IEEE Transactions on Systems, Man, and Cybernetics
+    B 42.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from shallows import FeatureRidgeClassifier
+    >>> from shallows.kernel_approximation import FourierFeatures
+    >>> from shallows.solvers import FeatureEigenPro
     >>> X, y = load_digits(return_X_y=True)
-    >>> options = {"n_features": 1000, "bandwidth": 20.0}
-    >>> model = FeatureRidgeClassifier(features_params=options, regularisation=0.1, random_state=0)
-    >>> bool(model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
+    >>> features = FourierFeatures(n_features=2000, bandwidth=20.0)
+    >>> model = FeatureRidgeClassifier(features, alpha=0.1, random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(model.score(X[1200:], y[1200:]) > 0.94)
+    True
+    >>> by_steps = FeatureRidgeClassifier(features, solver=FeatureEigenPro(max_epochs=20), random_state=0)
+    >>> bool(by_steps.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
     True
     >>> extreme_learning_machine = FeatureRidgeClassifier("hidden_units", random_state=0).fit(X[:1200], y[:1200])
     >>> bool(extreme_learning_machine.score(X[1200:], y[1200:]) > 0.9)
     True
     """
 
-    __init__ = with_parameters(FeatureRidge.__init__, fit_intercept=True, class_weight=None)
+    __init__ = with_parameters(FeatureRidge.__init__, fit_intercept=True, calibration=None, class_weight=None)
 
 
 class FeatureRidgeRegressor(ValuePredictions, FeatureRidge):
-    """Regression by ridge regression on explicit features around the mean of the targets, solved exactly.
+    """Regression by ridge regression on explicit features around the mean of the targets.
 
-    See `FeatureRidgeClassifier` for the solvers.
-
-    The attributes are those of `FeatureRidgeClassifier`, without ``classes_``.
+    See `FeatureRidgeClassifier` for the solvers. The attributes are the same, without ``classes_``.
 
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shallows import FeatureRidgeRegressor
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> model = FeatureRidgeRegressor("nystrom", random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
+    True
     """

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ...errors import ShallowsError
 from ...fitting.choices import check_automatic
 from ...fitting.feature_blocks import FittedOnFeatures
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
+from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
 from ...utils.checks import check_positive, check_whole
 from ..constructors import stores_parameters, with_parameters
-from ..feature_maps.random_units import HiddenUnits, check_units
+from ..feature_maps import specification
+from ..feature_maps.random_units import HiddenUnits
 from ..predictions import ValuePredictions
 from ..square_loss import SquareLossLabels, TransformedEstimator
 
@@ -19,74 +21,79 @@ UNBOUNDED = "multiquadric"
 """The only activation whose units grow with the distance."""
 
 
+def cosine_units() -> HiddenUnits:
+    """The default units."""
+    return HiddenUnits("cosine")
+
+
+UNITS = {"hidden_units": cosine_units}
+"""The only named features."""
+
+
 class RandomKitchenSinks(TransformedEstimator):
     """Base of the classifier and the regressor: parameters and fit of random kitchen sinks."""
+
+    _named: ClassVar[Any] = {"features": UNITS}
 
     @stores_parameters
     def __init__(
         self,
-        activation: str = "cosine",
+        features: str | HiddenUnits = "hidden_units",
         *,
-        n_units: int = 1000,
-        C: float = 100.0,
-        bandwidth: float | str | None = None,
+        bound: float = 100.0,
         tol: float = 1e-6,
         max_iterations: int = 1000,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Options | None = None,
     ):
         """Set the parameters.
 
         Parameters
         ----------
-        activation : {"cosine", "sigmoid", "tanh", "gaussian", "hard_limit"}, default="cosine"
-            Of the units, bounded by 1: cos(wᵀx + b) and similar with weights w of deviation 1/σ, or exp(−b ‖x − w‖²).
-        n_units : int, default=1000
-            K.
-        C : float, default=100.0
-            The weight of a unit is at most C/K, for targets −1 and +1 or divided by their deviation.
-        bandwidth : float, "median" or None, optional
-            σ, in the units of X. None and "median": the median distance between points of a subsample.
+        features : "hidden_units" or HiddenUnits, default="hidden_units"
+            One layer of bounded units; the name means 1,000 cosines cos(wᵀx + b) with the median distance as bandwidth.
+            Activations are "cosine", "sigmoid", "tanh", "gaussian" and "hard_limit"; seed and options are not used.
+        bound : float, default=100.0
+            C: the weight of a unit is at most C/K, for targets −1 and +1 or divided by their deviation.
         tol : float, default=1e-6
             Stop when no component of the projected gradient of the mean squared error is larger.
         max_iterations : int, default=1000
             Most iterations of the optimization.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            Where units are computed; weights are found in float64 on a CPU. "auto" uses a GPU if available.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision of the units. "auto" uses the dtype of X.
-        verbose : int, default=0
-            Without effect.
+        options : Options, optional
+            Device, memory and precision of the units; weights are found in float64 on a CPU.
         """
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_units(self.activation, self.n_units)
-        if self.activation == UNBOUNDED:
+        if not (isinstance(self.features, HiddenUnits) or self.features == "hidden_units"):
+            raise ShallowsError(
+                f"features must be 'hidden_units' or HiddenUnits(...), whose units are bounded; got {self.features!r}."
+            )
+        units = self._units()
+        units._check_parameters()
+        if units.activation == UNBOUNDED:
             raise ShallowsError("Random kitchen sinks need bounded units, and units of 'multiquadric' are not bounded.")
-        if isinstance(self.n_units, (tuple, list)):
+        if isinstance(units.n_units, (tuple, list)):
             raise ShallowsError("n_units must be a whole number: random kitchen sinks have one layer.")
-        check_positive(self, "C")
+        check_positive(self, "bound")
         check_positive(self, "tol", or_zero=True)
         check_whole(self, "max_iterations")
 
+    def _units(self) -> HiddenUnits:
+        """The unfitted units."""
+        return cosine_units() if isinstance(self.features, str) else self.features
+
+    def _has_common_bandwidth(self) -> bool:
+        return True
+
     def _train(self, rows: TrainingSet, seed: int) -> FittedOnFeatures:
-        width = "median" if self.bandwidth is None else self.bandwidth
-        units = HiddenUnits(self.activation, n_units=self.n_units, bandwidth=width)
-        units._with_machine(seed, self._options())
-        units._warns_of_units = False  # This estimator warns.
         return fit_kitchen_sinks(
             rows,
             of_classes=not self._y_is_numeric,
-            transformer=units,
-            C=self.C,
+            transformer=specification.transformer_of(self._units(), seed, self.options),
+            bound=self.bound,
             tol=self.tol,
             max_iterations=self.max_iterations,
             calibrates=getattr(self, "calibration", None) is not None,
@@ -100,7 +107,7 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
     """Classification by a sum of random units with bounded weights: least squares on ±1 targets.
 
     The units are drawn and not trained. Minimized is the mean of (Σₖ αₖ φ(x; wₖ) − y)² subject to |αₖ| ≤ C/K, which is
-    convex. The bound replaces a ridge; with a C that no weight reaches, the fit is least squares.
+    convex. The bound replaces a ridge; if no weight reaches it, the fit is least squares.
 
     Parameters
     ----------
@@ -123,6 +130,11 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
         Values that the library chose, and ``at_bound``, the share of the weights that are at the bound.
     timings_ : dict
         Seconds of each phase of the fit.
+    options_ : Options
+
+    See Also
+    --------
+    FeatureRidgeClassifier : units or other features with a ridge instead of bounds.
 
     References
     ----------
@@ -132,9 +144,11 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from shallows import RandomKitchenSinksClassifier
+    >>> from shallows.kernel_approximation import HiddenUnits
+    >>> from shallows.svm import RandomKitchenSinksClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = RandomKitchenSinksClassifier(n_units=300, random_state=0).fit(X[:1200], y[:1200])
+    >>> units = HiddenUnits("cosine", n_units=300)
+    >>> model = RandomKitchenSinksClassifier(units, random_state=0).fit(X[:1200], y[:1200])
     >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
     True
     """

@@ -22,7 +22,8 @@ FEATURE_RIDGE_SOLVERS = LazyTable(
     "solver",
     __name__,
     {
-        "direct": ".normal_equations:Direct",
-        "block_coordinate_descent": ".feature_block_descent:FeatureBlockDescent",
+        "normal_equations": ".normal_equations:NormalEquations",
+        "feature_block_descent": ".feature_block_descent:FeatureBlockDescent",
+        "feature_eigenpro": ".feature_eigenpro:FeatureEigenPro",
     },
 )

@@ -11,7 +11,8 @@ import scipy.linalg
 
 from ... import streams
 from ..array_state import ArrayState
-from ..settings import Settings, count, setting
+from ..settings import at_least_zero, count, setting
+from .feature_solver import FeatureSolver
 
 BLOCK_SIZE = 2048
 """Default number of features of a block."""
@@ -125,7 +126,7 @@ def _factor(products: np.ndarray, regularisation: float) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureBlockDescent(Settings):
+class FeatureBlockDescent(FeatureSolver):
     """Ridge regression on features by block coordinate descent: systems of b unknowns instead of one with D.
 
     Parameters
@@ -134,16 +135,15 @@ class FeatureBlockDescent(Settings):
         b, the features of a block, at least what the map makes at a time. None takes 2,048.
     tol : float
         Stop after a pass in which the gradients of the blocks were at most this share of the first ones.
-    max_iterations : int
+    max_passes : int
         The most passes over all blocks.
     """
 
     block_size: int | None = setting(count())
-    tol: float = 1e-4
-    max_iterations: int = 100
+    tol: float = setting(at_least_zero(1e-4))
+    max_passes: int = setting(count(default=100))
 
-    sparse: ClassVar[bool] = False
-    """Whether it accepts sparse features."""
+    takes_sparse_features: ClassVar[bool] = False
 
     def build(self, seed: int) -> FeatureBlockDescentStepper:
         """The stepper; the seed decides the orders of the blocks."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ... import arrays, spectrum
 from ...arrays import Array
 from ...errors import UnknownNameError
 from ...features import Blocks, Design
-from ...spectrum import FeaturePreconditioner, power_of
-from ..settings import SMALL, Settings, count, positive, setting, share
-from . import step_rules
+from ...spectrum import FeaturePreconditioner
+from ..settings import SMALL, at_least_zero, count, setting, share
+from .feature_solver import FeatureSolver
 from .kernel_problem import AveragedState, residual
-from .step_rules import SMALL_FLOOR, Cycle, StepPlan, StepRule, plan_steps, subsample_size
+from .step_rules import SMALL_FLOOR, Cycle, StepPlan, StepRule, any_step, plan_steps, subsample_size
 
 LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
 """With a ridge, eigendirections below the first number over n are not flattened, and in a small problem those below the
@@ -45,48 +44,46 @@ def workers_of(x: Array, spans: list[slice]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureEigenPro(Settings):
+class FeatureEigenPro(FeatureSolver):
     """EigenPro on features: the top of their spectrum is flattened, so that steps can be larger.
 
     Parameters
     ----------
     rank : int, optional
-        q, the eigendirections that are flattened. None takes a fifth of the subsample, as far as memory allows.
+        q, the most eigendirections that are flattened; 0: stochastic gradient descent. None: a fifth of the subsample.
     n_subsample : int, optional
-        M, the rows that give the eigendirections. None chooses by the number of rows and memory.
-    eigensystem : str
-        The method for the eigendirections, see `shallows.spectrum.EIGENSYSTEMS`.
+        M, the rows that give the eigendirections. None: about 9√n, from 500 to 12,000; all of up to 1,000 rows.
+    eigensystem : {"nsvd", "rsvd"}
+        By the M × M matrix of inner products, or by a randomized decomposition of the features of the subsample.
     damping : float
-        τ in (0, 1]: flattened eigenvalues come down to τ times the next one.
-    power : {"full", "sqrt"} or float
-        The exponent a of the flattening.
+        τ in (0, 1]: flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a). The paper has τ = ¼ and a = ½.
+    power : float
+        a in (0, 1]: 1 for eigenvalues of the operator, ½ for singular values of the features, as printed.
     batch_size : int, optional
-        m, the rows of a step. None takes half of the critical size, or all rows of a small problem.
-    step_size : float, optional
-        η, for a sum over the batch. None takes the step of ``step_rule``.
-    step_rule : str, mapping or StepRule
-        See `shallows.solvers.least_squares.step_rules`.
+        m, the rows of a step. None: half of the critical batch size β/μ, or all rows of up to 1,000.
+    step : str, rule of `shallows.solvers` or float
+        A rule or its name, see `EigenPro`; or η, for a sum over the batch. A rule's step is halved if it diverges.
     max_epochs : int
         The most passes over the training data.
     tol : float
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+        Stop after an epoch whose training loss is at most this share of the zero function's loss. With λ > 0 and more
+        than 10,000 rows, also stop when two epochs in a row lower it by less than twice this share.
     """
 
     rank: int | None = setting(count(0))
     n_subsample: int | None = setting(count())
     eigensystem: str = "nsvd"
     damping: float = setting(share(0.25))
-    power: str | float = "full"
+    power: float = setting(share(1.0))
     batch_size: int | None = setting(count())
-    step_size: float | None = setting(positive())
-    step_rule: str | Mapping[str, Any] | StepRule = "certified"
-    max_epochs: int = 40
-    tol: float = 5e-3
+    step: str | float | StepRule = setting(any_step())  # noqa: RUF009
+    max_epochs: int = setting(count(default=40))
+    tol: float = setting(at_least_zero(5e-3))
+
+    has_epochs: ClassVar[bool] = True
 
     def check(self) -> None:  # noqa: D102
         super().check()
-        power_of(self.power)
-        step_rules.make(self.step_rule)
         UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
 
     def plan(
@@ -118,7 +115,7 @@ class FeatureEigenPro(Settings):
             eigensystem=self.eigensystem,
             seed=seed,
             damping=self.damping,
-            power=power_of(self.power),
+            power=float(self.power),
             weights=weights,
             # If λ_{q+1} is 1/n of κ, a single batch of all points makes full progress, so more flattening is useless.
             smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,7 +19,8 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from ... import arrays
-from ..settings import Settings, choice, setting
+from ..settings import at_least_zero, choice, count, setting
+from .feature_solver import FeatureSolver
 
 DIRECT_ROWS = 6000
 """The most rows for which the dense system of the rows is solved for sparse features."""
@@ -35,25 +36,22 @@ FORMS = ("auto", "features", "rows")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Direct(Settings):
+class NormalEquations(FeatureSolver):
     """Ridge regression on features by the smaller of its two systems; sparse features may need conjugate gradients.
 
     Parameters
     ----------
     form : {"auto", "features", "rows"}
-        The system to solve for dense features; "auto" takes the smaller one.
+        The system to solve for dense features: one equation for each feature or each row. "auto": the smaller one.
     tol : float
         Conjugate gradients stop when the residual is this share of the right side.
     max_iterations : int
-        The most iterations of conjugate gradients.
+        The most iterations of conjugate gradients, which are used for sparse features and more than 6,000 rows.
     """
 
     form: str = setting(choice(*FORMS))
-    tol: float = 1e-6
-    max_iterations: int = 1000
-
-    sparse: ClassVar[bool] = True
-    """Whether it accepts sparse features."""
+    tol: float = setting(at_least_zero(1e-6))
+    max_iterations: int = setting(count(default=1000))
 
     def form_for(self, n: int, width: int) -> str:
         """The system for n rows and this number of dense features."""

@@ -20,6 +20,8 @@ UNNAMED = {
 }
 #: The table of the kernels of functions. A module of functions may have others, in ``NAMED = {"solver": SOLVERS}``.
 KERNELS = ("shallows.kernels", "KERNELS")
+#: The table of the rules of `any_step`.
+STEP_RULES = ("shallows.solvers.least_squares.step_rules", "RULES")
 
 
 @cache
@@ -148,6 +150,8 @@ def _tables(place: str) -> dict[str, dict[str, str]]:
                 for call in ast.walk(value) if value is not None else ():
                     if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("object_or_name"):
                         tables[target.id] = _table_of(origin, call.args[0])
+                    elif isinstance(call, ast.Call) and ast.unparse(call.func).endswith("any_step"):
+                        tables[target.id] = _table(*STEP_RULES)
     return tables
 
 
@@ -230,6 +234,8 @@ def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
 
 def _constant(node: ast.expr | None) -> Any:
     """The value of a literal; of a rule for a field of settings, its first name, which is the default."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("any_step"):
+        return "certified"
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setting", "choice", "object_or_name")):
         own = node.args[1:] if ast.unparse(node.func).endswith("object_or_name") else node.args
         return _constant(own[0]) if own else None

@@ -232,16 +232,15 @@ def growing_components(size: Size, parameters: Mapping[str, Any], marks: Sequenc
 
 def feature_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Iterations on explicit features, which are held where there is room; without marks, a system is solved once."""
-    of_map = parameters.get("features_params") or {}
-    D = parameters.get("n_features") or of_map.get("n_features") or parameters.get("max_features") or 512
+    D = parameters.get("n_features") or parameters.get("max_features") or 512
     n, T, B = size.n_train, max(marks, default=1), parameters.get("batch_size") or 64
     data_bytes = 12 * n * size.n_features
-    if "n_grids" in of_map and n <= DIRECT_ROWS:
+    if "n_grids" in parameters and n <= DIRECT_ROWS:
         # Far more bins than points: the system is that of the products between points, in float64.
         return Cost(OVERHEAD_SECONDS + BINNED_PAIR_SECONDS * n * n, PROCESS_BYTES + 27 * n * n + data_bytes)
-    if "n_grids" in of_map:
+    if "n_grids" in parameters:
         # Conjugate gradients on sparse rows: numbers and places of both orders, and six vectors of the bins.
-        values, bins = n * of_map["n_grids"], of_map["n_grids"] * min(n, of_map.get("n_bins") or n)
+        values, bins = n * parameters["n_grids"], parameters["n_grids"] * min(n, parameters.get("n_bins") or n)
         seconds = SPARSE_ITERATIONS * 2 * values * SPARSE_VALUE_SECONDS * size.n_classes
         return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 40 * values + 48 * bins + data_bytes)
     made = 2 * D * size.n_features / FLOPS + D / WAVES

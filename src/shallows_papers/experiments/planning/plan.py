@@ -408,9 +408,13 @@ def _known(definition: Mapping[str, Any], task: str, parameters: Mapping[str, An
 
 
 def _path(name: str, known: Collection[str]) -> str:
-    """The path of a parameter that a person names by its last part alone, such as ``rank``; other names as they are."""
-    ending = [path for path in known if path.endswith(f"__{name}")]
-    return ending[0] if name not in known and len(ending) == 1 else name
+    """The shortest path of a parameter that a person names by its last part alone, such as ``rank``.
+
+    Other names, and names with several shortest paths, are returned as they are.
+    """
+    ending = sorted((path for path in known if path.endswith(f"__{name}")), key=lambda path: path.count("__"))
+    is_unique = bool(ending) and [path.count("__") for path in ending].count(ending[0].count("__")) == 1
+    return ending[0] if name not in known and is_unique else name
 
 
 def _check_changes(

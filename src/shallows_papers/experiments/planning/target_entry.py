@@ -104,11 +104,19 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
                 sources = entry.get("sources", {})
                 for name in sources:
                     look_up("parameter with a source, of those that are given", name, given)
-                if missing := sorted(given - {*sources, *definition.get("sources", {})}):
+                known = {*sources, *definition.get("sources", {})}
+                # The solver is the method; the source of an object is that of its parameters too.
+                if missing := sorted(name for name in given - {"solver"} if not known & {*parents(name)}):
                     raise ConfigurationError(
                         f"No source is given for {', '.join(missing)}. Say under 'sources' where each is printed, in "
                         "which public code of the authors it stands, or from which printed numbers it is inferred."
                     )
+
+
+def parents(path: str) -> list[str]:
+    """A path of a parameter, and the paths of the objects that it is in, such as ``solver__step``."""
+    parts = path.split("__")
+    return ["__".join(parts[: k + 1]) for k in range(len(parts))]
 
 
 def _given_parameters(word: str, spec: Mapping[str, Any]) -> set[str]:

@@ -93,6 +93,12 @@ def _feature_epochs(estimator: Any, at: _Sizes) -> float:
     return _iterations(estimator) * at.n * (at.made + at.width * (at.outputs + rank))
 
 
+def _feature_ridge(estimator: Any, at: _Sizes) -> float:
+    """Epochs of EigenPro, or a system of equations."""
+    in_epochs = hasattr(estimator, "losses_")
+    return _feature_epochs(estimator, at) if in_epochs else at.n * at.made + _solved(at.n, at.width)
+
+
 def _iterations_on_features(estimator: Any, at: _Sizes) -> float:
     """Features are made once; landmarks have a matrix of their own to factor."""
     landmarks = at.width**2 * at.n if type(estimator).__name__.startswith("LowRank") else 0
@@ -128,11 +134,10 @@ _BY_PRODUCTS: dict[str, Callable[[Any, _Sizes], float]] = {
     "EigenPro": _epochs,
     "EigenProCentres": _epochs,
     "KernelSGD": _epochs,
-    "FeatureEigenPro": _feature_epochs,
     "RegularisedRisk": _feature_epochs,
     "RegularizedRisk": _feature_epochs,
     "DoublyStochastic": _growing,
-    "FeatureRidge": lambda estimator, at: at.n * at.made + _solved(at.n, at.width),
+    "FeatureRidge": _feature_ridge,
     "RandomKitchenSinks": _iterations_on_features,
     "LowRankLinearizedSVM": _iterations_on_features,
     "KernelRidge": _kernel_ridge,
