@@ -129,7 +129,7 @@ class FeatureKernelPCA(ComponentEstimator):
         self, views: Batch, seed: int, max_seconds: float | None = None, observers: Any = (), checkpoint: Any = None
     ) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
         phases, options, dtype = Phases(), self._options(), self._options().precision(views[0].shape[0])
-        of_features = replace(options, dtype=dtype.name)
+        of_features = replace(self.options or Options(), dtype=dtype.name)
         transformer = specification.transformer_of(self.features, seed, of_features).fit(views[0])
         if transformer._blocks.is_sparse:
             raise ShallowsError(
