@@ -273,6 +273,17 @@ def test_a_parameter_at_the_wrong_place_is_refused_with_the_right_one(given, err
         DoublyStochasticKernelPCA(**given).fit(points(50))
 
 
+def test_an_error_about_several_old_arguments_shows_the_new_call():
+    with pytest.raises(TypeError) as raised:
+        DoublyStochasticKernelPCA(n_components=3, n_iter=5, device="cpu", center=False)
+    assert str(raised.value).endswith(
+        " The call is now DoublyStochasticKernelPCA(solver=Oja(n_iter=5), n_components=3, center=False, "
+        "options=Options(device='cpu'))."
+    )
+    with pytest.raises(TypeError, match=r"Options\(device='cpu'\)\.$"):
+        DoublyStochasticKernelPCA(device="cpu", spread=3)
+
+
 @pytest.mark.parametrize(
     ("name", "given", "now"),
     [

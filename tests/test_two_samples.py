@@ -147,6 +147,20 @@ def test_what_cannot_be_tested_is_refused(given, options, error, says):
         two_sample_test(*given, **options)
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"device": "cpu"}, r"belongs to the options: options=shallows.Options\(device='cpu'\)"),
+        ({"kernel_params": {"nu": 1.5}}, r"use kernel .*kernel=Matern\(nu=2.5\)"),
+        ({"gamma": 1.0}, "use bandwidth"),
+        ({"nothing": 1}, "unexpected keyword argument 'nothing'"),
+    ],
+)
+def test_an_argument_of_another_name_is_refused_with_its_place(given, says):
+    with pytest.raises(TypeError, match=says):
+        two_sample_test(X, Y, **given)
+
+
 def test_a_result_is_printed_without_its_null_distribution():
     found = two_sample_test(sample(30, 2), sample(40, 2, seed=1), n_draws=5000, random_state=0)
     assert len(found.null_distribution) == 5000

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import functools
+import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import ClassifierMixin
 
-from .old_names import OPTIONS, STOPPING
+from .old_names import OLD_ESTIMATORS, OPTIONS, STOPPING, translate
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 OTHER_NAMES = {
     "gamma": ("bandwidth", "exp(−gamma ‖x − z‖²) has the bandwidth 1/√(2 gamma)"),
@@ -65,7 +70,39 @@ def refuse_other_names(estimator: type[Any], parameters: Mapping[str, Any], erro
     for name in sorted(parameters.keys() - known):
         advice = _advice(estimator, name, parameters, known)
         if advice:
-            raise error(f"{estimator.__name__} has no parameter {name!r}: {advice}.")
+            raise error(f"{estimator.__name__} has no parameter {name!r}: {advice}.{_new_call(estimator, parameters)}")
+
+
+def _new_call(estimator: type[Any], parameters: Mapping[str, Any]) -> str:
+    """The call as it is written now, as a sentence, if two or more arguments of an earlier version must move."""
+    known, name = set(estimator._get_param_names()), estimator.__name__
+    if name not in OLD_ESTIMATORS or len(parameters.keys() - known) < 2:
+        return ""
+    try:
+        call, _ = translate(OLD_ESTIMATORS[name], {key: repr(value) for key, value in parameters.items()})
+        given = ast.parse(call, mode="eval").body
+    except (ValueError, SyntaxError):
+        return ""  # An argument is an object without a literal, or is of no earlier version.
+    right = isinstance(given, ast.Call) and {one.arg for one in given.keywords} <= known
+    return f" The call is now {call}." if right else ""
+
+
+def refuse_old_arguments(function: _Function) -> _Function:
+    """Decorate a public function, so that arguments of an earlier version are refused with their new place."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def with_known_arguments(*args: Any, **given: Any) -> Any:
+        for name in sorted(given.keys() - known.keys()):
+            ours, meaning = OTHER_NAMES.get(name, ("", ""))
+            advice = f"use {ours} ({meaning})" if ours in known else ""
+            if name in OPTIONS:
+                advice = f"it belongs to the options: options=shallows.Options({name}={given[name]!r})"
+            if advice:
+                raise TypeError(f"{function.__name__} has no parameter {name!r}: {advice}.")
+        return function(*args, **given)
+
+    return with_known_arguments  # type: ignore[return-value]
 
 
 def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], known: set[str]) -> str:

@@ -19,6 +19,7 @@ from ..utils.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers
 from .base import check_options
 from .feature_maps.fourier import FourierFeatures
+from .other_names import refuse_old_arguments
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
 
@@ -60,6 +61,7 @@ class TwoSampleResult:
     bandwidth: float
 
 
+@refuse_old_arguments
 @takes_numpy_integers
 def two_sample_test(
     X: Any,
