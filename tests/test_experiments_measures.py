@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from sklearn.base import BaseEstimator
 from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
@@ -46,10 +47,10 @@ class TwoViews:
         return self.model.transform(x, y)
 
 
-class ComponentByComponent:
+class ComponentByComponent(BaseEstimator):
     """A transformer that is trained: after an epoch its snapshot has one exact component more."""
 
-    def __init__(self, max_epochs, random_state, device, memory):
+    def __init__(self, max_epochs=1):
         self.max_epochs = max_epochs
 
     def fit(self, x, y, observers=(), checkpoint=None):
