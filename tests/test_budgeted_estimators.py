@@ -82,6 +82,7 @@ def test_the_budget_is_kept_and_merging_does_with_less_than_removal():
     for way in ("removal", "projection", "merging"):
         made = BudgetedSVMClassifier(40, maintenance=way, bandwidth=25.0, random_state=0).fit(X[:1200], y[:1200])
         assert len(made.support_vectors_) == 40
+        assert made.dual_coef_.shape == (1 if len(made.classes_) == 2 else len(made.classes_), 40)
         scores[way] = made.score(X[1200:], y[1200:])
     assert scores["merging"] > scores["removal"]
     assert scores["projection"] > scores["removal"]
@@ -199,6 +200,9 @@ def test_a_budget_above_the_rows_is_told_and_brought_down():
         (LowRankLinearizedSVMClassifier(C=-1.0), ShallowsError, "C must be a positive number"),
         (LowRankLinearizedSVMClassifier(loss="log"), UnknownNameError, "log"),
         (LowRankLinearizedSVMClassifier(landmarks="all"), UnknownNameError, "all"),
+        (LowRankLinearizedSVMClassifier(options=Options(max_seconds=9)), ShallowsError, "max_seconds has no effect"),
+        (BudgetedSVMClassifier(bandwidth=None), ShallowsError, "bandwidth must be .* 'auto' or 'median', got None"),
+        (AMMClassifier(regularization=None), ShallowsError, "regularization must be a positive number or 'auto'"),
         (
             LowRankLinearizedSVMClassifier(options=Options(memory=2**20)),
             ShallowsError,

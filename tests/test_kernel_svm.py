@@ -7,8 +7,11 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -23,8 +26,9 @@ from shallows import (
     kernels,
 )
 from shallows.errors import ShallowsError
+from shallows.estimators.old_names import OLD_ESTIMATORS, translate
 from shallows.gram.row_slab import KernelRowSlab
-from shallows.solvers import SDCA, SMO, Decomposition
+from shallows.solvers import LASVM, SDCA, SMO, Decomposition
 from shallows.solvers.support_vectors import SOLVERS
 from shallows.solvers.support_vectors.decomposition import DecompositionStepper, choose
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
@@ -325,3 +329,136 @@ def test_support_counts_the_rows_of_all_parts_of_a_stream():
         model.partial_fit(x[rows], y[rows], sample_weight=weights[rows])
     expected = naive_kernel("gaussian", 1.0, x, x[model.support_]) @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(x), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_fitted_attributes_are_those_of_svc(n_classes, kernel, sparse):
+    X, y = load_iris(return_X_y=True)
+    # The classes 1 and 2 overlap.
+    X, y = (X, y) if n_classes == 3 else (X[y > 0], y[y > 0])
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    rows = scipy.sparse.csr_array(X) if sparse else X
+    theirs = SVC(C=1.0, kernel="linear" if kernel == "linear" else "rbf", gamma=0.5, tol=1e-8).fit(X, y)
+    solver = SMO(tol=1e-8)
+    ours = KernelSVMClassifier(kernel, bandwidth=1.0 if kernel == "gaussian" else "auto", solver=solver).fit(rows, y)
+    assert np.array_equal(ours.support_, theirs.support_)
+    assert np.array_equal(ours.n_support_, theirs.n_support_)
+    vectors = ours.support_vectors_
+    assert scipy.sparse.issparse(vectors) == sparse
+    assert np.abs((vectors.toarray() if sparse else vectors) - theirs.support_vectors_).max() < 1e-14
+    names = ("dual_coef_", "intercept_", *(["coef_"] if kernel == "linear" else []))
+    for name in names:
+        assert getattr(ours, name).shape == getattr(theirs, name).shape
+        assert np.abs(getattr(ours, name) - getattr(theirs, name)).max() < 1e-4, name
+    assert hasattr(ours, "coef_") == (kernel == "linear")
+
+
+@pytest.mark.parametrize("solver", ["smo", "lasvm"])
+@pytest.mark.parametrize("multiclass", ["one_vs_one", "one_vs_rest"])
+def test_support_vectors_are_sorted_by_class(multiclass, solver):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    X, y = X[:200] / 16, y[:200]
+    model = KernelSVMClassifier(bandwidth=1.5, multiclass=multiclass, solver=solver, random_state=0)
+    parts = [slice(100), slice(100, 200)]
+    for fitted in (model.fit(X, y), *([] if solver == "smo" else [streamed(clone(model), X, y, parts)])):
+        assert (np.diff(y[fitted.support_]) >= 0).all()
+        assert np.array_equal(fitted.n_support_, np.bincount(y[fitted.support_]))
+        assert np.abs(fitted.support_vectors_ - X[fitted.support_]).max() < 1e-14
+        if multiclass == "one_vs_rest":
+            K = naive_kernel("gaussian", 1.5, X, fitted.support_vectors_)
+            expected = K @ fitted.dual_coef_.T + fitted.intercept_
+            assert np.abs(fitted.decision_function(X) - expected).max() < 1e-6
+
+
+def streamed(model, X, y, parts):
+    for rows in parts:
+        model.partial_fit(X[rows], y[rows], classes=np.unique(y))
+    return model
+
+
+def test_parameters_of_a_solver_have_paths_and_grids():
+    x, y = two_classes(60)
+    model = KernelSVMClassifier(bandwidth=1.0)
+    assert model.set_params(solver__tol=1e-5).solver == SMO(tol=1e-5)
+    assert model.get_params()["solver__cache"] == "500MB"
+    assert clone(model).set_params(solver="lasvm", solver__max_epochs=2).solver == LASVM(max_epochs=2)
+    for grid in (
+        {"solver": ["smo", LASVM(max_epochs=2)]},
+        {"solver": ["decomposition"], "solver__working_set": [2, 4]},
+    ):
+        found = GridSearchCV(model, grid, cv=2).fit(x, y)
+        assert len(found.cv_results_["params"]) == 2 and found.best_score_ > 0.7
+    with pytest.raises(TypeError, match=r"it belongs to the solver: solver=SMO\(tol=0\.1\)"):
+        KernelSVMClassifier(tol=0.1)
+
+
+def test_only_lasvm_has_partial_fit():
+    x, y = two_classes(60)
+    assert hasattr(KernelSVMClassifier(solver="lasvm"), "partial_fit")
+    assert hasattr(KernelSVMClassifier(solver=LASVM()), "partial_fit")
+    model = KernelSVMClassifier().fit(x, y)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(ShallowsError, match="was fitted by a solver that cannot continue"):
+        model.set_params(solver="lasvm").partial_fit(x, y)
+    # A fit by another solver ends a stream.
+    model.fit(x, y).partial_fit(x[:10], y[:10]).set_params(solver="smo").fit(x, y).set_params(solver="lasvm")
+    with pytest.raises(ShallowsError, match="was fitted by a solver that cannot continue"):
+        model.partial_fit(x, y)
+
+
+@pytest.mark.parametrize("solver", ["smo", "decomposition", "interior_point", "kernel_newton", "lasvm"])
+@pytest.mark.filterwarnings("ignore:max_seconds")
+def test_a_time_limit_ends_the_training_with_a_model(solver):
+    x, y = two_classes(600)
+    if solver == "smo":  # takes ten thousand steps at a time
+        x = 100 * np.repeat(x, 10, axis=0)
+        y = np.random.default_rng(0).choice([-1.0, 1.0], len(x))
+    options = Options(max_seconds=1e-9, dtype="float64")
+    loss = "squared_hinge" if solver == "kernel_newton" else "hinge"
+    model = KernelSVMClassifier("linear", C=1e4, loss=loss, solver=solver, random_state=0, options=options).fit(x, y)
+    assert model.effective_params_["stopped_by"] == "max_seconds"
+    assert np.isfinite(model.decision_function(x)).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "given", "new"),
+    [
+        ("KernelSVMClassifier", {"C": 10.0, "bandwidth": None}, "(C=10.0, bandwidth='median')"),
+        (
+            "KernelSVMClassifier",
+            {"tol": 1e-6, "solver_params": {"cache": "1GB"}},
+            "(solver=SMO(cache='1GB', tol=1e-06))",
+        ),
+        ("KernelSVMClassifier", {"solver": "newton", "max_iterations": 9}, "(solver=KernelNewton(max_iterations=9))"),
+        ("KernelSVMClassifier", {"solver": "interior_point"}, "(solver='interior_point')"),
+        (
+            "LASVMClassifier",
+            {"kernel": "matern", "kernel_params": {"nu": 2.5}, "max_epochs": 2, "max_iterations": 9, "device": "cpu"},
+            "(solver=LASVM(max_epochs=2, max_steps=9), kernel=Matern(nu=2.5), options=Options(device='cpu'))",
+        ),
+        ("LASVMClassifier", {}, "(solver='lasvm')"),
+        (
+            "CoreVectorMachineRegressor",
+            {"regularisation": 0.1, "verbose": 1},
+            "(regularization=0.1, options=Options(verbose=1))",
+        ),
+        (
+            "AMMClassifier",
+            {"regularisation": None, "max_seconds": 9},
+            "(regularization='auto', options=Options(max_seconds=9))",
+        ),
+        ("LowRankLinearizedSVMClassifier", {"dtype": "float64"}, "(options=Options(dtype='float64'))"),
+    ],
+)
+def test_an_old_call_is_translated(old, given, new):
+    name = OLD_ESTIMATORS[old].name
+    call, _ = translate(OLD_ESTIMATORS[old], {key: repr(value) for key, value in given.items()})
+    assert call == name + new
+
+
+def test_the_old_class_tells_the_new_call():
+    with pytest.raises(TypeError, match=r"LASVMClassifier is now KernelSVMClassifier\(solver='lasvm', C=2\.0\)"):
+        shallows.LASVMClassifier(C=2.0)

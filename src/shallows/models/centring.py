@@ -165,8 +165,9 @@ class Centring:
                 x = scipy.sparse.csr_array(x + scipy.sparse.csr_array(np.ones((x.shape[0], 1), dtype=x.dtype)) @ row)
                 x.eliminate_zeros()
             return x.copy()
-        x = np.tile(self.mean, (points.shape[0], 1))
-        x[:, self.varies] += points[:, :-2]
+        x, mean, points = np.tile(self.mean, (points.shape[0], 1)), self.mean[self.varies], points[:, :-2]
+        # What was 0 is 0 again, also where the mean was rounded.
+        x[:, self.varies] = np.where(points == -mean.astype(points.dtype), 0.0, points + mean)
         return x
 
     def _uploaded_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:

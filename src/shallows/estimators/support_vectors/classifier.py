@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from ... import arrays, kernels
 from ...fitting import leave_one_out_choice
@@ -29,8 +30,9 @@ class SupportVectorMachine(Estimator):
         kernel, bandwidth, parameters = kernels.split(self.kernel, self.bandwidth)
         return {"kernel": kernel, "bandwidth": bandwidth, "kernel_params": parameters}
 
-    def _store_sum(self, found: FittedSum, order: np.ndarray) -> None:
+    def _store_sum(self, found: FittedSum, order: np.ndarray, X: Any) -> None:
         """Set the fitted attributes of all; ``order`` is that of the support vectors in the attributes."""
+        self._rows_are_sparse = scipy.sparse.issparse(X)
         self._model, self._order, self.support_ = found.model, order, found.support[order]
         self.bandwidth_ = found.model.function.kernel.bandwidth
         self.n_iter_, self.n_kernel_evaluations_ = found.n_steps, found.n_evaluations
@@ -42,7 +44,8 @@ class SupportVectorMachine(Estimator):
         model = self._fitted_model()
         if isinstance(model.kernel, Precomputed):
             return np.empty((0, 0))
-        return model.centring.rows_of(arrays.take_rows(model.points, self._order))
+        x = model.centring.rows_of(arrays.take_rows(model.points, self._order))
+        return scipy.sparse.csr_array(x) if self._rows_are_sparse else x
 
     @property
     def coef_(self) -> np.ndarray:
@@ -81,16 +84,16 @@ class SupportVectorClassifier(LabelPredictions, SupportVectorMachine):
         check_positive(self, "C")
         check_choice(self, multiclass=("one_vs_one", "one_vs_rest"))
 
-    def _store(self, found: FittedMachines) -> None:
+    def _store(self, found: FittedMachines, X: Any) -> None:
         """Set the fitted attributes in the order and with the signs of scikit-learn's `SVC`."""
         self._targets, self.classes_ = found.targets, found.targets.classes
         order = np.argsort(found.classes, kind="stable")
-        self._store_sum(found, order)
+        self._store_sum(found, order, X)
         k, classes = len(self.classes_), found.classes[order]
         self.n_support_ = np.bincount(classes, minlength=k).astype(np.int32)
         self.objectives_ = found.objectives
         self.intercept_ = self._sign_of_pairs() * found.model.intercepts
-        of_machines = self._sign_of_pairs() * found.coefficients[order].T
+        of_machines = self._sign_of_pairs() * found.coefficients[order].T + 0.0  # no −0
         if not found.targets.vote:
             self.dual_coef_ = of_machines
             return

@@ -109,8 +109,9 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         self._check_parameters()
+        rows = self._validated_training_set(X, y, sample_weight)
         found = fit_kernel_svm(
-            self._validated_training_set(X, y, sample_weight),
+            rows,
             **self._kernel(),
             C=self.C,
             squared=True,
@@ -121,7 +122,7 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
             options=self._options(),
             name=type(self).__name__,
         )
-        self._store(found)
+        self._store(found, rows.X)
         return self
 
     def _check_parameters(self) -> None:
@@ -235,8 +236,9 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
             A parameter out of its range, or a kernel that is not positive semi-definite.
         """
         self._check_parameters()
+        rows = self._validated_training_set(X, y, sample_weight)
         found = fit_core_vector_regression(
-            self._validated_training_set(X, y, sample_weight),
+            rows,
             **self._kernel(),
             regularisation=self.regularization,
             mu=self.mu,
@@ -245,7 +247,7 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
             options=self._options(),
             name=type(self).__name__,
         )
-        self._store_sum(found, np.arange(len(found.support)))
+        self._store_sum(found, np.arange(len(found.support)), rows.X)
         self.dual_coef_, self.intercept_, self.tube_ = found.coefficients.T, found.model.intercepts, found.tube
         self.n_support_ = np.array([len(found.support)], dtype=np.int32)
         return self

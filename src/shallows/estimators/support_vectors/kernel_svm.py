@@ -172,10 +172,10 @@ class KernelSVMClassifier(SupportVectorClassifier):
         }
         if not solver.is_online:
             loss = solver.losses[0] if self.loss == "auto" else self.loss
-            self._store(fit_kernel_svm(rows, squared=loss == "squared_hinge", **given))
+            self._store(fit_kernel_svm(rows, squared=loss == "squared_hinge", **given), rows.X)
             return self
         found, self._machines = fit_lasvm(rows, **given)
-        self._store(found)
+        self._store(found, rows.X)
         self._n_seen = _num_samples(X)
         end_beginning(self, len(rows.rows))
         return self
@@ -220,5 +220,5 @@ class KernelSVMClassifier(SupportVectorClassifier):
         visit_examples(machines, rows, self.C, self._settings(), 0, TimeLimit(None), options.verbose, name)
         found = functions_of(machines, options.device)
         self._machines = machines
-        self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}))
+        self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}), points)
         return self
