@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -180,6 +183,20 @@ def test_weights_are_repetitions():
     one = DoublyStochasticRegressor().set_params(**options).fit(X, y, sample_weight=w)
     other = DoublyStochasticRegressor().set_params(**options).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert np.abs(one.predict(X) - other.predict(X)).max() < 1e-6 * y.std()
+
+
+def test_parameters_of_the_solver_are_searched_as_objects_and_by_their_paths():
+    X, y = moons(200)
+    model = DoublyStochasticClassifier(random_state=0, solver=DoublyStochastic(n_iter=5))
+    by_path = GridSearchCV(model, {"solver__block_size": [8, 16]}, cv=2).fit(X, y)
+    objects = [DoublyStochastic(n_iter=5, block_size=size) for size in (8, 16)]
+    by_object = GridSearchCV(model, {"solver": objects}, cv=2).fit(X, y)
+    assert np.array_equal(by_path.cv_results_["mean_test_score"], by_object.cv_results_["mean_test_score"])
+    assert DoublyStochasticClassifier().set_params(solver__block_size=8).solver == DoublyStochastic(block_size=8)
+    model.set_params(solver__reuse="checked_reuse", solver__reuse__cap=3.0)
+    for copy in (clone(model), pickle.loads(pickle.dumps(model))):
+        assert copy.solver == DoublyStochastic(n_iter=5, reuse=CheckedReuse(cap=3.0))
+        assert copy.get_params()["solver__reuse__cap"] == 3.0
 
 
 def test_sparse_points_are_dense_points():

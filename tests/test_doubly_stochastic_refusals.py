@@ -10,7 +10,13 @@ from sklearn.ensemble import StackingClassifier
 from sklearn.metrics import get_scorer, roc_auc_score
 
 from doubly_stochastic_example import moons, waves
-from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
+from shallows import (
+    DoublyStochasticClassifier,
+    DoublyStochasticNoveltyDetector,
+    DoublyStochasticRegressor,
+    Options,
+    solvers,
+)
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers import DoublyStochastic, TheoryStep
 
@@ -26,10 +32,10 @@ def test_one_class_in_all_is_an_error():
     [
         ({"regularization": -1.0}, "regularization must be a number of at least 0 or 'auto', got -1.0"),
         ({"regularization": float("nan")}, "regularization must be a number of at least 0"),
-        ({"solver__reuse": "sgd"}, "reuse must be 'fresh', or UniformReuse"),
+        ({"solver__reuse": "sgd"}, "reuse must be one of 'fresh', UniformReuse"),
         (
             {"solver__schedule": "slow"},
-            "schedule must be 'auto', 'line_search', 'constant', or DecayingStep.*got 'slow'",
+            "schedule must be one of 'auto', 'line_search', 'constant', DecayingStep.*got 'slow'",
         ),
         (
             {"solver__preconditioning": "full"},
@@ -73,6 +79,46 @@ def test_one_class_in_all_is_an_error():
 def test_a_parameter_out_of_its_range_is_one_clear_error(options, message):
     with pytest.raises(ShallowsError, match=message):
         DoublyStochasticClassifier().set_params(**options).fit(*moons())
+
+
+@pytest.mark.parametrize(
+    ("old", "now"),
+    [
+        ({"method": "dsg"}, "solver=DoublyStochastic(reuse='fresh')"),
+        (
+            {"method": "udsg", "fresh": 2, "reused": 3, "regularisation": None, "device": "cpu"},
+            "solver=DoublyStochastic(reuse=UniformReuse(fresh=2, reused=3)), regularization='auto', "
+            "options=Options(device='cpu')",
+        ),
+        ({"cap": 3.0}, "solver=DoublyStochastic(reuse=CheckedReuse(cap=3.0))"),
+        ({"schedule": "theory", "theta_nu": 1.5}, "solver=DoublyStochastic(schedule=TheoryStep(theta_nu=1.5))"),
+        ({"schedule": "line_search"}, "solver=DoublyStochastic(schedule='line_search')"),
+        ({"features": "cosine", "bandwidth": None}, "solver=DoublyStochastic(form='cosine'), bandwidth='median'"),
+    ],
+    ids=str,
+)
+def test_an_old_parameter_is_answered_with_the_present_call(old, now):
+    with pytest.raises(TypeError, match=r"has no parameter '\w+': it belongs to the solver") as raised:
+        DoublyStochasticClassifier(**old)
+    assert str(raised.value).endswith(f" The call is now DoublyStochasticClassifier({now}).")
+    found = dict(
+        eval(f"dict({now})", {"Options": Options, **{name: getattr(solvers, name) for name in solvers.__all__}})
+    )
+    DoublyStochasticClassifier(**found)._check_parameters()
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        (DoublyStochastic(schedule="constant"), "schedule must be TheoryStep"),
+        (DoublyStochastic(preconditioning="block"), "preconditioning must be None for novelty"),
+        (DoublyStochastic(step_size=0.1), "step_size must be None for novelty"),
+    ],
+    ids=str,
+)
+def test_steps_without_an_end_are_refused_for_novelty(solver, message):
+    with pytest.raises(ShallowsError, match=message):
+        DoublyStochasticNoveltyDetector(solver=solver).fit(waves(30)[0])
 
 
 def test_a_loss_for_classes_is_refused_for_numbers():

@@ -110,7 +110,10 @@ def test_a_setting_is_a_name_or_an_object_whose_parameters_have_paths():
     assert settings.chosen(Stepping(), "steps") == "constant"
     changed = frozen.with_parameters(Stepping(), {"steps__decrease": 2.0, "steps": "rule"})
     assert changed == Stepping(steps=Rule(2.0))
-    for wrong, message in ((Stepping(steps="rules"), "steps must be 'constant', or Rule"), (Stepping(Rule(0)), "decr")):
+    for wrong, message in (
+        (Stepping(steps="rules"), "steps must be one of 'constant', Rule"),
+        (Stepping(Rule(0)), "decr"),
+    ):
         with pytest.raises(ShallowsError, match=message):
             settings.resolve(wrong, {"stepping": Stepping}, "Machine")
 

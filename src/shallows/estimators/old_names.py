@@ -55,6 +55,12 @@ class OldEstimator:
     of_map: tuple[str, ...] = ()  # Old parameters of the map
     # Parameters of the solver whose values are names, or objects with old parameters, such as "TheoryStep(theta_nu)"
     objects: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+
+    def of_objects(self) -> set[str]:
+        """The old parameters that are now objects, or parameters of these."""
+        calls = [call for _, choices in self.objects.values() for call in choices.values()]
+        return {*self.objects, *(part for call in calls for part in call.rstrip(")").partition("(")[2].split(", "))}
+
     reciprocal: tuple[str, ...] = ()  # Old parameters, also in ``renamed``, whose new value is one over the old one
 
 

@@ -67,16 +67,21 @@ def refuse_other_names(estimator: type[Any], parameters: Mapping[str, Any], erro
     Parameters of the solver, the options or early stopping are refused with the object that has them.
     """
     known = set(estimator._get_param_names())
-    for name in sorted(parameters.keys() - known):
-        advice = _advice(estimator, name, parameters, known)
+    old = OLD_ESTIMATORS.get(estimator.__name__)
+    objects, of_solver = (set(), set()) if old is None else (old.of_objects(), old.of_solver.keys())
+    for name in sorted(parameters.keys() - known, key=lambda name: (name not in objects, name)):
+        advice, least = "" if name in objects else _advice(estimator, name, parameters, known), 2
+        if not advice and name in objects | of_solver:
+            advice, least = "it belongs to the solver", 1
         if advice:
-            raise error(f"{estimator.__name__} has no parameter {name!r}: {advice}.{_new_call(estimator, parameters)}")
+            call = _new_call(estimator, parameters, least)
+            raise error(f"{estimator.__name__} has no parameter {name!r}: {advice}.{call}")
 
 
-def _new_call(estimator: type[Any], parameters: Mapping[str, Any]) -> str:
-    """The call as it is written now, as a sentence, if two or more arguments of an earlier version must move."""
+def _new_call(estimator: type[Any], parameters: Mapping[str, Any], least: int) -> str:
+    """The call as it is written now, as a sentence, if at least so many arguments of an earlier version must move."""
     known, name = set(estimator._get_param_names()), estimator.__name__
-    if name not in OLD_ESTIMATORS or len(parameters.keys() - known) < 2:
+    if name not in OLD_ESTIMATORS or len(parameters.keys() - known) < least:
         return ""
     try:
         call, _ = translate(OLD_ESTIMATORS[name], {key: repr(value) for key, value in parameters.items()})

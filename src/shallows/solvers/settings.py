@@ -87,7 +87,7 @@ def choice(*names: str | None) -> Parameter:
 
 def object_or_name(classes: Mapping[str, type[Checked]], *names: str) -> Parameter:
     """One of some names, of which the first is the default, or an object of one of some classes or its name."""
-    expected = ", ".join(map(repr, names)) + ", or " + " or ".join(f"{cls.__name__}(...)" for cls in classes.values())
+    expected = f"one of {', '.join([*map(repr, names), *(f'{cls.__name__}(...)' for cls in classes.values())])}"
     return Parameter(names[0], expected, names=names, classes=classes)
 
 

@@ -38,7 +38,9 @@ def with_parameters(value: Any, given: Mapping[str, Any]) -> Any:
         if rest and isinstance(part, str):
             classes = getattr(known[name].metadata.get("rule"), "classes", {})
             part = classes[part]() if part in classes else part
-        if name not in known or (rest and not is_frozen(part)):
+        if name in known and rest and not is_frozen(part):
+            raise ValueError(f"{name}={part!r} has no parameter {rest!r}. Set {name} to an object first.")
+        if name not in known:
             raise ValueError(f"{type(value).__name__} has no parameter {path!r}. It has {', '.join(known) or 'none'}.")
         changes[name] = with_parameters(part, {rest: new}) if rest else new
     return dataclasses.replace(value, **changes)
