@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import is_classifier
 
 from engine_example import sample
-from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
+from feature_forms import FeatureForm, feature_eigenpro_classifier, feature_eigenpro_regressor
 from flat import flat
 from shallows import (
     DoublyStochasticClassifier,
@@ -86,4 +86,4 @@ def made(Estimator, **options):
         options = {"features": "nystrom", "n_features": 200, **options}
     if "Ridge" in Estimator.__name__:
         del options["max_epochs"]
-    return flat(Estimator, **options)
+    return Estimator(**options) if isinstance(Estimator, FeatureForm) else flat(Estimator, **options)

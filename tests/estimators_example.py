@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
@@ -45,8 +47,9 @@ def uncalibrated(Estimator):
 
 def published(Estimator, *but):
     """The method as published: the median rule, no regularisation but an early end, outputs as they are."""
-    parameters = {"bandwidth": None, "regularisation": 0.0, "calibration": None}
-    return {name: parameters[name] for name in sorted(set(parameters) & set(Estimator().get_params()) - set(but))}
+    parameters = {"bandwidth": None, "regularisation": 0.0, "alpha": 0.0, "calibration": None}
+    known = {*Estimator().get_params(), *inspect.signature(Estimator).parameters}
+    return {name: parameters[name] for name in sorted(set(parameters) & known - set(but))}
 
 
 def unscaled(model, scores):

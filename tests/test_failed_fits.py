@@ -23,7 +23,7 @@ from shallows import (
     training,
 )
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.solvers import DoublyStochastic, TheoryStep
+from shallows.solvers import DoublyStochastic, FeatureBlockDescent, TheoryStep
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -49,7 +49,7 @@ def unfitted(name):
     known = Estimator().get_params()
     options = {"max_epochs": 2, "n_features": 20, "n_units": 20, "block_size": 8, **few(Estimator)}
     if name in IN_BLOCKS:
-        options |= {"solver": "block_coordinate_descent", "solver_params": {"block_size": 8}}
+        options |= {"solver": FeatureBlockDescent(block_size=8)}
     return Estimator(random_state=0, **{key: value for key, value in options.items() if key in known})
 
 
@@ -60,6 +60,10 @@ def problem(name, seed=0):
 
 def scores(model, X):
     return model.decision_function(X) if hasattr(model, "decision_function") else outputs(model, X)
+
+
+def is_solved_at_once(model):
+    return type(model).__name__.startswith("FeatureRidge") and model.solver == "auto"
 
 
 def fail(model, how, X, y):
@@ -74,7 +78,7 @@ def fail(model, how, X, y):
         with pytest.raises(ShallowsError, match="bandwidth must be"):
             model.set_params(bandwidth=-1.0).fit(X, y)
         model.set_params(bandwidth=bandwidth)
-    elif "observers" in inspect.signature(model.fit).parameters and getattr(model, "solver", None) != "direct":
+    elif "observers" in inspect.signature(model.fit).parameters and not is_solved_at_once(model):
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y, observers=[Interrupt()])
     else:

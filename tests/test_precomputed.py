@@ -15,7 +15,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bad_input_example import few
 from engine_example import sample
-from feature_forms import feature_eigenpro_classifier
 from shallows import (
     DoublyStochasticRegressor,
     EigenProCentresRegressor,
@@ -187,7 +186,6 @@ def test_a_matrix_that_is_none_of_a_kernel_is_told(name):
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (feature_eigenpro_classifier(kernel="precomputed"), "Explicit features are made of points"),
         (
             RegularisedRiskRegressor(solver="svrg", features="fourier", kernel="precomputed"),
             "Explicit features are made of points",
