@@ -25,7 +25,8 @@ from test_promises_losses import TAKES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-CLASSIFIERS = [*(name for name in shallows.estimators.__all__ if name.endswith("Classifier")), *solved_by.CLASSIFIERS]
+OWN = [name for name in shallows.estimators.__all__ if name.endswith("Classifier")]
+CLASSIFIERS = [*sorted([*OWN, "FeatureEigenProClassifier"]), *solved_by.CLASSIFIERS]
 ALL = [(name, loss) for name in CLASSIFIERS for loss in TAKES.get(name, [None]) if name != "RegularisedRiskClassifier"]
 LINKED = ("logistic", "softmax")
 WITH_PROBABILITIES = [

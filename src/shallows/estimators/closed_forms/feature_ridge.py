@@ -218,7 +218,7 @@ class FeatureRidge(TransformedEstimator):
 
     def _has_common_bandwidth(self) -> bool:
         if isinstance(self.features, str) and self.features not in TRANSFORMERS:
-            return self.features != specification.LINEAR and self.features in FEATURE_MAPS
+            return self.features != "linear" and self.features in FEATURE_MAPS
         is_map = not isinstance(self.features, str) and not hasattr(self.features, "fit_transform")
         return not is_map and specification.transformer_of(self.features)._has_common_bandwidth()
 
