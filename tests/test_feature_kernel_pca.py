@@ -109,7 +109,9 @@ def test_a_solver_that_needs_passes_is_refused_for_streams_and_keeps_its_model()
     assert not hasattr(model, "partial_fit") and hasattr(brief("feature_oja"), "partial_fit")
     with pytest.raises(AttributeError) as caught:
         model.partial_fit(points(100))
-    assert re.search(r"a solver that uses each row once \('feature_oja', .*\)\. VRPCA", str(caught.value.__cause__))
+    assert re.search(
+        r"a solver that takes rows one by one \('feature_oja', .*\), got 'vr_pca'", str(caught.value.__cause__)
+    )
     assert np.array_equal(model.transform(points()), before)
 
 

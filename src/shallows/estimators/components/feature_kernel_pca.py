@@ -21,17 +21,7 @@ from .component_estimator import ComponentEstimator
 
 
 def _takes_streams(model: Any) -> bool:
-    try:
-        solver = model._settings()
-    except ShallowsError:
-        return True  # The fit refuses the solver.
-    if not solver.is_online:
-        able = ", ".join(repr(name) for name in SOLVERS if SOLVERS[name].is_online)
-        raise AttributeError(
-            f"partial_fit needs a solver that uses each row once ({able}). {type(solver).__name__} visits them again "
-            "and again."
-        )
-    return True
+    return settings.has_online_solver(model.solver, SOLVERS)
 
 
 class FeatureKernelPCA(ComponentEstimator):
