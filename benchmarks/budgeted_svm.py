@@ -139,7 +139,7 @@ def report(name: str, what: str, model: Any, train: Any, test: Any, seeds: int, 
     mean = float(np.mean(errors))
     spread = f" ± {np.std(errors, ddof=1):.2f}" if seeds > 1 else ""
     asked = "|" if most == np.inf else f"{most:.2f} | {'met' if mean <= most else 'MISSED'}"
-    shown = ("C", "gamma", "regularisation", "max_epochs", "bandwidth")
+    shown = ("C", "gamma", "regularization", "max_epochs", "bandwidth")
     chosen = {key: value for key, value in model.get_params().items() if key in shown}
     said = ", ".join(f"{key} {value:.3g}" for key, value in chosen.items())
     print(f"| {name} | {what} | {mean:.2f}{spread} | {asked} | {np.mean(seconds):.1f} | {said} |", flush=True)

@@ -1,6 +1,6 @@
 """Every classifier and regressor of the package at its defaults on small data, beside those of scikit-learn.
 
-``python benchmarks/every_default.py`` prints the last tables of ``RESULTS-defaults.md``; ``--only KernelSVM LASVM``
+``python benchmarks/every_default.py`` prints the last tables of ``RESULTS-defaults.md``; ``--only KernelSVM``
 those of the estimators whose names hold one of the words; ``--probabilities`` log-losses and calibration errors, with
 ``--data FOLDER`` of three real sets, whose files come from there or from ``SHALLOWS_MIRROR``. Inputs, and targets of
 regression, are standardised by the training rows, 60 % of the rows; the score is that of the others.

@@ -132,7 +132,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
             n_features=self.budget,
             landmarks=self.landmarks,
             random_state=seed,
-            options=self._options(),
+            options=self.options,
         )
         transformer._warns_of_units = False  # This estimator warns.
         self.transformer_ = transformer.fit(X)
