@@ -11,11 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from estimators_example import published
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import EigenProClassifier, Options
+from shallows import EigenProClassifier, FeatureRidgeClassifier, Options
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.estimators.base import Estimator
 from shallows.kernels import Gaussian, Matern
@@ -401,3 +402,9 @@ def test_parameters_of_a_run_by_their_paths_make_objects():
     assert paths == {"max_epochs": "solver__max_epochs", "max_seconds": "options__max_seconds"}
     old = calls.make_estimator(EigenProClassifier, {"max_epochs": 3}, **own)
     assert (old.max_epochs, old.device, calls.path_of(old, "max_epochs")) == (3, "cpu", "max_epochs")
+
+
+def test_a_solver_without_epochs_keeps_no_checkpoints():
+    assert calls.keeps_checkpoints(FeatureRidgeClassifier(solver="feature_eigenpro"))
+    assert not calls.keeps_checkpoints(FeatureRidgeClassifier(solver="normal_equations"))
+    assert not calls.keeps_checkpoints(LinearRegression())

@@ -59,14 +59,24 @@ def path_of(estimator: Any, name: str) -> str:
     return next((f"{part}__{name}" for part in ("solver", "options") if name in _fields(estimator, part)), name)
 
 
-def _fields(estimator: Any, part: str) -> list[str]:
+def keeps_checkpoints(estimator: Any) -> bool:
+    """Whether a fit takes observers and a checkpoint: its solver may have no epochs."""
+    takes = "checkpoint" in inspect.signature(estimator.fit).parameters
+    return takes and getattr(_part(estimator, "solver"), "has_epochs", True)
+
+
+def _part(estimator: Any, name: str) -> Any:
+    """The object of a parameter, or its class if the parameter is a name; None without one."""
+    value = getattr(estimator, "get_params", lambda **_: {})(deep=False).get(name, ...)
+    if name == "options" and value is None:
+        return Options()
+    return getattr(estimator, "_named", {}).get(name, {}).get(value) if isinstance(value, str) else value
+
+
+def _fields(estimator: Any, name: str) -> list[str]:
     """The parameters of the object that a parameter is or names."""
-    value = estimator.get_params(deep=False).get(part, ...)
-    if part == "options" and value is None:
-        value = Options()
-    elif isinstance(value, str):
-        value = getattr(estimator, "_named", {}).get(part, {}).get(value)
-    return [item.name for item in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
+    part = _part(estimator, name)
+    return [item.name for item in dataclasses.fields(part)] if dataclasses.is_dataclass(part) else []
 
 
 def arguments(function: Any, parameters: Mapping[str, Any], **own: Any) -> dict[str, Any]:

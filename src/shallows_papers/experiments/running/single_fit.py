@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from shallows.training import Checkpoint, Observer, Progress
 
 from . import measures
 from .batch_system import stopping_by_signal
-from .calls import callable_for, make_estimator, model_sha256, seconds_by_phase
+from .calls import callable_for, keeps_checkpoints, make_estimator, model_sha256, seconds_by_phase
 from .job import Conditions, Job, name_of
 from .status import Status
 
@@ -45,7 +44,7 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
     x, y = measure.training_arrays()
     clock = time.perf_counter()
-    if "checkpoint" in inspect.signature(estimator.fit).parameters:
+    if keeps_checkpoints(estimator):
         end = AtTheEnd(measure.of_snapshot)
         checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
         with stopping_by_signal(checkpoint), Status(folder, name_of(spec)) as status:

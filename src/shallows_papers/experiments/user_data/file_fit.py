@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import re
 import sys
@@ -29,7 +28,7 @@ from shallows_papers.datasets.user_data.fitted_preparation import fit_preparatio
 from shallows_papers.datasets.user_data.new_rows import columns_of
 
 from ..parameters import divided, flat
-from ..running.calls import path_of
+from ..running.calls import keeps_checkpoints, path_of
 from . import saved_model
 from .comparison import feature_steps
 from .final_model import about_model
@@ -169,7 +168,7 @@ def _fit_file(
         preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
     given = {}
     if checkpoints is not None:
-        if "checkpoint" not in inspect.signature(estimator.fit).parameters:
+        if not keeps_checkpoints(estimator):
             raise ShallowsError(f"{type(estimator).__name__} keeps no checkpoints: leave --checkpoints out.")
         # Another target, or other words for missing values, would be another training.
         key = [description["files"][0]["sha256"], type(estimator).__name__, repr(sorted(parameters.items()))]
