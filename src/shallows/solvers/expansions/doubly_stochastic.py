@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ... import arrays
 from ...arrays import Array
@@ -128,8 +128,9 @@ class DoublyStochastic(Settings):
     n_iter: int | None = setting(count())
     max_epochs: int | None = setting(count())
 
-    is_online = True
-    takes_ranks = True
+    takes_sparse: ClassVar[bool] = False  # Random features are made of dense rows.
+    is_online: ClassVar[bool] = True
+    takes_ranks: ClassVar[bool] = True
 
     def for_targets(self) -> Self:
         """The settings for a loss with targets, with objects in place of names."""
